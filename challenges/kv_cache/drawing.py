@@ -18,6 +18,9 @@ WORK = 1.2e7
 FILLS = ("normal", "nan", "zero", "large", "inf")
 LAST = 12
 """Tokens one by one at the end of a program of hundreds of tokens."""
+ALONE = 2
+"""Calls at the beginning of a program whose tokens are all of a family that shows little behind others: what the first
+stored shows in the second."""
 SHORT, LONG = 7, 20
 """Calls of most programs; one in eight is three times as long."""
 
@@ -247,7 +250,7 @@ class Writer:
         plain = (self.family, self.family, self.family, "normal", "normal", *TELLING)
         # in a prompt, even weights would charge a missing causal mask to the codes
         stored = (CODED, CODED, EVEN) if decode else (CODED,)
-        alone = self.written == 1 and self.family in MAGNITUDES and not coded
+        alone = self.written <= ALONE and self.family in MAGNITUDES and not coded
         family = self.family if alone else self._one(stored if coded else plain)
         inputs = self._one((InputUse.FRESH, InputUse.REUSED, InputUse.OVERWRITTEN, InputUse.READ_ONLY))
         lasting = inputs in (InputUse.FRESH, InputUse.READ_ONLY)

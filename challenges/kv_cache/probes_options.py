@@ -137,7 +137,7 @@ def a_cut_slot_goes_on_from_there(
     right_or_like("a cut changes another slot", out, seen, draw, partial(_alone, answer, seen, S), f"slot {SLOT} cut")
 
 
-@probe({"W": 1, "room": 3}, {"W": 3, "room": 7}, fixed=("W", "room"), H=1, D=4, dtype="float64", traced=False)
+@probe({"W": 1, "room": 3}, {"W": 3, "room": 7}, fixed=("W", "room"), H=1, D=4, dtype="float64", apart=True)
 def a_window_counts_every_token(
     answer: Answer, draw: Draw, *, W: int, room: int, H: int, D: int, dtype: str
 ) -> None:

@@ -199,7 +199,7 @@ every_slot_released_is_empty = _programs(
 )  # fmt: skip
 every_magnitude_is_right = _programs(
     "every_magnitude_is_right",
-    "So it is where the first prompt is very small, very large, or both, or its scores are.",
+    "So it is where the first tokens are very small, very large, or both, or their scores are.",
     HEADS, len(EXTREME), lambda case: {}, write=Script.short, families=EXTREME,
 )  # fmt: skip
 every_cache_of_several_is_right = _programs(

@@ -257,12 +257,14 @@ def _same_for_any_padding(
     answer: Answer, draw: Draw, title: str, how: str, B: int, H: int, S: int, n: int, D: int, dtype: str,
     fill: float,
 ) -> None:  # fmt: skip
-    """A padded prompt, or the tokens after it where `how` names their call, with two fillings of the padding."""
-    prompt, value, lengths = _padded(draw, B, H, S, n, D, dtype, fill)
+    """A padded prompt, or the tokens after it where `how` names their call, with two fillings of the padding.
+
+    One of them is finite: outputs that are NaN for both would agree.
+    """
+    prompt, value, lengths = _padded(draw, B, H, S, n, D, dtype)
     token, slots, outs = normal(draw, B, H, 1, D, dtype).but(v=value), ORDER[:B], []
-    padded = (np.arange(S) >= np.array(lengths)[:, None])[:, None, :, None]
     for other in (False, True):
-        given = prompt.but(v=np.where(padded, -3.0, prompt.v)) if other else prompt
+        given = _filled(prompt, lengths, -3.0 if other else fill)
         cache = Cache(answer, given)
         if how:
             cache.store(slots, given, lengths)
@@ -305,12 +307,15 @@ def _ragged(B: int, S: int, shortest: int) -> list[int]:
 
 
 def _padded(
-    draw: Draw, B: int, H: int, S: int, n: int, D: int, dtype: str, fill: float
-) -> tuple[Tokens, Floats, list[int]]:
-    """Alike tokens (B, ., S, .) of lengths down to n with `fill` at padding, each row's value, and the lengths."""
+    draw: Draw, B: int, H: int, S: int, n: int, D: int, dtype: str
+) -> tuple[Tokens, Floats, list[int]]:  # fmt: skip
+    """Alike tokens (B, ., S, .), each row's value, and their lengths, down to n."""
     tokens, value = alike(draw, B, H, S, D, dtype)
-    lengths = _ragged(B, S, min(n, S - 1))
-    padded = (np.arange(S) >= np.array(lengths)[:, None])[:, None, :, None]
-    k = np.where(padded & ~np.isfinite(fill), fill, tokens.k)
-    q = np.where(padded & ~np.isfinite(fill), fill, tokens.q)
-    return tokens.but(q=q, k=k, v=np.where(padded, fill, tokens.v)), value, lengths
+    return tokens, value, _ragged(B, S, min(n, S - 1))
+
+
+def _filled(tokens: Tokens, lengths: list[int], fill: float) -> Tokens:
+    """The tokens with `fill` as values at padding; as keys and queries, too, where it is not finite."""
+    padded = (np.arange(tokens.length) >= np.array(lengths)[:, None])[:, None, :, None]
+    k, q = (np.where(padded & ~np.isfinite(fill), fill, part) for part in (tokens.k, tokens.q))
+    return tokens.but(q=q, k=k, v=np.where(padded, fill, tokens.v))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.probing.answers import Answer
-from harness.probing.failures import ProbeFailure, Spared
+from harness.probing.failures import ArgumentsRejected, NotOffered, ProbeFailure, Spared
 from harness.probing.wrapper import AnswerWrapper
 from harness.sandbox import Plan
 
@@ -82,7 +82,12 @@ class PartlyServedAnswer(AnswerWrapper):
     def __init__(self, answer: Answer, adapters: Collection[str]) -> None:
         super().__init__(answer)
         self.adapters, self.refused = adapters, dict[str, str]()
-        self._returned = set[str]()
+        self._returned, self._unserved = set[str](), False
+
+    @property
+    def verb(self) -> str:
+        """Say what the adapter does with the calls left out: ValueError is an answer to a call, and refuses it."""
+        return "refuses" if self.refused and not self._unserved else "does not serve"
 
     @property
     def never_served(self) -> set[str]:
@@ -105,6 +110,7 @@ class PartlyServedAnswer(AnswerWrapper):
             if not failure.locations or any(place.file not in self.adapters for place in failure.locations):
                 raise
             self.refused.setdefault(function, failure.detail)
+            self._unserved |= isinstance(failure, NotOffered) or not isinstance(failure, ArgumentsRejected)
             raise Spared from None
         self._returned.add(function)
         return value

@@ -110,21 +110,22 @@ def _divided(
 
 def _reasons(unassessed: Iterable[NotMeasurable | NotRun]) -> str:
     """Say why probes could not show anything, each reason once, whatever functions of an adapter share it."""
-    refused, seen = dict[str, str](), list[str]()
+    refused, seen = dict[str, dict[str, str]](), list[str]()
     for reason in unassessed:
-        own = reason.refused if isinstance(reason, NotRun) else {}
-        refused |= {name: why for name, why in own.items() if name not in refused}
-        seen += [] if own else [str(reason)]
-    return "; ".join(dict.fromkeys([*([_not_served(refused)] if refused else []), *seen]))
+        if isinstance(reason, NotRun) and reason.refused:
+            refused[reason.verb] = {**reason.refused, **refused.get(reason.verb, {})}
+        else:
+            seen.append(str(reason))
+    return "; ".join(dict.fromkeys([*(_not_served(verb, why) for verb, why in refused.items()), *seen]))
 
 
-def _not_served(refused: Mapping[str, str]) -> str:
+def _not_served(verb: str, refused: Mapping[str, str]) -> str:
     """Say of which functions an adapter refuses what is asked, by reason."""
     named = dict[str, list[str]]()
     for name, why in refused.items():
         named.setdefault(why, []).append(f"`{name}`")
     reasons = "; ".join(f"{' and '.join(names)}: {why}" for why, names in named.items())
-    return f"our adapter does not serve what is asked of {reasons}"
+    return f"our adapter {verb} what is asked of {reasons}"
 
 
 def _real(result: ProbeResult) -> ProbeResult:
@@ -161,13 +162,14 @@ def _served(probe: Probe, again: Callable[[Answer], ProbeResult], answer: Partly
     reasons = "; ".join(f"`{name}`: {why}" for name, why in answer.refused.items())
     cases = _cases(probe, result)
     if result.spared == cases or _is_ours(result, answer.adapters):
-        raise NotRun(f"our adapter does not serve what is asked of {reasons or result.detail}", refused=answer.refused)
+        why = f"our adapter {answer.verb} what is asked of {reasons or result.detail}"
+        raise NotRun(why, refused=answer.refused, verb=answer.verb)
     if not result.passed:
         return result
     if result.draws is not None and result.spared:
         share = f"{result.spared} of {cases} cases"
-        raise NotRun(f"our adapter does not serve {share}, and the others are right: {reasons}", result.draws)
-    note = f"without what our adapter does not serve: {reasons}"
+        raise NotRun(f"our adapter {answer.verb} {share}, and the others are right: {reasons}", result.draws)
+    note = f"without what our adapter {answer.verb}: {reasons}"
     return replace(result, detail="; ".join(filter(None, (note, result.detail))), unserved=tuple(answer.refused))
 
 
@@ -208,8 +210,8 @@ def _evidence(
 
 
 def _gave_wrong_values(probe: Probe, failed: ProbeResult) -> bool:
-    """Whether a failed probe compared values, and not time or memory, and no call failed before it could."""
-    return not probe.measures_cost and failed.obstacle in (None, Obstacle.OUTPUT)
+    """Whether a failed probe compared values, and nothing else, and no call failed before it could."""
+    return not probe.measures_cost and not probe.apart and failed.obstacle in (None, Obstacle.OUTPUT)
 
 
 def _sum(draws: Iterable[Draws | None]) -> Draws | None:

@@ -96,13 +96,14 @@ class NotRun(Exception):
     Attributes:
         draws: the drawn cases that were tried all the same.
         refused: why an adapter of ours does not serve what is asked, by function, where that is the whole reason.
+        verb: what the adapter does with these calls.
     """
 
     def __init__(
-        self, reason: str, draws: Draws | None = None, refused: Mapping[str, str] = MappingProxyType({})
+        self, reason: str, draws: Draws | None = None, refused: Mapping[str, str] = MappingProxyType({}), verb: str = ""
     ) -> None:
         super().__init__(reason)
-        self.draws, self.refused = draws, refused
+        self.draws, self.refused, self.verb = draws, refused, verb
 
 
 class WorkerLost(CallFailed):

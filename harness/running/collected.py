@@ -72,12 +72,14 @@ def adapter_is_at_fault(failure: BuildFailure, adapters: Collection[str]) -> boo
 def charged_to_the_answer(evidence: Iterable[Evidence], origin: Origin | None) -> list[Evidence]:
     """Evidence in which a criterion that the collection does not charge is not run: its passing is no merit either.
 
+    The collection's reason stands in place of whatever else kept a probe from judging it.
+
     Args:
         evidence: of an answer.
         origin: where it comes from; None where it is of no collection.
     """
     excused = origin.not_charged if origin else {}
-    judged = (Outcome.FAILED, Outcome.PARTIAL, Outcome.PASSED)
+    judged = (Outcome.FAILED, Outcome.PARTIAL, Outcome.PASSED, Outcome.NOT_RUN)
     return [
         _not_run(e, excused[e.criterion]) if e.criterion in excused and e.outcome in judged else e for e in evidence
     ]

@@ -105,3 +105,34 @@ def test_what_writing_to_an_argument_changes_is_not_said_of_results() -> None:
     ownership = code().challenge.criterion("ownership")
     assert probe_criterion(code(), ownership, answer, SEED, explain=False).outcome is Outcome.PASSED
     assert probe_criterion(code(), code().challenge.criterion("any_history"), answer, SEED, explain=False).faulty
+
+
+def test_a_report_that_is_not_offered_is_not_blamed_on_wrong_values() -> None:
+    mutant = next(mutant for mutant in code().mutants if mutant.name == "equal scores counted once")
+    source = code().source(mutant).replace("def memory_bytes(", "def unnamed(")
+    answer = LocalAnswer(module_of("answer", source))
+    asked = [code().challenge.criterion(id) for id in ("any_history", "memory_report")]
+    found = [probe_criterion(code(), c, answer, seed_of(SEED, c.id), explain=False) for c in asked]
+    history, report = charged_once(code(), found)
+    assert history.faulty
+    assert (report.outcome, report.title) == (Outcome.FAILED, "`memory_bytes` is not offered")
+
+
+NAN_SPREADS = """
+
+_prefill = prefill
+
+
+def prefill(cache, layer, slots, q, k, v, lengths):
+    out = _prefill(cache, layer, slots, q, k, v, lengths)
+    return out + np.where(np.isfinite(k).all(), 0, np.nan).astype(out.dtype) if len(slots) > 1 else out
+"""
+
+
+def test_padding_that_is_nan_in_a_batch_reaches_no_real_position() -> None:
+    answer = LocalAnswer(module_of("answer", code().source() + NAN_SPREADS))
+    ragged = code().challenge.criterion("ragged_lengths")
+    found = probe_criterion(code(), ragged, answer, seed_of(SEED, ragged.id), explain=False)
+    assert (found.outcome, found.title) == (
+        Outcome.FAILED, "a real position of a padded prompt sees more than real tokens",
+    )  # fmt: skip

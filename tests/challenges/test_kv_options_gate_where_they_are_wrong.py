@@ -42,6 +42,12 @@ def test_what_an_option_costs_is_no_part_of_a_reward():
     assert judged(CODE.source(FAULTY["int8 not compressed"]), "int8").outcome is Outcome.PASSED
 
 
+def test_a_window_that_takes_too_many_tokens_is_part_of_a_reward_and_gives_no_wrong_values():
+    found = judged(CODE.source(FAULTY["window that counts what it shows"]), "sliding_window")
+    assert found.title == "accepts a decode beyond max_length under a window"
+    assert not found.wrong_option and not gates_marks(found)
+
+
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(
     ("mutant", "probe"),
@@ -52,6 +58,7 @@ def test_what_an_option_costs_is_no_part_of_a_reward():
         ("slots past a machine word", "every_slot_of_many_is_right"),
         ("slots past a byte", "every_slot_of_many_is_right"),
         ("pages past a byte", "every_page_of_many_is_right"),
+        ("small values flushed", "every_magnitude_is_right"),
         ("window filled by a decode", "every_small_window_is_right"),
         ("fork of an empty slot", "every_kind_of_fork_is_right"),
         ("fork onto itself", "every_kind_of_fork_is_right"),

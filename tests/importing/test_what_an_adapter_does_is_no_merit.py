@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from harness.model import Evidence, Outcome
+from harness.running.collected import charged_to_the_answer
 from harness.workspace import Workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[2])
@@ -31,3 +33,18 @@ def test_positions_that_the_adapter_passes_are_not_the_answer_s() -> None:
     trees = [answer for answer in answers if answer.challenge == "tree_verification"]
     assert len(trees) == 5
     assert all("position_arguments" in answer.not_charged for answer in trees)
+
+
+def test_chunks_that_the_adapter_puts_together_are_neither_praised_nor_charged() -> None:
+    found = excused("Later chunks go through")
+    assert len(found) == 1
+    assert all("appended_prefill" in criteria for criteria in found)
+
+
+def test_a_reason_not_to_charge_stands_in_place_of_whatever_a_probe_says() -> None:
+    collection = WORKSPACE.collection("llm_programming_tests")
+    answer = next(a for a in collection.answers if a.challenge == "kv_cache" and "argument_errors" in a.not_charged)
+    criterion = WORKSPACE.challenge("kv_cache").criterion("argument_errors")
+    refused = Evidence.of(criterion, Outcome.NOT_RUN, seed=1, detail="our adapter refuses what is asked of `prefill`")
+    (shown,) = charged_to_the_answer([refused], collection.origin(answer))
+    assert shown.detail == f"not charged to the answer: {answer.not_charged['argument_errors']}"

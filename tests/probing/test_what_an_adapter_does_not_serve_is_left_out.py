@@ -9,7 +9,7 @@ import pytest
 from harness.model import Evidence, Location, Outcome
 from harness.probing.code import ChallengeCode
 from harness.probing.criteria import probe_criterion, seed_of
-from harness.probing.failures import NotOffered
+from harness.probing.failures import ArgumentsRejected, NotOffered
 from harness.probing.local_answer import LocalAnswer
 from harness.probing.wrapper import AnswerWrapper
 from harness.sandbox import Plan
@@ -93,3 +93,20 @@ def test_drawn_cases_that_are_not_served_are_no_wrong_ones_and_no_praise() -> No
 
 def test_a_case_that_is_served_and_wrong_is_charged() -> None:
     assert judged("any_size", no_short_group, "scale the largest").faulty
+
+
+class RefusingAdapter(BehindAdapter):
+    """A right answer of which an adapter refuses calls with ValueError."""
+
+    def call(self, function: str, *args: Any, returns: Plan, **options: Any) -> Any:
+        try:
+            return super().call(function, *args, returns=returns, **options)
+        except NotOffered as why:
+            raise ArgumentsRejected(why.title, "ValueError: ours", locations=why.locations) from None
+
+
+def test_a_call_that_the_adapter_refuses_with_value_error_is_not_called_unserved() -> None:
+    answer, asked = RefusingAdapter(no_backward), CODE.challenge.criterion("gradients")
+    found = probe_criterion(CODE, asked, answer, seed_of(5, "gradients"), explain=False, adapters={ADAPTER})
+    assert found.outcome is Outcome.NOT_RUN
+    assert found.detail == "our adapter refuses what is asked of `linear_backward`: ValueError: ours"
