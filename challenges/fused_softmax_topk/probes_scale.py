@@ -1,12 +1,10 @@
 """Probes of logits of any size: only differences within a row count."""
 
-from functools import partial
-
 import numpy as np
 
 from harness.probing import Answer, Draw, probe
 
-from .binding import Floats, launch, served
+from .binding import Floats, served
 from .judging import right_under
 
 SHIFTS = (100.0, -100.0, 16384.0, -16384.0, -262144.0)
@@ -24,7 +22,7 @@ def a_shift_of_all_logits_changes_nothing(
     k = served(answer, min(k, vocab))
     title = "a shift of all logits changes the result"
     shifted = logits + np.float32(shift)
-    right_under(title, answer, draw, partial(launch, answer, draw, shifted, k))
+    right_under(title, answer, draw, shifted, k)
 
 
 @probe({"vocab": 20, "gap": 80.0}, {"vocab": 1030, "gap": 80.0}, {"vocab": 1030, "gap": 1000.0},
@@ -34,7 +32,7 @@ def far_logits_stay_right(answer: Answer, draw: Draw, *, rows: int, vocab: int, 
     logits = _grid(draw, rows, vocab)
     logits[np.arange(rows), draw.permutation(vocab)[:rows]] += np.float32(gap)
     title, k = "logits far apart give wrong results", served(answer, min(k, vocab))
-    right_under(title, answer, draw, partial(launch, answer, draw, logits, k))
+    right_under(title, answer, draw, logits, k)
 
 
 @probe({"vocab": 20}, {"vocab": 1030}, rows=2, k=3, fixed=("rows", "k"))
@@ -44,7 +42,7 @@ def the_largest_and_smallest_floats_are_served(answer: Answer, draw: Draw, *, ro
     below = 2.0 ** -draw.uniform(rows, vocab, low=10, high=20)
     logits = (np.where(np.arange(rows)[:, None] % 2, -end, end) * (1 - below)).astype(np.float32)
     title, k = "logits near the largest float give wrong results", served(answer, min(k, vocab))
-    right_under(title, answer, draw, partial(launch, answer, draw, logits, k))
+    right_under(title, answer, draw, logits, k)
 
 
 def _grid(draw: Draw, rows: int, vocab: int) -> Floats:

@@ -1,11 +1,14 @@
 """Probes of drawn sizes: any number of rows and columns, any k, whatever the logits are and whatever went before."""
 
+from functools import partial
+from typing import Any
+
 from harness.probing import Answer, Draw, expect, probe
 from harness.probing.sizes import Axis, Drawn
 
-from .binding import LARGEST_K, Launched, call, launch, max_k
+from .binding import LARGEST_K, Floats, Launched, call, launch, max_k, normal
 from .families import ORDINARY, SPECIAL, good_rows, logits_of
-from .judging import right
+from .judging import right, right_under
 
 ROWS, VOCAB = 1500, 60_000
 ASKED = ("drawn", "drawn", "drawn", "most", "one less", "one")
@@ -61,8 +64,19 @@ def special_logits_at_any_size(
 ) -> None:
     """T20 at sizes nobody chose: logits of -inf, and rows with NaN or +inf between good ones."""
     k = _asked(asked, k, vocab, max_k(answer))
-    _call_before(answer, draw, before, rows, vocab, k, shift)
-    _right(launch(answer, draw, logits_of(draw, family, rows, vocab, k), k, shift=shift), answer, draw)
+
+    def called(logits: Floats, **more: Any) -> Launched:
+        _call_before(answer, draw, before, rows, vocab, k, shift)
+        run = launch(answer, draw, logits, k, shift=shift, **more)
+        return run.part(good_rows(logits))
+
+    def plainly() -> None:
+        right(called(normal(draw, rows, vocab), fill="nan"), answer, draw)
+
+    logits = logits_of(draw, family, rows, vocab, k)
+    if good_rows(logits).any():
+        title = f"logits of the family `{family}` are not served"
+        right_under(title, answer, draw, logits, k, launched=partial(called, logits), plainly=plainly)
 
 
 @probe(

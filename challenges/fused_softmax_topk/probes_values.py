@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,8 +117,7 @@ def a_whole_row_adds_up_to_one(answer: Answer, draw: Draw, *, rows: int, vocab: 
 def _right_probabilities_under(title: str, answer: Answer, draw: Draw, logits: Floats, k: int) -> None:
     """Judge the probabilities of logits that have something special, whichever columns are chosen."""
     k = served(answer, min(k, logits.shape[1]))
-    launched = partial(launch, answer, draw, logits, k)
-    right_under(title, answer, draw, launched, lambda run, *_: right_probabilities(run))
+    right_under(title, answer, draw, logits, k, judge=lambda run, *_: right_probabilities(run))
 
 
 def _alive(run: Launched) -> None:

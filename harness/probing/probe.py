@@ -109,6 +109,7 @@ class ProbeResult:
         thresholds: where along its sizes the counterexample begins to fail.
         defect: kind of the defect that the device reported, where it was one.
         obstacle: what failed, where it was nothing that the probe compares.
+        fault_of: the criterion whose property is broken, where that is known.
         spared: how many cases were left out.
         unserved: functions of which calls were left out, for an adapter of ours does not serve them.
     """
@@ -129,6 +130,7 @@ class ProbeResult:
     thresholds: tuple[Threshold, ...] = ()
     defect: str = ""
     obstacle: Obstacle | None = None
+    fault_of: str = ""
     spared: int = 0
     unserved: tuple[str, ...] = ()
 
@@ -171,8 +173,12 @@ def probe(
     return wrap
 
 
-def run(probe: Probe, answer: Answer, seed: int, *, shrink: bool = True, share: float = 1.0) -> ProbeResult:
+def run(
+    probe: Probe, answer: Answer, seed: int, *, shrink: bool = True, share: float = 1.0, own: str = ""
+) -> ProbeResult:  # fmt: skip
     """Run every case, the drawn ones last, until one fails; then look for a smaller one that fails in the same way.
+
+    A fixed case that breaks the property of another criterion ends nothing: a later one may break this one's.
 
     Args:
         probe: what to run.
@@ -180,6 +186,7 @@ def run(probe: Probe, answer: Answer, seed: int, *, shrink: bool = True, share: 
         seed: of the criterion; the probe's name is mixed in.
         shrink: whether to look for the smaller case, and to count how many of the drawn ones fail.
         share: of the drawn cases that are run.
+        own: the criterion that is judged.
 
     Raises:
         NotMeasurable: this device cannot tell.
@@ -187,6 +194,7 @@ def run(probe: Probe, answer: Answer, seed: int, *, shrink: bool = True, share: 
     """
     figures: dict[str, Figure] = {}
     fraction, details, spared = 1.0, [], 0
+    failed: tuple[Case, ProbeFailure] | None = None
     for case in probe.cases:
         try:
             result = _counted(probe, answer, seed, case)
@@ -194,13 +202,19 @@ def run(probe: Probe, answer: Answer, seed: int, *, shrink: bool = True, share: 
             spared += 1
             continue
         except ProbeFailure as failure:
-            small = _shrunk(probe, answer, seed, case, failure) if shrink else Shrunk(case, failure)
-            merge(figures, failure.measured)
-            return _failed(probe, figures, case, failure, small)
+            if failure.fault_of in ("", own):
+                failed = case, failure
+                break
+            failed = failed or (case, failure)
+            continue
         merge(figures, result.figures)
         fraction = min(fraction, result.fraction)
         if result.detail:
             details.append(result.detail)
+    if failed is not None:
+        small = _shrunk(probe, answer, seed, *failed) if shrink else Shrunk(*failed)
+        merge(figures, failed[1].measured)
+        return _failed(probe, figures, *failed, small)
     passed = ProbeResult(probe.name, fraction, figures, detail="; ".join(dict.fromkeys(details)), spared=spared)
     return passed if probe.drawn is None else _swept(probe, probe.drawn, answer, seed, passed, shrink, share)
 
@@ -270,7 +284,7 @@ def _failed(probe: Probe, figures: dict[str, Figure], case: Case, failure: Probe
         broken=isinstance(failure, WorkerLost), exhausted=isinstance(failure, CallTimedOut) and failure.exhausted,
         diagnosis=Diagnosis(words=words, established="observation") if words else None,
         loss=pattern.loss, locations=why.locations, thresholds=small.thresholds, defect=why.defect,
-        obstacle=failure.obstacle,
+        obstacle=failure.obstacle, fault_of=why.fault_of,
     )  # fmt: skip
 
 
