@@ -17,6 +17,7 @@ from harness.probing import Answer, Draw, ProbeFailure
 from harness.probing.failures import WrittenOutside, WrongOutputs
 from harness.probing.launching import STREAM, DeviceCall, InputBuffer, OutputBuffer
 from harness.probing.launching import launch as launch_symbol
+from harness.probing.sizes import Case
 
 from . import oracle
 
@@ -79,6 +80,12 @@ def max_k(answer: Answer) -> int:
 def served(answer: Answer, k: int) -> int:
     """`k`, or the answer's limit where that is lower."""
     return min(k, max_k(answer))
+
+
+def serving(answer: Answer, case: Case) -> Case:
+    """Return a case with the nearest k to its own that there can be and the answer serves."""
+    k = min(served(answer, int(case["k"])), int(case.get("vocab", case["k"])))
+    return {**case, "k": k}
 
 
 def call(

@@ -34,8 +34,15 @@ class Partial:
 
 
 Body = Callable[..., "Mapping[str, Figure] | Partial | None"]
+Fit = Callable[[Answer, Case], Case]
+"""Makes a case one that an answer serves, and leaves one that it serves as it is."""
 Shrinker = Callable[[Answer, Draw, Case, ProbeFailure], Shrunk]
 """Looks for the smallest failing case of a probe whose cases are more than sizes."""
+
+
+def _as_it_is(answer: Answer, case: Case) -> Case:
+    """Return the case."""
+    return case
 
 
 @dataclass(frozen=True)
@@ -57,6 +64,7 @@ class Probe:
         times: whether the reading of a clock decides, without a race.
         apart: whether its fixed cases ask something else than the drawn ones of its criterion, and so excuse no failure
             of theirs by passing.
+        fit: makes each case one that the answer serves.
     """
 
     name: str
@@ -72,6 +80,7 @@ class Probe:
     measures: bool = False
     times: bool = False
     apart: bool = False
+    fit: Fit = _as_it_is
 
     @property
     def clocked(self) -> bool:
@@ -143,7 +152,7 @@ class ProbeResult:
 def probe(
     *cases: Case, floors: Mapping[str, int] | None = None, fixed: tuple[str, ...] = (), traced: bool = True,
     drawn: Drawn | None = None, shrinker: Shrinker | None = None, races: bool = False, slow_fails: bool = True,
-    measures: bool = False, times: bool = False, apart: bool = False, **case: Figure,
+    measures: bool = False, times: bool = False, apart: bool = False, fit: Fit | None = None, **case: Figure,
 ) -> Callable[[Body], Probe]:  # fmt: skip
     """Make a function a probe.
 
@@ -160,6 +169,7 @@ def probe(
             criterion under `rests_on`.
         times: True where the reading of a clock decides, without a race.
         apart: True where it asks something else than the drawn cases of its criterion.
+        fit: makes each case one that the answer serves, where that may be another one.
         **case: keyword arguments common to all cases.
     """
 
@@ -168,7 +178,7 @@ def probe(
         kept = frozenset(fixed)
         name = body.__name__
         more = {"races": races, "slow_fails": slow_fails, "measures": measures, "times": times, "apart": apart}
-        return Probe(name, body, every, floors or {}, kept, traced, drawn, shrinker, **more)
+        return Probe(name, body, every, floors or {}, kept, traced, drawn, shrinker, **more, fit=fit or _as_it_is)
 
     return wrap
 
@@ -214,7 +224,7 @@ def run(
     if failed is not None:
         small = _shrunk(probe, answer, seed, *failed) if shrink else Shrunk(*failed)
         merge(figures, failed[1].measured)
-        return _failed(probe, figures, *failed, small)
+        return _failed(probe, answer, figures, *failed, small)
     passed = ProbeResult(probe.name, fraction, figures, detail="; ".join(dict.fromkeys(details)), spared=spared)
     return passed if probe.drawn is None else _swept(probe, probe.drawn, answer, seed, passed, shrink, share)
 
@@ -232,7 +242,8 @@ def _swept(
         # and what another criterion judges has its smallest case there
         shrink = shrink and not isinstance(found.failure, (CallTimedOut, FaultElsewhere))
         small = _shrunk(probe, answer, seed, found.case, found.failure) if shrink else Shrunk(found.case, found.failure)
-        return replace(_failed(probe, passed.figures, found.case, found.failure, small), draws=found.draws)
+        result = _failed(probe, answer, passed.figures, found.case, found.failure, small)
+        return replace(result, draws=found.draws)
     if found.unreached:
         raise NotRun(f"no drawn case failed, but the largest were not reached: {found.reason} at {found.unreached}",
                      found.draws)  # fmt: skip
@@ -269,7 +280,9 @@ def _tried_twice(probe: Probe, answer: Answer, seed: int, case: Case) -> Partial
         raise NotRun(f"{first.title} ({first.detail}), and could not be tried again alone: {busy}") from None
 
 
-def _failed(probe: Probe, figures: dict[str, Figure], case: Case, failure: ProbeFailure, small: Shrunk) -> ProbeResult:
+def _failed(
+    probe: Probe, answer: Answer, figures: dict[str, Figure], case: Case, failure: ProbeFailure, small: Shrunk
+) -> ProbeResult:  # fmt: skip
     """The outcome of a probe that failed on `case`, and on a smaller one as `small` says."""
     why = small.failure
     pattern = failure if failure.diagnosis else why  # of the larger case: a pattern shows there
@@ -278,8 +291,8 @@ def _failed(probe: Probe, figures: dict[str, Figure], case: Case, failure: Probe
     return ProbeResult(
         probe.name, 0.0, figures, failure.title, f"{begins}: {why.detail}" if begins else why.detail, case,
         counterexample=Counterexample(
-            probe=probe.name, case=dict(small.case), where=why.where, expected=why.expected, got=why.got,
-            measured=why.measured, program=why.program,
+            probe=probe.name, case=dict(probe.fit(answer, small.case)), where=why.where, expected=why.expected,
+            got=why.got, measured=why.measured, program=why.program,
         ),
         broken=isinstance(failure, WorkerLost), exhausted=isinstance(failure, CallTimedOut) and failure.exhausted,
         diagnosis=Diagnosis(words=words, established="observation") if words else None,
@@ -301,7 +314,7 @@ def once(probe: Probe, answer: Answer, seed: int, case: Case) -> Partial:
     Raises:
         ProbeFailure: the answer went wrong.
     """
-    given = {name: value for name, value in case.items() if name != DRAW}
+    given = {name: value for name, value in probe.fit(answer, case).items() if name != DRAW}
     try:
         with np.errstate(all="ignore"):  # an answer's numbers may be anything, and are judged by what they are
             result = probe.body(answer, _source(probe, seed, case), **given)
