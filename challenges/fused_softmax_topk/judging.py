@@ -12,7 +12,8 @@
 The error ratio is the relative error over the sum of these: at most 1 passes, for every order of summation there is.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 
 import numpy as np
@@ -38,8 +39,8 @@ UNIFORM = 1e-3
 """Spread of a factor that still counts as one factor."""
 
 
-def legal_indices(run: Launched) -> None:
-    """Every index lies in its row, and none is there twice."""
+def inner_indices(run: Launched) -> None:
+    """Require every index to lie in its row."""
     outside = (run.indices < 0) | (run.indices >= run.vocab)
     if outside.any():
         row, i = (int(n) for n in np.argwhere(outside)[0])
@@ -47,6 +48,11 @@ def legal_indices(run: Launched) -> None:
         detail = f"{_size(run)}: indices[{row}, {i}] is {got}"
         raise ProbeFailure("an index lies outside its row", detail, where=f"indices[{row}, {i}]", got=got,
                            fault_of=CHOICE)  # fmt: skip
+
+
+def legal_indices(run: Launched) -> None:
+    """Every index lies in its row, and none is there twice."""
+    inner_indices(run)
     ordered = np.sort(run.indices, axis=1)
     twice = ordered[:, 1:] == ordered[:, :-1]
     if twice.any():
@@ -92,15 +98,13 @@ def _best_left_out(run: Launched, row: int) -> int:
 
 
 def right_probabilities(run: Launched) -> float:
-    """The error ratio of the probabilities, each for the column named beside it; at most 1.
+    """The error ratio of the probabilities, each for the column named beside it, whichever that is; at most 1.
 
-    Where columns are named that must not be, one factor of all other probabilities comes first: it says more.
+    Where columns are named that must not be, wrong probabilities beside them are no fault of their own, unless one
+    factor of all others shows.
     """
-    try:
-        legal_indices(run)
-    except ProbeFailure:
-        _require_no_common_factor(run)
-        raise
+    with _but_for_one_factor(run):
+        inner_indices(run)
     exact = np.take_along_axis(run.exact, run.indices, axis=1)
     error = np.abs(run.probs.astype(np.longdouble) - exact)
     ratio = np.nan_to_num(error / (tolerance(run) * exact + SMALLEST), nan=np.inf, posinf=np.inf)
@@ -108,6 +112,8 @@ def right_probabilities(run: Launched) -> float:
     worst = float(ratio[row, i])
     if worst <= 1.0:
         return worst
+    with _but_for_one_factor(run):
+        legal_indices(run)
     wanted, got = float(exact[row, i]), float(run.probs[row, i])
     place = f"probs[{row}, {i}]"
     ratio, most = distinct(worst, 1.0, 3)
@@ -116,6 +122,16 @@ def right_probabilities(run: Launched) -> float:
         "probabilities are wrong", detail, where=place, expected=wanted, got=got, measured={"error_ratio": worst},
         diagnosis=_factor(run, np.asarray(exact, np.float64)), fault_of=PROBABILITIES,
     )  # fmt: skip
+
+
+@contextmanager
+def _but_for_one_factor(run: Launched) -> Iterator[None]:
+    """Let one factor of all probabilities come before what is wrong with the columns named."""
+    try:
+        yield
+    except ProbeFailure:
+        _require_no_common_factor(run)
+        raise
 
 
 def _require_no_common_factor(run: Launched) -> None:
@@ -184,7 +200,7 @@ Judge = Callable[[Launched, Answer, Draw], float]
 
 def right_under(
     title: str, answer: Answer, draw: Draw, logits: Floats, k: int, *, launched: Callable[..., Launched] | None = None,
-    plainly: Callable[[], object] | None = None, judge: Judge = right,
+    plainly: Callable[..., Launched] | None = None, judge: Judge = right,
 ) -> Launched:  # fmt: skip
     """Judge a launch that has something special; where it fails for that, it fails under `title`.
 
@@ -199,13 +215,14 @@ def right_under(
         logits: of the launch.
         k: of the launch.
         launched: makes the launch, with further options of `launch`, where it is more than one of these logits.
-        plainly: does the same with nothing special, where that is more than to launch normal logits.
+        plainly: makes the launch with nothing special, as `launched`, where that is not one of normal logits.
         judge: raises `ProbeFailure` where a launch is wrong.
     """
     launched = launched or partial(launch, answer, draw, logits, k)
 
-    def ordinary() -> None:
-        right(launch(answer, draw, normal(draw, *logits.shape), k, fill="nan"), answer, draw)
+    def ordinary() -> float:
+        run = plainly(fill="nan") if plainly else launch(answer, draw, normal(draw, *logits.shape), k, fill="nan")
+        return right(run, answer, draw)
 
     try:
         run = launched()
@@ -213,14 +230,17 @@ def right_under(
     except CallFailed:
         raise
     except ProbeFailure as why:
+        asked = judge is right or why.fault_of != CHOICE
         try:
-            with expect.only_beside(plainly or ordinary):
+            with expect.only_beside(ordinary):
                 raise
         except FaultElsewhere:
             raise
         except ProbeFailure:
             if _is_right(lambda: launched(fill="nan"), answer, draw, judge):
                 why.fault_of = "memory_safety"
+            elif not asked:
+                why.fault_of = CHOICE
             elif why.obstacle is None:
                 why.title = title
             raise

@@ -70,12 +70,10 @@ def special_logits_at_any_size(
         run = launch(answer, draw, logits, k, shift=shift, **more)
         return run.part(good_rows(logits))
 
-    def plainly() -> None:
-        right(called(normal(draw, rows, vocab), fill="nan"), answer, draw)
-
     logits = logits_of(draw, family, rows, vocab, k)
     if good_rows(logits).any():
         title = f"logits of the family `{family}` are not served"
+        plainly = partial(called, normal(draw, rows, vocab))
         right_under(title, answer, draw, logits, k, launched=partial(called, logits), plainly=plainly)
 
 
