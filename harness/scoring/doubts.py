@@ -271,6 +271,8 @@ def _possible_outcome(record: Record, criterion: Criterion, e: Evidence) -> str:
 
 def _allowed_causes(rubric: Challenge, criterion: Criterion, e: Evidence) -> set[str]:
     """Return the criteria whose failure may take a criterion's credit, or keep it from being judged."""
-    if e.outcome is Outcome.NOT_RUN or criterion.id == rubric.anchor:
+    if e.outcome is Outcome.NOT_RUN:
         return {c.id for c in rubric.criteria} if criterion.probes else set()
+    if criterion.id == rubric.anchor:
+        return {UNBUILT, *(c.id for c in rubric.criteria)}
     return {UNBUILT, rubric.anchor} if criterion.executed else {UNBUILT}

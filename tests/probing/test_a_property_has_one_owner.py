@@ -7,6 +7,7 @@ from harness.probing import ProbeFailure, expect, probe
 from harness.probing.criteria import charged_once
 from harness.probing.failures import FaultElsewhere
 from harness.probing.probe import run
+from harness.scoring.doubts import _allowed_causes
 
 PROBE = "rows_match_the_oracle"
 
@@ -98,3 +99,10 @@ def test_what_is_special_has_the_fault_unless_the_plain_case_shows_it(plain):
     with pytest.raises(expected) as seen, expect.only_beside(lambda: wrong("plain") if plain else None):
         wrong("special")
     assert (seen.value.title, seen.value.fault_of) == (("plain", "selection") if plain else ("special", ""))
+
+
+def test_an_anchor_that_rests_on_another_criterion_is_believed(toy):
+    found = settled(toy, failed(toy, "linear"), failed(toy, "values", "linear"))["values"]
+    rubric = toy.challenge
+    assert "linear" in _allowed_causes(rubric, rubric.criterion("values"), found)
+    assert "linear" not in _allowed_causes(rubric, rubric.criterion("linear"), found)
