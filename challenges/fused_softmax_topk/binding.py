@@ -4,6 +4,7 @@ The docstrings of the probes name the relations T01 to T28. Every entry of both 
 whether it was written, whether its index is legal, whether it belongs there, and how far its probability is off.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -12,9 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.cuda.report import Report
-from harness.probing import Answer, Draw
+from harness.probing import Answer, Draw, ProbeFailure
+from harness.probing.failures import WrittenOutside, WrongOutputs
 from harness.probing.launching import STREAM, DeviceCall, InputBuffer, OutputBuffer
 from harness.probing.launching import launch as launch_symbol
+from harness.probing.sizes import Case
 
 from . import oracle
 
@@ -79,6 +82,12 @@ def served(answer: Answer, k: int) -> int:
     return min(k, max_k(answer))
 
 
+def serving(answer: Answer, case: Case) -> Case:
+    """Return a case with the nearest k to its own that there can be and the answer serves."""
+    k = min(served(answer, int(case["k"])), int(case.get("vocab", case["k"])))
+    return {**case, "k": k}
+
+
 def call(
     answer: Answer, draw: Draw, logits: Floats, k: int, *, shift: int = 0, **options: Any
 ) -> DeviceCall:
@@ -104,8 +113,37 @@ def launch(answer: Answer, draw: Draw, logits: Floats, k: int, **options: Any) -
     """
     back = call(answer, draw, logits, k, **options)
     specified = np.isfinite(logits.max(axis=1))
-    back.require_complete(f"rows = {logits.shape[0]}, vocab = {logits.shape[1]}, k = {k}", specified)
+    try:
+        back.require_complete(_sizes(logits, k), specified)
+    except WrittenOutside as why:
+        why.fault_of = "memory_safety"
+        raise
+    except WrongOutputs as why:
+        row = int(np.argmax(_unwritten(back) & specified))
+        alone = len(logits) > 1 and _written(answer, draw, logits[row : row + 1], k, options)
+        why.fault_of = "rows" if alone else "values"
+        raise
     return Launched.of(back, logits, k)
+
+
+def _unwritten(back: DeviceCall) -> NDArray[np.bool_]:
+    """Return which rows of the outputs lack an entry: (rows,)."""
+    regions = (back.regions[name] for name in ("probs", "indices"))
+    lacking = [~region.changed[region.inside].reshape(region.values.shape).all(axis=1) for region in regions]
+    return np.any(lacking, axis=0)
+
+
+def _written(answer: Answer, draw: Draw, row: Floats, k: int, options: Mapping[str, Any]) -> bool:
+    """Say whether one row is written where it is the only one."""
+    try:
+        call(answer, draw, row, k, **options).require_complete(_sizes(row, k))
+    except ProbeFailure:
+        return False
+    return True
+
+
+def _sizes(logits: Floats, k: int) -> str:
+    return f"rows = {logits.shape[0]}, vocab = {logits.shape[1]}, k = {k}"
 
 
 def normal(draw: Draw, rows: int, vocab: int, std: float = 3.0) -> Floats:

@@ -12,13 +12,15 @@
 The error ratio is the relative error over the sum of these: at most 1 passes, for every order of summation there is.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from harness.numerics import distinct, instead
-from harness.probing import Answer, Draw, FaultElsewhere, ProbeFailure, expect
+from harness.probing import Answer, CallFailed, Draw, FaultElsewhere, ProbeFailure, expect
 from harness.probing.checked import require_same_work
 
 from . import oracle
@@ -31,18 +33,26 @@ SMALLEST = 2.0**-126
 """Smallest normal float32: below it a device may flush to zero."""
 CHANCE = 0.01
 """How likely columns chosen at random may be those of some other row, to be taken for them."""
+CHOICE, PROBABILITIES = "selection", "values"
+"""The criteria whose property is broken where wrong columns are named, and where a probability is wrong."""
 UNIFORM = 1e-3
 """Spread of a factor that still counts as one factor."""
 
 
-def legal_indices(run: Launched) -> None:
-    """Every index lies in its row, and none is there twice."""
+def inner_indices(run: Launched) -> None:
+    """Require every index to lie in its row."""
     outside = (run.indices < 0) | (run.indices >= run.vocab)
     if outside.any():
         row, i = (int(n) for n in np.argwhere(outside)[0])
         got = int(run.indices[row, i])
         detail = f"{_size(run)}: indices[{row}, {i}] is {got}"
-        raise ProbeFailure("an index lies outside its row", detail, where=f"indices[{row}, {i}]", got=got)
+        raise ProbeFailure("an index lies outside its row", detail, where=f"indices[{row}, {i}]", got=got,
+                           fault_of=CHOICE)  # fmt: skip
+
+
+def legal_indices(run: Launched) -> None:
+    """Every index lies in its row, and none is there twice."""
+    inner_indices(run)
     ordered = np.sort(run.indices, axis=1)
     twice = ordered[:, 1:] == ordered[:, :-1]
     if twice.any():
@@ -50,7 +60,7 @@ def legal_indices(run: Launched) -> None:
         got = int(ordered[row, i])
         places = [int(p) for p in np.flatnonzero(run.indices[row] == got)]
         detail = f"{_size(run)}: row {row} names column {got} at places {', '.join(map(str, places[:4]))}"
-        raise ProbeFailure("a column is named twice", detail, where=f"indices[{row}]", got=got)
+        raise ProbeFailure("a column is named twice", detail, where=f"indices[{row}]", got=got, fault_of=CHOICE)
 
 
 def right_choice(run: Launched, answer: Answer, draw: Draw, title: str = "candidates are lost") -> None:
@@ -68,7 +78,7 @@ def right_choice(run: Launched, answer: Answer, draw: Draw, title: str = "candid
     count = f"{int(below.sum())} of {run.indices.size} places hold a smaller logit than they should"
     raise ProbeFailure(
         title, f"{_size(run)}: {seen}; {count}", where=f"indices[{row}]", expected=column,
-        diagnosis=cause.words if cause else None, loss=cause.loss if cause else None,
+        diagnosis=cause.words if cause else None, loss=cause.loss if cause else None, fault_of=CHOICE,
     )  # fmt: skip
 
 
@@ -88,15 +98,13 @@ def _best_left_out(run: Launched, row: int) -> int:
 
 
 def right_probabilities(run: Launched) -> float:
-    """The error ratio of the probabilities, each for the column named beside it; at most 1.
+    """The error ratio of the probabilities, each for the column named beside it, whichever that is; at most 1.
 
-    Where columns are named that must not be, one factor of all other probabilities comes first: it says more.
+    Where columns are named that must not be, wrong probabilities beside them are no fault of their own, unless one
+    factor of all others shows.
     """
-    try:
-        legal_indices(run)
-    except ProbeFailure:
-        _require_no_common_factor(run)
-        raise
+    with _but_for_one_factor(run):
+        inner_indices(run)
     exact = np.take_along_axis(run.exact, run.indices, axis=1)
     error = np.abs(run.probs.astype(np.longdouble) - exact)
     ratio = np.nan_to_num(error / (tolerance(run) * exact + SMALLEST), nan=np.inf, posinf=np.inf)
@@ -104,14 +112,26 @@ def right_probabilities(run: Launched) -> float:
     worst = float(ratio[row, i])
     if worst <= 1.0:
         return worst
+    with _but_for_one_factor(run):
+        legal_indices(run)
     wanted, got = float(exact[row, i]), float(run.probs[row, i])
     place = f"probs[{row}, {i}]"
     ratio, most = distinct(worst, 1.0, 3)
     detail = f"{_size(run)}: {place} is {instead(got, wanted)}: error ratio {ratio}, at most {most} passes"
     raise ProbeFailure(
         "probabilities are wrong", detail, where=place, expected=wanted, got=got, measured={"error_ratio": worst},
-        diagnosis=_factor(run, np.asarray(exact, np.float64)),
+        diagnosis=_factor(run, np.asarray(exact, np.float64)), fault_of=PROBABILITIES,
     )  # fmt: skip
+
+
+@contextmanager
+def _but_for_one_factor(run: Launched) -> Iterator[None]:
+    """Let one factor of all probabilities come before what is wrong with the columns named."""
+    try:
+        yield
+    except ProbeFailure:
+        _require_no_common_factor(run)
+        raise
 
 
 def _require_no_common_factor(run: Launched) -> None:
@@ -130,7 +150,7 @@ def _require_no_common_factor(run: Launched) -> None:
     which = "every probability" if inside.all() else "every probability beside a column of its row"
     raise ProbeFailure(
         "probabilities are wrong", f"{_size(run)}: {place} is {instead(got, wanted)}", where=place, expected=wanted,
-        got=got, diagnosis=f"{which} is {_times(middle)} the right one",
+        got=got, diagnosis=f"{which} is {_times(middle)} the right one", fault_of=PROBABILITIES,
     )  # fmt: skip
 
 
@@ -150,7 +170,8 @@ def descending(run: Launched) -> None:
     if rises.any():
         row, i = (int(n) for n in np.argwhere(rises)[0])
         pair = f"probs[{row}, {i}] = {run.probs[row, i]:.9g}, probs[{row}, {i + 1}] = {run.probs[row, i + 1]:.9g}"
-        raise ProbeFailure("probabilities are not in descending order", f"{_size(run)}: {pair}", where=f"probs[{row}]")
+        raise ProbeFailure("probabilities are not in descending order", f"{_size(run)}: {pair}", where=f"probs[{row}]",
+                           fault_of=CHOICE)  # fmt: skip
 
 
 def right(run: Launched, answer: Answer, draw: Draw) -> float:
@@ -170,7 +191,7 @@ def require_right(run: Launched) -> None:
     legal_indices(run)
     chosen = np.take_along_axis(run.logits, run.indices, axis=1)
     if (chosen < oracle.kth_largest(run.logits, run.k)).any():
-        raise ProbeFailure("the k largest are not chosen", _size(run))
+        raise ProbeFailure("the k largest are not chosen", _size(run), fault_of=CHOICE)
     right_probabilities(run)
 
 
@@ -178,8 +199,9 @@ Judge = Callable[[Launched, Answer, Draw], float]
 
 
 def right_under(
-    title: str, answer: Answer, draw: Draw, launched: Callable[..., Launched], judge: Judge = right
-) -> Launched:
+    title: str, answer: Answer, draw: Draw, logits: Floats, k: int, *, launched: Callable[..., Launched] | None = None,
+    plainly: Callable[..., Launched] | None = None, judge: Judge = right,
+) -> Launched:  # fmt: skip
     """Judge a launch that has something special; where it fails for that, it fails under `title`.
 
     It does where it fails again, and a launch of its shape with nothing special is right, both with equal values in
@@ -190,21 +212,36 @@ def right_under(
         title: what is special fails.
         answer: to judge.
         draw: the source.
-        launched: makes the launch, with further options of `launch`.
+        logits: of the launch.
+        k: of the launch.
+        launched: makes the launch, with further options of `launch`, where it is more than one of these logits.
+        plainly: makes the launch with nothing special, as `launched`, where that is not one of normal logits.
         judge: raises `ProbeFailure` where a launch is wrong.
     """
-    run = launched()
+    launched = launched or partial(launch, answer, draw, logits, k)
+
+    def ordinary() -> float:
+        run = plainly(fill="nan") if plainly else launch(answer, draw, normal(draw, *logits.shape), k, fill="nan")
+        return right(run, answer, draw)
+
     try:
+        run = launched()
         judge(run, answer, draw)
+    except CallFailed:
+        raise
     except ProbeFailure as why:
-        ordinary = normal(draw, run.rows, run.vocab)
+        asked = judge is right or why.fault_of != CHOICE
         try:
-            with expect.only_beside(lambda: right(launch(answer, draw, ordinary, run.k, fill="nan"), answer, draw)):
+            with expect.only_beside(ordinary):
                 raise
         except FaultElsewhere:
             raise
         except ProbeFailure:
-            if not _is_right(lambda: launched(fill="nan"), answer, draw, judge):
+            if _is_right(lambda: launched(fill="nan"), answer, draw, judge):
+                why.fault_of = "memory_safety"
+            elif not asked:
+                why.fault_of = CHOICE
+            elif why.obstacle is None:
                 why.title = title
             raise
     return run

@@ -10,7 +10,7 @@ from harness.probing import Answer, Draw, probe
 from harness.probing.checked import require_launches, require_order, require_sound_accesses
 from harness.probing.sizes import Axis, Drawn
 
-from .binding import LARGEST_K, Floats, Launched, call, launch, normal, served, spaced
+from .binding import LARGEST_K, Floats, Launched, call, launch, normal, serving, spaced
 from .judging import same_work
 
 SHAPES = (
@@ -25,10 +25,10 @@ UNEVEN = (
 SEEDS = (0, 1, 2, 3)
 
 
-@probe(*SHAPES, floors={"k": 1}, traced=False)
+@probe(*SHAPES, floors={"k": 1}, traced=False, fit=serving)
 def every_access_is_within_bounds(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int) -> None:
     """Nothing beside a buffer, unwritten, freed or misaligned is read or written."""
-    _sound(answer, draw, spaced(draw, rows, vocab), served(answer, min(k, vocab)))
+    _sound(answer, draw, spaced(draw, rows, vocab), k)
 
 
 @probe(
@@ -37,7 +37,8 @@ def every_access_is_within_bounds(answer: Answer, draw: Draw, *, rows: int, voca
         {"vocab": Axis(1, 100_000), "rows": Axis(1, 200), "k": Axis(1, LARGEST_K)}, count=24,
         cost=lambda rows, vocab, k: rows * (300 + vocab), most=120_000, brief=60_000,
         choices={"order": ("random", "rising", "falling"), "shift": (0, 4, 8)},
-    )
+    ),
+    fit=serving,
 )  # fmt: skip
 def any_division_of_work_is_held_within_bounds(
     answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int, order: str, shift: int
@@ -46,39 +47,39 @@ def any_division_of_work_is_held_within_bounds(
     logits = spaced(draw, rows, vocab)
     if order != "random":
         logits = np.ascontiguousarray(np.sort(logits, axis=1)[:, :: 1 if order == "rising" else -1])
-    _sound(answer, draw, logits, served(answer, min(k, vocab)), shift=shift)
+    _sound(answer, draw, logits, k, shift=shift)
 
 
-@probe({"vocab": 400, "k": 5}, {"vocab": 3003, "k": 256}, rows=2, traced=False)
+@probe({"vocab": 400, "k": 5}, {"vocab": 3003, "k": 256}, rows=2, traced=False, fit=serving)
 def rising_rows_are_held_within_bounds(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int) -> None:
     """The same for rows of which every logit beats all before it: as many candidates as there can be."""
     logits = np.sort(spaced(draw, rows, vocab), axis=1)
-    _sound(answer, draw, logits, served(answer, min(k, vocab)))
+    _sound(answer, draw, logits, k)
 
 
 @probe(*({"shift": shift, "vocab": vocab} for shift in (4, 12) for vocab in (64, 1003)), rows=3, k=5, traced=False,
-       fixed=("shift",))  # fmt: skip
+       fixed=("shift",), fit=serving)  # fmt: skip
 def unaligned_logits_are_read_within_bounds(
     answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int, shift: int
 ) -> None:
     """The same for logits off a 16-byte boundary."""
-    _sound(answer, draw, normal(draw, rows, vocab), served(answer, min(k, vocab)), shift=shift)
+    _sound(answer, draw, normal(draw, rows, vocab), k, shift=shift)
 
 
-@probe(*SHAPES[1:], *UNEVEN[2:], floors={"k": 1}, traced=False)
+@probe(*SHAPES[1:], *UNEVEN[2:], floors={"k": 1}, traced=False, fit=serving)
 def threads_keep_their_order(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int) -> None:
     """No two threads use a place at once without order, whatever the schedule; all meet where one waits."""
-    logits, k = spaced(draw, rows, vocab), served(answer, min(k, vocab))
+    logits = spaced(draw, rows, vocab)
     where = f"rows = {rows}, vocab = {vocab}, k = {k}"
     for seed in SEEDS:
         back = call(answer, draw, logits, k, mode="check", seed=seed, guard=0)
         require_order(answer, require_launches(back, where), where)
 
 
-@probe(*SHAPES, floors={"k": 1}, traced=False)
+@probe(*SHAPES, floors={"k": 1}, traced=False, fit=serving)
 def what_is_watched_does_the_work(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int) -> None:
     """A run in which every access is watched, and found right, comes to the right values."""
-    logits, k = spaced(draw, rows, vocab), served(answer, min(k, vocab))
+    logits = spaced(draw, rows, vocab)
     for seed in SEEDS[:2]:
         back = call(answer, draw, logits, k, mode="check", seed=seed, guard=0)
         if not back.report.found():

@@ -14,7 +14,7 @@ from harness.probing.shrinking import Shrunk
 from harness.probing.sizes import Axis, Case, Drawn
 from harness.probing.sweeping import ENDLESS
 
-from .binding import LARGEST_K, Floats, Launched, call, launch, normal, served
+from .binding import LARGEST_K, Floats, Launched, call, launch, normal, serving
 from .families import logits_of
 from .judging import require_right, right
 
@@ -51,13 +51,13 @@ def very_many_rows_are_served(answer: Answer, draw: Draw, *, rows: int, vocab: i
     drawn=Drawn(
         {"vocab": Axis(60_000, 1_200_000), "rows": Axis(1, 2), "k": Axis(1, LARGEST_K)}, count=6,
         choices={"family": FAMILIES, "shift": (0, 4, 8)},
-    )
+    ),
+    fit=serving,
 )  # fmt: skip
 def very_long_rows_are_served(
     answer: Answer, draw: Draw, *, vocab: int, rows: int, k: int, family: str, shift: int
 ) -> dict[str, float]:
     """T22 at vocabularies nobody chose: columns far beyond 16 bits, sums of very many terms."""
-    k = served(answer, k)
     run = launch(answer, draw, logits_of(draw, family, rows, vocab, k), k, shift=shift)
     return {"error_ratio_long_rows": right(run, answer, draw)}
 

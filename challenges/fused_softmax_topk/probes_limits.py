@@ -2,12 +2,14 @@
 
 import math
 
-from harness.probing import Answer, Draw, Partial, probe
+from harness.probing import Answer, Draw, Partial, expect, probe
 
-from .binding import LARGEST_K, launch, max_k, spaced
+from .binding import LARGEST_K, launch, max_k, served, spaced
 from .judging import right
 
 VOCAB = 700
+PLAIN_K = 20
+"""The k that others are compared with: none at which an implementation may change its ways."""
 OFTEN_SPECIAL = (1, 2, 3, 5, 8, 10, 16, 31, 32, 33, 50, 64, 65, 100, 128, 129, 200, 255, 256)
 """Ks where an implementation may change its ways: warps, powers of two, usual template arguments, and beside them."""
 
@@ -18,8 +20,10 @@ def every_k_is_served(answer: Answer, draw: Draw, *, rows: int) -> Partial:
     limit = max_k(answer)
     ks = sorted({k for k in OFTEN_SPECIAL if k < limit} | {limit})
     logits = spaced(draw, rows, max(VOCAB, limit))
+    plain = served(answer, PLAIN_K)
     for k in ks:
-        right(launch(answer, draw, logits, k), answer, draw)
+        with expect.only_beside(lambda: right(launch(answer, draw, logits, plain), answer, draw)):
+            right(launch(answer, draw, logits, k), answer, draw)
     share = min(1.0, math.log2(limit) / math.log2(LARGEST_K))
     figures = {"max_k": float(limit)}
     if share < 1:

@@ -8,26 +8,26 @@ import numpy as np
 from harness.probing import Answer, Draw, ProbeFailure, expect, probe
 from harness.probing.failures import FaultElsewhere
 
-from .binding import Floats, Launched, launch, served
+from .binding import Floats, Launched, launch, serving
 from .judging import legal_indices, right, tolerance
 
 MIXED = "a row depends on other rows"
 
 
 @probe({"rows": 40}, {"rows": 1}, {"rows": 2}, {"rows": 3}, {"rows": 7}, {"rows": 33}, {"rows": 257}, vocab=67, k=3,
-       fixed=("vocab", "k"))  # fmt: skip
+       fixed=("vocab", "k"), fit=serving)  # fmt: skip
 def every_row_is_written(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int) -> None:
     """Any number of rows; every entry of both outputs holds something new, and is right where one row is."""
-    run = launch(answer, draw, scaled(draw, rows, vocab), served(answer, k))
+    run = launch(answer, draw, scaled(draw, rows, vocab), k)
     with expect.only_beside(lambda: right(launch(answer, draw, run.logits[:1], run.k), answer, draw)):
         right(run, answer, draw)
 
 
 @probe({"rows": 2, "vocab": 30, "k": 3}, {"rows": 6, "vocab": 531, "k": 20}, {"rows": 9, "vocab": 1301, "k": 64},
-       floors={"rows": 2, "vocab": 2})  # fmt: skip
+       floors={"rows": 2, "vocab": 2}, fit=serving)  # fmt: skip
 def rows_together_equal_rows_alone(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int) -> None:
     """T09: rows of very different scales and offsets come to the same together and each alone."""
-    logits, k = scaled(draw, rows, vocab), served(answer, min(k, vocab))
+    logits = scaled(draw, rows, vocab)
     together = launch(answer, draw, logits, k, fill="nan")
     with expect.only_beside(lambda: right(launch(answer, draw, logits[:1], k, fill="nan"), answer, draw)):
         legal_indices(together)
@@ -38,10 +38,11 @@ def rows_together_equal_rows_alone(answer: Answer, draw: Draw, *, rows: int, voc
             _agree(together, row, alone, 0, f"row {row} of {rows} and alone")
 
 
-@probe({"rows": 3, "vocab": 40, "k": 4}, {"rows": 17, "vocab": 300, "k": 8}, floors={"rows": 2, "vocab": 2})
+@probe({"rows": 3, "vocab": 40, "k": 4}, {"rows": 17, "vocab": 300, "k": 8}, floors={"rows": 2, "vocab": 2},
+       fit=serving)  # fmt: skip
 def the_order_of_rows_does_not_matter(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int) -> None:
     """T10: rows in another order come to the same in that order."""
-    logits, k, order = scaled(draw, rows, vocab), served(answer, min(k, vocab)), draw.permutation(rows)
+    logits, order = scaled(draw, rows, vocab), draw.permutation(rows)
     plain, moved = (
         launch(answer, draw, each, k, fill="nan") for each in (logits, np.ascontiguousarray(logits[order]))
     )

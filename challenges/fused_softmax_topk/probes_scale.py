@@ -6,7 +6,7 @@ import numpy as np
 
 from harness.probing import Answer, Draw, probe
 
-from .binding import Floats, launch, served
+from .binding import Floats, launch, serving
 from .judging import right_under
 
 SHIFTS = (100.0, -100.0, 16384.0, -16384.0, -262144.0)
@@ -15,36 +15,35 @@ GRID_BITS = 5
 
 
 @probe(*({"rows": 2, "vocab": vocab, "k": 4, "shift": shift} for vocab in (33, 1200) for shift in SHIFTS),
-       fixed=("rows", "k"))  # fmt: skip
+       fixed=("rows", "k"), fit=serving)  # fmt: skip
 def a_shift_of_all_logits_changes_nothing(
     answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int, shift: float
 ) -> None:
     """T06, T07: logits on a grid, plus a number that leaves them exact, have the probabilities they had."""
     logits = _grid(draw, rows, vocab)
-    k = served(answer, min(k, vocab))
-    title = "a shift of all logits changes the result"
-    shifted = logits + np.float32(shift)
-    right_under(title, answer, draw, partial(launch, answer, draw, shifted, k))
+    title, shifted = "a shift of all logits changes the result", logits + np.float32(shift)
+    right_under(title, answer, draw, shifted, k, plainly=partial(launch, answer, draw, logits, k))
 
 
 @probe({"vocab": 20, "gap": 80.0}, {"vocab": 1030, "gap": 80.0}, {"vocab": 1030, "gap": 1000.0},
-       {"vocab": 1030, "gap": 3e38}, rows=3, k=3, fixed=("rows", "k"))  # fmt: skip
+       {"vocab": 1030, "gap": 3e38}, rows=3, k=3, fixed=("rows", "k"), fit=serving)  # fmt: skip
 def far_logits_stay_right(answer: Answer, draw: Draw, *, rows: int, vocab: int, gap: float, k: int) -> None:
     """One logit far above the rest: its probability is 1, and others are as small as they must be, never NaN."""
-    logits = _grid(draw, rows, vocab)
+    plain = _grid(draw, rows, vocab)
+    logits = plain.copy()
     logits[np.arange(rows), draw.permutation(vocab)[:rows]] += np.float32(gap)
-    title, k = "logits far apart give wrong results", served(answer, min(k, vocab))
-    right_under(title, answer, draw, partial(launch, answer, draw, logits, k))
+    title = "logits far apart give wrong results"
+    right_under(title, answer, draw, logits, k, plainly=partial(launch, answer, draw, plain, k))
 
 
-@probe({"vocab": 20}, {"vocab": 1030}, rows=2, k=3, fixed=("rows", "k"))
+@probe({"vocab": 20}, {"vocab": 1030}, rows=2, k=3, fixed=("rows", "k"), fit=serving)
 def the_largest_and_smallest_floats_are_served(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int) -> None:
     """Rows of which every logit is near the largest float, or near the smallest."""
     end = np.float32(3.4e38)
     below = 2.0 ** -draw.uniform(rows, vocab, low=10, high=20)
     logits = (np.where(np.arange(rows)[:, None] % 2, -end, end) * (1 - below)).astype(np.float32)
-    title, k = "logits near the largest float give wrong results", served(answer, min(k, vocab))
-    right_under(title, answer, draw, partial(launch, answer, draw, logits, k))
+    title, plain = "logits near the largest float give wrong results", np.ldexp(logits, -120)
+    right_under(title, answer, draw, logits, k, plainly=partial(launch, answer, draw, plain, k))
 
 
 def _grid(draw: Draw, rows: int, vocab: int) -> Floats:

@@ -1,11 +1,14 @@
 """Probes of drawn sizes: any number of rows and columns, any k, whatever the logits are and whatever went before."""
 
-from harness.probing import Answer, Draw, expect, probe
-from harness.probing.sizes import Axis, Drawn
+from functools import partial
+from typing import Any
 
-from .binding import LARGEST_K, Launched, call, launch, max_k
+from harness.probing import Answer, Draw, expect, probe
+from harness.probing.sizes import Axis, Case, Drawn
+
+from .binding import LARGEST_K, Floats, Launched, call, launch, max_k, normal, serving
 from .families import ORDINARY, SPECIAL, good_rows, logits_of
-from .judging import right
+from .judging import right, right_under
 
 ROWS, VOCAB = 1500, 60_000
 ASKED = ("drawn", "drawn", "drawn", "most", "one less", "one")
@@ -36,13 +39,13 @@ def _cost(rows: int, vocab: int, k: int) -> float:
         {"vocab": Axis(1, VOCAB), "rows": Axis(1, ROWS), "k": Axis(1, LARGEST_K)},
         count=112, cost=_cost, most=120_000.0,
         choices={"family": ORDINARY, "asked": ASKED, "before": BEFORE, "shift": SHIFTS},
-    )
+    ),
+    fit=lambda answer, case: _asked(answer, case),
 )  # fmt: skip
 def any_size_is_right(
     answer: Answer, draw: Draw, *, vocab: int, rows: int, k: int, family: str, asked: str, before: str, shift: int
 ) -> dict[str, float]:
     """T01 to T05, T09, T13 at sizes nobody chose: each row's k largest and their probabilities."""
-    k = _asked(asked, k, vocab, max_k(answer))
     _call_before(answer, draw, before, rows, vocab, k, shift)
     run = launch(answer, draw, logits_of(draw, family, rows, vocab, k), k, shift=shift)
     expect.that(run.kept, "the logits are changed", f"rows = {rows}, vocab = {vocab}, k = {k}")
@@ -54,28 +57,37 @@ def any_size_is_right(
         {"vocab": Axis(1, VOCAB), "rows": Axis(1, ROWS), "k": Axis(1, LARGEST_K)},
         count=18, cost=_cost, most=40_000.0,
         choices={"family": SPECIAL, "asked": ASKED, "before": BEFORE, "shift": SHIFTS},
-    )
+    ),
+    fit=lambda answer, case: _asked(answer, case),
 )  # fmt: skip
 def special_logits_at_any_size(
     answer: Answer, draw: Draw, *, vocab: int, rows: int, k: int, family: str, asked: str, before: str, shift: int
 ) -> None:
     """T20 at sizes nobody chose: logits of -inf, and rows with NaN or +inf between good ones."""
-    k = _asked(asked, k, vocab, max_k(answer))
-    _call_before(answer, draw, before, rows, vocab, k, shift)
-    _right(launch(answer, draw, logits_of(draw, family, rows, vocab, k), k, shift=shift), answer, draw)
+
+    def called(logits: Floats, **more: Any) -> Launched:
+        _call_before(answer, draw, before, rows, vocab, k, shift)
+        run = launch(answer, draw, logits, k, shift=shift, **more)
+        return run.part(good_rows(logits))
+
+    logits = logits_of(draw, family, rows, vocab, k)
+    if good_rows(logits).any():
+        title = f"logits of the family `{family}` are not served"
+        plainly = partial(called, normal(draw, rows, vocab))
+        right_under(title, answer, draw, logits, k, launched=partial(called, logits), plainly=plainly)
 
 
 @probe(
     drawn=Drawn(
         {"vocab": Axis(LARGEST_K, 6000)}, count=2 * LARGEST_K,
         choices={"k": tuple(range(1, LARGEST_K + 1)), "rows": (1, 2, 3), "family": ORDINARY, "shift": SHIFTS},
-    )
+    ),
+    fit=lambda answer, case: {**case, "k": 1 + (case["k"] - 1) % max_k(answer)},
 )  # fmt: skip
 def any_k_is_right(
     answer: Answer, draw: Draw, *, vocab: int, rows: int, k: int, family: str, shift: int
 ) -> dict[str, float]:
     """T01 to T05 for each k there is: two launches each, of rows of any length up to some thousands."""
-    k = 1 + (k - 1) % max_k(answer)
     run = launch(answer, draw, logits_of(draw, family, rows, vocab, k), k, shift=shift)
     return {"error_ratio_any_k": _right(run, answer, draw)}
 
@@ -84,21 +96,22 @@ def any_k_is_right(
     drawn=Drawn(
         {"vocab": Axis(1, 300), "k": Axis(1, LARGEST_K)}, count=MOST_SHORT_ROWS,
         choices={"rows": tuple(range(1, MOST_SHORT_ROWS + 1)), "family": ORDINARY},
-    )
+    ),
+    fit=serving,
 )  # fmt: skip
 def any_number_of_short_rows_is_right(
     answer: Answer, draw: Draw, *, vocab: int, rows: int, k: int, family: str
 ) -> dict[str, float]:
     """T01 to T05, T09 for each number of rows up to a hundred."""
-    k = min(k, vocab, max_k(answer))
     run = launch(answer, draw, logits_of(draw, family, rows, vocab, k), k)
     return {"error_ratio_short_rows": _right(run, answer, draw)}
 
 
-def _asked(place: str, k: int, vocab: int, limit: int) -> int:
-    """A k that the answer serves."""
-    most = min(vocab, limit)
-    return {"drawn": min(k, most), "most": most, "one less": max(most - 1, 1), "one": 1}[place]
+def _asked(answer: Answer, case: Case) -> Case:
+    """Return a case with the k that is asked for, which the answer serves."""
+    most = min(case["vocab"], max_k(answer))
+    ks = {"drawn": min(case["k"], most), "most": most, "one less": max(most - 1, 1), "one": 1}
+    return {**case, "k": ks[case["asked"]]}
 
 
 def _call_before(answer: Answer, draw: Draw, what: str, rows: int, vocab: int, k: int, shift: int) -> None:

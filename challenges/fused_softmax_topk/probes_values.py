@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +10,7 @@ from harness.numerics import distinct
 from harness.probing import Answer, Draw, ProbeFailure, expect, probe
 from harness.probing.failures import WrongOutputs
 
-from .binding import Floats, Launched, launch, normal, served, spaced
+from .binding import LARGEST_K, Floats, Launched, launch, normal, served, serving, spaced
 from .judging import UNIT, legal_indices, right, right_choice, right_probabilities, right_under, tolerance
 
 SMALL = {"rows": 2, "vocab": 5, "k": 2}
@@ -19,19 +18,19 @@ MIDDLE = {"rows": 3, "vocab": 100, "k": 8}
 LARGE = {"rows": 5, "vocab": 3001, "k": 32}
 
 
-@probe(MIDDLE, SMALL, LARGE, floors={"vocab": 2})
+@probe(MIDDLE, SMALL, LARGE, floors={"vocab": 2}, fit=serving)
 def probabilities_match_the_oracle(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int) -> dict[str, float]:
     """T01, T02: each probability is the softmax, over the whole row, of the column named beside it."""
-    run = launch(answer, draw, normal(draw, rows, vocab), served(answer, min(k, vocab)))
+    run = launch(answer, draw, normal(draw, rows, vocab), k)
     ratio = right_probabilities(run)
     _alive(run)
     return {"error_ratio": ratio}
 
 
-@probe(rows=4, vocab=777, k=16, floors={"vocab": 2, "k": 2})
+@probe(rows=4, vocab=777, k=16, floors={"vocab": 2, "k": 2}, fit=serving)
 def probabilities_keep_their_proportions(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int) -> None:
     """T16: P_a / P_b = exp(x_a - x_b), whatever the sum below is."""
-    run = launch(answer, draw, normal(draw, rows, vocab), served(answer, min(k, vocab)))
+    run = launch(answer, draw, normal(draw, rows, vocab), k)
     _alive(run)
     legal_indices(run)
     x = np.take_along_axis(run.logits, run.indices, axis=1).astype(np.longdouble)
@@ -51,10 +50,10 @@ def the_maximum_may_come_at_any_column(answer: Answer, draw: Draw, *, rows: int,
     _right_probabilities_under("probabilities depend on where the maximum lies", answer, draw, logits, k)
 
 
-@probe({"vocab": 7, "k": 3}, {"vocab": 1500, "k": 64}, rows=3, floors={"vocab": 2})
+@probe({"vocab": 7, "k": 3}, {"vocab": 1500, "k": 64}, rows=3, floors={"vocab": 2}, fit=serving)
 def halves_merge_into_the_whole(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int) -> None:
     """T18: the result for a row follows from those for its halves and the log-sum-exp of each."""
-    k, half = served(answer, min(k, vocab)), vocab // 2
+    half = vocab // 2
     logits = spaced(draw, rows, vocab)
     whole = launch(answer, draw, logits, k)
     _alive(whole)
@@ -79,13 +78,12 @@ def halves_merge_into_the_whole(answer: Answer, draw: Draw, *, rows: int, vocab:
     expect.that(worst <= limit, "halves do not merge into the whole", seen)
 
 
-@probe({"rows": 3, "vocab": 50, "k": 4}, {"rows": 2, "vocab": 20_021, "k": 40}, floors={"vocab": 4})
+@probe({"rows": 3, "vocab": 50, "k": 4}, {"rows": 2, "vocab": 20_021, "k": 40}, floors={"vocab": 4}, fit=serving)
 def calls_of_equal_size_are_told_apart(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int) -> None:
     """Calls of equal size on other logits, at the addresses of the call before and at others, with what that left.
 
     The logits between the first column and the last change places: rows keep their ends, maximum and sum.
     """
-    k = served(answer, min(k, vocab))
     logits = spaced(draw, rows, vocab)
     calls = [launch(answer, draw, logits, k)]
     right_probabilities(calls[0])
@@ -104,10 +102,10 @@ def equal_logits_share_alike(answer: Answer, draw: Draw, *, rows: int, vocab: in
     _right_probabilities_under("equal logits have unequal probabilities", answer, draw, logits, 8)
 
 
-@probe({"vocab": 3}, {"vocab": 700}, rows=2)
+@probe({"vocab": 3}, {"vocab": LARGEST_K}, rows=2,
+       fit=lambda answer, case: {**case, "vocab": served(answer, case["vocab"])})  # fmt: skip
 def a_whole_row_adds_up_to_one(answer: Answer, draw: Draw, *, rows: int, vocab: int) -> None:
     """T12: k = vocab (up to the answer's limit): every column is named once, and the probabilities add up to 1."""
-    vocab = served(answer, min(vocab, 256))
     run = launch(answer, draw, spaced(draw, rows, vocab), vocab)
     right(run, answer, draw)
     total = run.probs.astype(np.longdouble).sum(axis=1)
@@ -118,8 +116,7 @@ def a_whole_row_adds_up_to_one(answer: Answer, draw: Draw, *, rows: int, vocab: 
 def _right_probabilities_under(title: str, answer: Answer, draw: Draw, logits: Floats, k: int) -> None:
     """Judge the probabilities of logits that have something special, whichever columns are chosen."""
     k = served(answer, min(k, logits.shape[1]))
-    launched = partial(launch, answer, draw, logits, k)
-    right_under(title, answer, draw, launched, lambda run, *_: right_probabilities(run))
+    right_under(title, answer, draw, logits, k, judge=lambda run, *_: right_probabilities(run))
 
 
 def _alive(run: Launched) -> None:

@@ -128,6 +128,8 @@ class Observation(ReadableModel):
     """Places in the submission that the detail speaks of."""
     counterexample: Counterexample | None = None
     """Smallest failing input that this probe found."""
+    fault_of: str = Field(default="", exclude=True)
+    """As in `Evidence`."""
 
     def __str__(self) -> str:
         return f"{self.title}: {self.detail}" if self.detail else self.title
@@ -199,6 +201,8 @@ class Evidence(ReadableModel):
     """The criterion whose failure takes this one's credit, or keeps it from being judged; it gates nothing."""
     own_outcome: Outcome | None = None
     """What came out by itself, where it rests on another; null where nothing was run."""
+    fault_of: str = Field(default="", exclude=True)
+    """Another criterion, whose property all failures here break; of use until each fault is charged, and not stored."""
 
     @classmethod
     def of(cls, criterion: Criterion, outcome: Outcome, **fields: Any) -> Self:

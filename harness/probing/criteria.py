@@ -54,7 +54,7 @@ def probe_criterion(
         return Evidence.of(criterion, Outcome.NOT_OFFERED, detail="the submission does not claim this feature")
     try:
         probes = [p for p in code.probes_of(criterion) if not (brief and criterion.capability and p.measures_cost)]
-        results = _run(probes, answer, seed, explain, share, adapters, brief, known)
+        results = _run(criterion.id, probes, answer, seed, explain, share, adapters, brief, known)
         outcomes, unassessed = _divided(results, until_failed)
         if unassessed and all(o.passed for o in outcomes):
             outcome = Outcome.NOT_RUN if any(isinstance(e, NotRun) for e in unassessed) else Outcome.UNSUPPORTED
@@ -69,8 +69,8 @@ def probe_criterion(
 
 
 def _run(
-    probes: Iterable[Probe], answer: Answer, seed: int, explain: bool, share: float, adapters: Collection[str],
-    brief: bool, known: Mapping[str, ProbeResult | Exception],
+    own: str, probes: Iterable[Probe], answer: Answer, seed: int, explain: bool, share: float,
+    adapters: Collection[str], brief: bool, known: Mapping[str, ProbeResult | Exception],
 ) -> Iterator[ProbeResult | NotMeasurable | NotRun]:  # fmt: skip
     """What each probe showed, or why it could not show anything."""
     for number, probe in enumerate(probes):
@@ -81,7 +81,7 @@ def _run(
             answer.fresh()  # what one probe made an answer keep is no help in the next
         try:
             probe = probe.in_brief() if brief else probe
-            again = partial(run, probe, seed=seed, share=share)
+            again = partial(run, probe, seed=seed, share=share, own=own)
             result = again(answer, shrink=explain) if before is None else before
             if _is_ours(result, adapters):
                 result = _served(probe, partial(again, shrink=explain), PartlyServedAnswer(answer, adapters))
@@ -187,7 +187,8 @@ def _evidence(
     code: ChallengeCode, criterion: Criterion, outcomes: Sequence[ProbeResult], answer: Answer, seed: int, explain: bool
 ) -> Evidence:
     measured = {name: value for outcome in outcomes for name, value in outcome.figures.items()}
-    failed = sorted((o for o in outcomes if not o.passed), key=lambda o: o.obstacle is not None)
+    outcomes = [replace(o, fault_of="") if o.fault_of == criterion.id else o for o in outcomes]
+    failed = sorted((o for o in outcomes if not o.passed), key=lambda o: (bool(o.fault_of), o.obstacle is not None))
     draws = _sum([o.draws for o in outcomes])
     if not failed:
         fraction = min(o.fraction for o in outcomes)
@@ -204,7 +205,7 @@ def _evidence(
         criterion, Outcome.FAILED, seed=seed, title=first.title, detail=first.detail, measured=measured,
         locations=first.locations, also=_also(first, others), counterexample=first.counterexample, diagnosis=diagnosis,
         loss=first.loss, draws=draws, thresholds=first.thresholds, defect=first.defect,
-        obstacle=first.obstacle if all(o.obstacle for o in failed) else None,
+        obstacle=first.obstacle if all(o.obstacle for o in failed) else None, fault_of=first.fault_of,
         wrong_option=bool(criterion.capability) and any(_gave_wrong_values(code.probes[o.probe], o) for o in failed),
     )  # fmt: skip
 
@@ -224,10 +225,12 @@ def _also(first: ProbeResult, others: Sequence[ProbeResult]) -> tuple[Observatio
     """What the other probes saw, without what the first or an earlier one saw already."""
     distinct = {(o.title, o.detail): o for o in reversed([first, *others])}
     return tuple(
-        Observation(title=o.title, detail=o.detail, locations=o.locations, counterexample=o.counterexample)
+        Observation(
+            title=o.title, detail=o.detail, locations=o.locations, counterexample=o.counterexample, fault_of=o.fault_of
+        )
         for o in others
         if distinct[o.title, o.detail] is o
-    )
+    )  # fmt: skip
 
 
 def anchored(evidence: Iterable[Evidence], anchor: str, probed: set[str]) -> list[Evidence]:
@@ -286,15 +289,15 @@ def charged_once(code: ChallengeCode, evidence: Iterable[Evidence]) -> list[Evid
     threshold or past it in the other's case, where one of the others failed by itself and is at least as severe. What a
     probe of fixed cases saw of a feature is charged all the same, unless it was to measure something and came to no
     figure; where all of these pass, the feature is not assessed. A property is not judged where another criterion's
-    fault kept it from being seen.
+    fault kept it from being seen. What breaks another's property is that one's, see `_left_to_owners`.
     """
-    items = list(evidence)
+    items = _left_to_owners(list(evidence), code.challenge.anchor)
     rubric = {c.id: c for c in code.challenge.criteria}
     failed = {e.criterion: e for e in items if e.outcome is Outcome.FAILED and e.faulty}
 
     def cause(e: Evidence) -> str | None:
         """The criterion that is charged for what this one saw; None where it is charged itself."""
-        if not _may_be_anothers(code, e):
+        if e.fault_of == e.criterion or not _may_be_anothers(code, e):
             return None
         weight = e.severity.weight
         others = (id for id in rubric[e.criterion].rests_on if id in failed and failed[id].severity.weight >= weight)
@@ -318,12 +321,39 @@ def charged_once(code: ChallengeCode, evidence: Iterable[Evidence]) -> list[Evid
     return _properties_apart(code, [settled(e) for e in items])
 
 
+def _left_to_owners(items: Sequence[Evidence], anchor: str) -> list[Evidence]:
+    """Leave each failure to the criterion whose property it breaks, where that one is charged with it.
+
+    It is not where it fails at other sizes only, beyond a threshold. Of a criterion that saw further failures, those
+    are left to it that nobody else is charged with. The anchor stays failed, for nothing shows that it holds.
+    """
+    charged = {e.criterion: e for e in items if e.outcome is Outcome.FAILED and e.faulty and not e.fault_of}
+
+    def settled(e: Evidence) -> Evidence:
+        if not e.faulty:
+            return e
+        left = tuple(further for further in e.also if further.fault_of not in charged)
+        owner = charged.get(e.fault_of)
+        if owner is None or not _shows_past(e.thresholds, owner):
+            own = len(left) < len(e.also)  # what it is left with is its own, whatever its other probes saw
+            return e.model_copy(update={"also": left, "fault_of": e.criterion if own else e.fault_of})
+        if left:
+            first, *others = (further.model_dump() for further in left)
+            return _with(e, **{**UNSHOWN, **first, "also": others, "fault_of": e.criterion})
+        outcome = Outcome.FAILED if e.criterion == anchor else Outcome.NOT_RUN
+        detail = f"{_not_apart(owner.criterion)}: {e.seen}"
+        return _with(e, **UNSHOWN, outcome=outcome, rests_on=owner.criterion, detail=detail)
+
+    return [settled(e) for e in items]
+
+
 def _properties_apart(code: ChallengeCode, items: Sequence[Evidence]) -> list[Evidence]:
     """Leave unjudged what a fault kept from being seen, where another criterion is charged with that fault.
 
     That is a property, or what a probe traced to another fault, such as one that its plain case shows as well. The
     cause is a criterion in which the same failure is seen and that judges values, or saw its property broken; else,
-    unless it is a call that failed, one that judges values wrong.
+    unless it is a call that failed, one that judges values wrong. A property of which it is known whose it is has no
+    other cause.
     """
     properties = {c.id for c in code.challenge.criteria if c.judges == "property"}
     blocked = {e.criterion for e in items if e.obstacle is Obstacle.FAULT or (e.obstacle and e.criterion in properties)}
@@ -333,14 +363,14 @@ def _properties_apart(code: ChallengeCode, items: Sequence[Evidence]) -> list[Ev
         titles = {e.title, *(further.title for further in e.also)}
         same = [o.criterion for o in charged if titles & {o.title, *(further.title for further in o.also)}]
         values = [o.criterion for o in charged if o.criterion not in properties]
-        return next(iter(same if e.obstacle is Obstacle.CALL else same + values), None)
+        return next(iter(same if e.obstacle is Obstacle.CALL or e.fault_of else same + values), None)
 
     def settled(e: Evidence) -> Evidence:
         other = cause(e) if e.criterion in blocked else None
-        if other is None:
+        if other is None and not (e.obstacle is Obstacle.FAULT and e.fault_of and charged):
             return e
-        detail = f"{_not_apart(other)}: {e.seen}"
-        return _with(e, **UNSHOWN, outcome=Outcome.NOT_RUN, rests_on=other, detail=detail)
+        why = _not_apart(other) if other else "what fails here fails with nothing special as well"
+        return _with(e, **UNSHOWN, outcome=Outcome.NOT_RUN, rests_on=other, detail=f"{why}: {e.seen}")
 
     return [settled(e) for e in items]
 

@@ -158,18 +158,21 @@ def renamed(title: str) -> Iterator[None]:
 def only_beside(plain: Callable[[], object]) -> Iterator[None]:
     """Charge a failure inside the block unless `plain` fails, which does the same without what is asked for.
 
-    A call that is spared there, such as one that an adapter does not serve, explains nothing.
+    Where `plain` passes the fault is what is asked for, whatever property of the outputs shows it. A call that is
+    spared there, such as one that an adapter does not serve, explains nothing.
     """
     try:
         yield
-    except ProbeFailure:
+    except ProbeFailure as failure:
         try:
             with suppress(Spared):
                 plain()
         except ProbeFailure as why:
             raise FaultElsewhere(
-                why.title, why.detail, where=why.where, expected=why.expected, got=why.got, locations=why.locations
-            ) from None
+                why.title, why.detail, where=why.where, expected=why.expected, got=why.got, locations=why.locations,
+                fault_of=why.fault_of,
+            ) from None  # fmt: skip
+        failure.fault_of = ""
         raise
 
 

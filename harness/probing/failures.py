@@ -22,6 +22,7 @@ class ProbeFailure(Exception):
         program: the calls that lead there, a line each, where it takes more than one.
         defect: kind of the defect that the device reported, where it was one.
         obstacle: what failed, where it was nothing that the probe compares.
+        fault_of: the criterion whose property is broken, where that is known.
     """
 
     obstacle: Obstacle | None = None
@@ -30,7 +31,7 @@ class ProbeFailure(Exception):
         self, title: str, detail: str = "", *, where: str = "", expected: Figure | None = None,
         got: Figure | None = None, measured: dict[str, Figure] | None = None, diagnosis: str | None = None,
         loss: Loss | None = None, locations: Iterable[Location] = (), program: Iterable[str] = (),
-        defect: str = "",
+        defect: str = "", fault_of: str = "",
     ) -> None:  # fmt: skip
         super().__init__(title)
         self.title = title
@@ -44,6 +45,7 @@ class ProbeFailure(Exception):
         self.locations = tuple(locations)
         self.program = tuple(program)
         self.defect = defect
+        self.fault_of = fault_of
 
 
 class CallFailed(ProbeFailure):
@@ -68,6 +70,10 @@ class WrongOutputs(ProbeFailure):
     """A call of a device ended well and left outputs unwritten, or wrote beside them."""
 
     obstacle = Obstacle.OUTPUT
+
+
+class WrittenOutside(WrongOutputs):
+    """A call of a device wrote beside its outputs."""
 
 
 class ArgumentsRejected(CallFailed):

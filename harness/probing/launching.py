@@ -17,7 +17,7 @@ from harness.cuda.plausible import contradiction
 from harness.cuda.report import Report, parse
 from harness.probing.answers import Answer
 from harness.probing.draw import Draw
-from harness.probing.failures import NotMeasurable, ProbeFailure, WrongOutputs
+from harness.probing.failures import NotMeasurable, ProbeFailure, WrittenOutside, WrongOutputs
 from harness.probing.patterns import pattern_of
 from harness.sandbox import Array, Scalar
 
@@ -268,7 +268,7 @@ def _require_inside(region: Region, where: str) -> None:
         most = "at least " if touched[0] or touched[-1] else ""  # what lies further out is not looked at
         count = f"{most}{int(touched.sum())} numbers beside {name}"
         detail = f"{where}: {count} are changed, the first at {name}[{place}]"
-        raise WrongOutputs(f"writes outside {name}", detail, where=f"{name}[{place}]")
+        raise WrittenOutside(f"writes outside {name}", detail, where=f"{name}[{place}]")
 
 
 def _require_written(region: Region, where: str, rows: NDArray[np.bool_] | None) -> None:

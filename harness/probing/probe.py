@@ -34,8 +34,15 @@ class Partial:
 
 
 Body = Callable[..., "Mapping[str, Figure] | Partial | None"]
+Fit = Callable[[Answer, Case], Case]
+"""Makes a case one that an answer serves, and leaves one that it serves as it is."""
 Shrinker = Callable[[Answer, Draw, Case, ProbeFailure], Shrunk]
 """Looks for the smallest failing case of a probe whose cases are more than sizes."""
+
+
+def _as_it_is(answer: Answer, case: Case) -> Case:
+    """Return the case."""
+    return case
 
 
 @dataclass(frozen=True)
@@ -57,6 +64,7 @@ class Probe:
         times: whether the reading of a clock decides, without a race.
         apart: whether its fixed cases ask something else than the drawn ones of its criterion, and so excuse no failure
             of theirs by passing.
+        fit: makes each case one that the answer serves.
     """
 
     name: str
@@ -72,6 +80,7 @@ class Probe:
     measures: bool = False
     times: bool = False
     apart: bool = False
+    fit: Fit = _as_it_is
 
     @property
     def clocked(self) -> bool:
@@ -109,6 +118,7 @@ class ProbeResult:
         thresholds: where along its sizes the counterexample begins to fail.
         defect: kind of the defect that the device reported, where it was one.
         obstacle: what failed, where it was nothing that the probe compares.
+        fault_of: the criterion whose property is broken, where that is known.
         spared: how many cases were left out.
         unserved: functions of which calls were left out, for an adapter of ours does not serve them.
     """
@@ -129,6 +139,7 @@ class ProbeResult:
     thresholds: tuple[Threshold, ...] = ()
     defect: str = ""
     obstacle: Obstacle | None = None
+    fault_of: str = ""
     spared: int = 0
     unserved: tuple[str, ...] = ()
 
@@ -141,7 +152,7 @@ class ProbeResult:
 def probe(
     *cases: Case, floors: Mapping[str, int] | None = None, fixed: tuple[str, ...] = (), traced: bool = True,
     drawn: Drawn | None = None, shrinker: Shrinker | None = None, races: bool = False, slow_fails: bool = True,
-    measures: bool = False, times: bool = False, apart: bool = False, **case: Figure,
+    measures: bool = False, times: bool = False, apart: bool = False, fit: Fit | None = None, **case: Figure,
 ) -> Callable[[Body], Probe]:  # fmt: skip
     """Make a function a probe.
 
@@ -158,6 +169,7 @@ def probe(
             criterion under `rests_on`.
         times: True where the reading of a clock decides, without a race.
         apart: True where it asks something else than the drawn cases of its criterion.
+        fit: makes each case one that the answer serves, where that may be another one.
         **case: keyword arguments common to all cases.
     """
 
@@ -166,13 +178,17 @@ def probe(
         kept = frozenset(fixed)
         name = body.__name__
         more = {"races": races, "slow_fails": slow_fails, "measures": measures, "times": times, "apart": apart}
-        return Probe(name, body, every, floors or {}, kept, traced, drawn, shrinker, **more)
+        return Probe(name, body, every, floors or {}, kept, traced, drawn, shrinker, **more, fit=fit or _as_it_is)
 
     return wrap
 
 
-def run(probe: Probe, answer: Answer, seed: int, *, shrink: bool = True, share: float = 1.0) -> ProbeResult:
+def run(
+    probe: Probe, answer: Answer, seed: int, *, shrink: bool = True, share: float = 1.0, own: str = ""
+) -> ProbeResult:  # fmt: skip
     """Run every case, the drawn ones last, until one fails; then look for a smaller one that fails in the same way.
+
+    A fixed case that breaks the property of another criterion ends nothing: a later one may break this one's.
 
     Args:
         probe: what to run.
@@ -180,6 +196,7 @@ def run(probe: Probe, answer: Answer, seed: int, *, shrink: bool = True, share: 
         seed: of the criterion; the probe's name is mixed in.
         shrink: whether to look for the smaller case, and to count how many of the drawn ones fail.
         share: of the drawn cases that are run.
+        own: the criterion that is judged.
 
     Raises:
         NotMeasurable: this device cannot tell.
@@ -187,6 +204,7 @@ def run(probe: Probe, answer: Answer, seed: int, *, shrink: bool = True, share: 
     """
     figures: dict[str, Figure] = {}
     fraction, details, spared = 1.0, [], 0
+    failed: tuple[Case, ProbeFailure] | None = None
     for case in probe.cases:
         try:
             result = _counted(probe, answer, seed, case)
@@ -194,13 +212,19 @@ def run(probe: Probe, answer: Answer, seed: int, *, shrink: bool = True, share: 
             spared += 1
             continue
         except ProbeFailure as failure:
-            small = _shrunk(probe, answer, seed, case, failure) if shrink else Shrunk(case, failure)
-            merge(figures, failure.measured)
-            return _failed(probe, figures, case, failure, small)
+            if failure.fault_of in ("", own):
+                failed = case, failure
+                break
+            failed = failed or (case, failure)
+            continue
         merge(figures, result.figures)
         fraction = min(fraction, result.fraction)
         if result.detail:
             details.append(result.detail)
+    if failed is not None:
+        small = _shrunk(probe, answer, seed, *failed) if shrink else Shrunk(*failed)
+        merge(figures, failed[1].measured)
+        return _failed(probe, answer, figures, *failed, small)
     passed = ProbeResult(probe.name, fraction, figures, detail="; ".join(dict.fromkeys(details)), spared=spared)
     return passed if probe.drawn is None else _swept(probe, probe.drawn, answer, seed, passed, shrink, share)
 
@@ -218,7 +242,8 @@ def _swept(
         # and what another criterion judges has its smallest case there
         shrink = shrink and not isinstance(found.failure, (CallTimedOut, FaultElsewhere))
         small = _shrunk(probe, answer, seed, found.case, found.failure) if shrink else Shrunk(found.case, found.failure)
-        return replace(_failed(probe, passed.figures, found.case, found.failure, small), draws=found.draws)
+        result = _failed(probe, answer, passed.figures, found.case, found.failure, small)
+        return replace(result, draws=found.draws)
     if found.unreached:
         raise NotRun(f"no drawn case failed, but the largest were not reached: {found.reason} at {found.unreached}",
                      found.draws)  # fmt: skip
@@ -255,7 +280,9 @@ def _tried_twice(probe: Probe, answer: Answer, seed: int, case: Case) -> Partial
         raise NotRun(f"{first.title} ({first.detail}), and could not be tried again alone: {busy}") from None
 
 
-def _failed(probe: Probe, figures: dict[str, Figure], case: Case, failure: ProbeFailure, small: Shrunk) -> ProbeResult:
+def _failed(
+    probe: Probe, answer: Answer, figures: dict[str, Figure], case: Case, failure: ProbeFailure, small: Shrunk
+) -> ProbeResult:  # fmt: skip
     """The outcome of a probe that failed on `case`, and on a smaller one as `small` says."""
     why = small.failure
     pattern = failure if failure.diagnosis else why  # of the larger case: a pattern shows there
@@ -264,13 +291,13 @@ def _failed(probe: Probe, figures: dict[str, Figure], case: Case, failure: Probe
     return ProbeResult(
         probe.name, 0.0, figures, failure.title, f"{begins}: {why.detail}" if begins else why.detail, case,
         counterexample=Counterexample(
-            probe=probe.name, case=dict(small.case), where=why.where, expected=why.expected, got=why.got,
-            measured=why.measured, program=why.program,
+            probe=probe.name, case=dict(probe.fit(answer, small.case)), where=why.where, expected=why.expected,
+            got=why.got, measured=why.measured, program=why.program,
         ),
         broken=isinstance(failure, WorkerLost), exhausted=isinstance(failure, CallTimedOut) and failure.exhausted,
         diagnosis=Diagnosis(words=words, established="observation") if words else None,
         loss=pattern.loss, locations=why.locations, thresholds=small.thresholds, defect=why.defect,
-        obstacle=failure.obstacle,
+        obstacle=failure.obstacle, fault_of=why.fault_of,
     )  # fmt: skip
 
 
@@ -287,7 +314,7 @@ def once(probe: Probe, answer: Answer, seed: int, case: Case) -> Partial:
     Raises:
         ProbeFailure: the answer went wrong.
     """
-    given = {name: value for name, value in case.items() if name != DRAW}
+    given = {name: value for name, value in probe.fit(answer, case).items() if name != DRAW}
     try:
         with np.errstate(all="ignore"):  # an answer's numbers may be anything, and are judged by what they are
             result = probe.body(answer, _source(probe, seed, case), **given)

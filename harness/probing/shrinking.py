@@ -46,7 +46,7 @@ class Shrunk:
 def shrink_fixed(
     attempt: Attempt, case: Case, failure: ProbeFailure, floors: Mapping[str, int], fixed: frozenset[str]
 ) -> Shrunk:
-    """The smallest case found by single steps down that fails under the same title."""
+    """The smallest case found by single steps down that fails in the same way."""
     best, why, tries, moved = dict(case), failure, 0, True
     while moved and not isinstance(why, WorkerLost):
         moved = False
@@ -55,10 +55,15 @@ def shrink_fixed(
             if tries > MAX_SHRINKS:
                 return Shrunk(best, why)
             again = attempt({**best, size: step})
-            if again is not None and again.title == why.title:
+            if again is not None and _alike(again, why):
                 best, why, moved = {**best, size: step}, again, True
                 break
     return Shrunk(best, why)
+
+
+def _alike(one: ProbeFailure, other: ProbeFailure) -> bool:
+    """Say whether two failures have the same title, and are a fault of the same criterion."""
+    return (one.title, one.obstacle, one.fault_of) == (other.title, other.obstacle, other.fault_of)
 
 
 def _smaller(case: Case, floors: Mapping[str, int], fixed: Collection[str]) -> Iterator[tuple[str, int]]:
@@ -71,7 +76,7 @@ def _smaller(case: Case, floors: Mapping[str, int], fixed: Collection[str]) -> I
 
 
 def shrink_drawn(attempt: Attempt, case: Case, failure: ProbeFailure, drawn: Drawn) -> Shrunk:
-    """The plainest settings and the smallest sizes that fail under the same title, with the thresholds found.
+    """The plainest settings and the smallest sizes that fail in the same way, with the thresholds found.
 
     A case that passes by itself failed for what came before it: it is left as it was, and no size is blamed.
     """
@@ -121,7 +126,7 @@ class _Search:
                 raise _Exhausted
             self._tries += 1
             again = self._attempt(case)
-            if again is not None and again.title != self.failure.title:
+            if again is not None and not _alike(again, self.failure):
                 self._otherwise.add(key)
                 again = None
             self._known[key] = again

@@ -273,4 +273,6 @@ def _allowed_causes(rubric: Challenge, criterion: Criterion, e: Evidence) -> set
     """Return the criteria whose failure may take a criterion's credit, or keep it from being judged."""
     if e.outcome is Outcome.NOT_RUN:
         return {c.id for c in rubric.criteria} if criterion.probes else set()
+    if criterion.id == rubric.anchor:
+        return {UNBUILT, *(c.id for c in rubric.criteria)}
     return {UNBUILT, rubric.anchor} if criterion.executed else {UNBUILT}

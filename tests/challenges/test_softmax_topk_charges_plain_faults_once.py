@@ -1,0 +1,88 @@
+"""A plain fault is charged by the criterion whose property it breaks, and what is special only where it alone fails."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from softmax_topk_answers import CODE, Launch, answer, exact
+
+from harness.model import Evidence, Outcome
+from harness.probing.criteria import charged_once, probe_criterion, seed_of
+from harness.probing.local_answer import LocalAnswer
+from harness.probing.probe import run
+
+LOGITS = "selection", "values", "rows", "stability", "ties", "special_values", "shapes", "any_size", "large_vocab"
+ASKED = (*LOGITS, "every_k", "refusal")
+"""Criteria that an answer in NumPy can be judged by."""
+
+
+def thirty_second(logits: Any, k: int) -> tuple[Any, Any]:
+    probs, columns = exact(logits, k)
+    return probs / 32, columns
+
+
+def first_twice(logits: Any, k: int) -> tuple[Any, Any]:
+    """Name the best column at the last place again."""
+    probs, columns = exact(logits, k)
+    return probs, np.array([*columns[:-1], columns[0]])
+
+
+def spoilt_by_ties(logits: Any, k: int) -> tuple[Any, Any]:
+    """Name the first of equal logits for each of them."""
+    probs, columns = exact(logits, k)
+    return probs, np.array([np.flatnonzero(logits == logits[column])[0] for column in columns])
+
+
+def beside(plain: Launch) -> Launch:
+    """Write a number behind the probabilities."""
+
+    def launch(symbol: str, arguments: list[Any], **options: Any) -> tuple[Any, ...]:
+        code, logits, probs, *rest = plain(symbol, arguments, **options)
+        if code == 0:
+            probs[arguments[4]["shift"] // 4 + arguments[1] * arguments[3]] = 0.25
+        return code, logits, probs, *rest
+
+    return launch
+
+
+ANSWERS: Mapping[str, tuple[Callable[[], LocalAnswer], set[str]]] = {
+    "probabilities 1/32 of the right ones": (lambda: answer(thirty_second), {"values"}),
+    "a column is named twice": (lambda: answer(first_twice), {"selection"}),
+    "one row of two is never written": (lambda: answer(exact, writes=lambda row: row % 2 == 0), {"rows"}),
+    "the first of equal logits is named for each": (lambda: answer(spoilt_by_ties), {"ties", "special_values"}),
+}  # fmt: skip
+
+
+def evidence(one: LocalAnswer, asked: tuple[str, ...], *, failed: tuple[str, ...] = ()) -> dict[str, Evidence]:
+    criteria = [c for c in CODE.challenge.criteria if c.id in asked]
+    found = [probe_criterion(CODE, c, one, seed_of(3, c.id), explain=False, share=0.1) for c in criteria]
+    found += [Evidence.of(CODE.challenge.criterion(id), Outcome.FAILED, detail="seen") for id in failed]
+    return {e.criterion: e for e in charged_once(CODE, found)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ANSWERS)
+def test_a_fault_is_charged_by_the_criteria_that_it_is_of(name: str) -> None:
+    make, owners = ANSWERS[name]
+    found = evidence(make(), ASKED)
+    assert {id for id, e in found.items() if e.faulty} == owners
+    assert {e.rests_on for e in found.values() if e.rests_on} <= owners
+
+
+@pytest.mark.slow
+def test_writing_beside_the_outputs_is_charged_by_memory_safety_alone() -> None:
+    found = evidence(answer(exact, around=beside), ASKED, failed=("memory_safety",))
+    assert {id for id, e in found.items() if e.faulty} == {"memory_safety"}
+    assert {e.rests_on for id, e in found.items() if id != "memory_safety"} == {"memory_safety"}
+    assert all("writes outside probs" in e.detail for id, e in found.items() if id != "memory_safety")
+
+
+def test_a_case_states_the_k_that_is_called() -> None:
+    limited = answer(first_twice)
+    limited.capabilities = {"max_k": 32}
+    found = run(CODE.probes["real_vocabularies_are_served"], limited, 1, shrink=False)
+    assert found.counterexample is not None
+    assert found.case == {"rows": 2, "vocab": 50257, "k": 50}
+    assert found.counterexample.case["k"] == 32
+    assert "k = 32" in found.detail
