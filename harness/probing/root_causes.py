@@ -75,10 +75,16 @@ def _judged_again(
     if again.outcome is Outcome.PASSED and all(condition.mode for condition in cause):
         detail = f"judged without the cases where {where}, in which no call works"
         return again.model_copy(update={"detail": "; ".join(filter(None, (again.detail, detail)))})
-    left = "cannot be judged as a whole without" if again.detail == NOTHING_LEFT else "in no other case that was tried"
+    left = "cannot be judged as a whole without" if again.detail == NOTHING_LEFT else _in_no_other(again)
     detail = f"fails where {where}, which {charged} {verb} charged with, and {left}: {evidence.title}"
     changes = {**UNSHOWN, "outcome": Outcome.NOT_RUN, "rests_on": cause[0].criterion, "detail": detail}
     return Evidence.model_validate({**evidence.model_dump(), **changes})
+
+
+def _in_no_other(again: Evidence) -> str:
+    """Say that no case failed without the conditions, and how many were drawn there."""
+    drawn = f" ({again.draws.tried} drawn)" if again.draws else ""
+    return f"in no other case that was tried{drawn}"
 
 
 def _passes(

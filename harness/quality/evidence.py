@@ -118,7 +118,7 @@ def own_tests_evidence(
 def _fault(result: SuiteGrade) -> tuple[str, str] | None:
     """Return why tests earn nothing whatever they would notice, as a title and a detail; None where they may earn."""
     if not result.assertions.real and result.status in (SuiteStatus.PASSED, SuiteStatus.SLOW, SuiteStatus.UNDECIDED):
-        return NO_CHECK, "ends well, and " * result.passed + "no check that can fail was found in its text"
+        return NO_CHECK, "ends well, and " * result.passed + "no check that can fail was found in a test"
     if result.unheeded:
         return UNHEEDED, result.detail
     charged = (SuiteStatus.NONE, SuiteStatus.SLOW, SuiteStatus.FAILED, SuiteStatus.REFUSED)

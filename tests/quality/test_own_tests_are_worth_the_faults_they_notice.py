@@ -571,8 +571,8 @@ ENDLESS = "from kernel import affine\n\n\ndef test_it():\n    while 1 == 1:\n   
 @pytest.mark.parametrize(
     ("suite", "seen"),
     [
-        (UNCHECKED, "ends well, and no check that can fail was found in its text"),
-        (ENDLESS, "no check that can fail was found in its text"),
+        (UNCHECKED, "ends well, and no check that can fail was found in a test"),
+        (ENDLESS, "no check that can fail was found in a test"),
         (None, "no command"),
     ],
     ids=["ends", "never ends", "no suite"],

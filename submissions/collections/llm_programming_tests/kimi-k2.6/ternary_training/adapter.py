@@ -33,7 +33,7 @@ def _mlx(values: np.ndarray) -> mx.array:
 def _layer(w: np.ndarray, group_size: int) -> Any:
     out, columns = w.shape
     if columns % group_size:
-        raise NotImplementedError(f"the answer refuses {columns} columns, no multiple of the group size, {group_size}")
+        raise NotImplementedError(f"the layer served refuses {columns} columns, no multiple of the group size, {group_size}")
     layer = original.TernaryLinear(columns, out, group_size)
     layer.weight = _mlx(w)
     return layer
