@@ -4,7 +4,7 @@ The docstrings of the probes name the relations T01 to T28. Every entry of both 
 whether it was written, whether its index is legal, whether it belongs there, and how far its probability is off.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -27,6 +27,8 @@ Precise = NDArray[np.floating[Any]]
 Ints = NDArray[np.int32]
 
 SYMBOL = "fused_softmax_topk"
+FEW = 10
+"""A k that answers with a limit serve."""
 LARGEST_K = 256
 """What an answer serves that states no limit of its own."""
 
@@ -42,11 +44,22 @@ class Launched:
     report: Report
     kept: bool
     """Whether the logits are what they were, with all that lies around them."""
+    again: Callable[[str], Ints] | None = None
+    """Returns the indices of the same call with another fill of memory that nobody has written."""
 
     @classmethod
-    def of(cls, back: DeviceCall, logits: Floats, k: int) -> "Launched":
+    def of(
+        cls, back: DeviceCall, logits: Floats, k: int, again: Callable[[str], Ints] | None = None
+    ) -> "Launched":
         """A call that was made with these."""
-        return cls(logits, k, back["probs"], back["indices"], back.report, back.kept("logits"))
+        return cls(logits, k, back["probs"], back["indices"], back.report, back.kept("logits"), again)
+
+    def come_from_unwritten(self, places: NDArray[np.bool_]) -> bool:
+        """Say whether indices at some places, (rows, k), change with what memory holds that nobody has written."""
+        if self.again is None:
+            return False
+        others = map(self.again, ("nan", "mixed", "mixed", "mixed"))
+        return any((other[places] != self.indices[places]).any() for other in others)
 
     @property
     def rows(self) -> int:
@@ -68,7 +81,11 @@ class Launched:
 
     def part(self, rows: NDArray[np.bool_]) -> "Launched":
         """What was given and returned for some of the rows."""
-        return replace(self, logits=self.logits[rows], probs=self.probs[rows], indices=self.indices[rows])
+        again = self.again
+        return replace(
+            self, logits=self.logits[rows], probs=self.probs[rows], indices=self.indices[rows],
+            again=again and (lambda fill: again(fill)[rows]),
+        )  # fmt: skip
 
 
 def max_k(answer: Answer) -> int:
@@ -122,8 +139,15 @@ def launch(answer: Answer, draw: Draw, logits: Floats, k: int, **options: Any) -
         row = int(np.argmax(_unwritten(back) & specified))
         alone = len(logits) > 1 and _written(answer, draw, logits[row : row + 1], k, options)
         why.fault_of = "rows" if alone else "values"
+        fewer = min(FEW, k // 2)
+        if not alone and fewer and _written(answer, draw, logits, fewer, options):
+            why.detail += f"; with k = {fewer} every row is written"
         raise
-    return Launched.of(back, logits, k)
+
+    def again(fill: str) -> Ints:
+        return call(answer, draw, logits, k, **{**options, "fill": fill})["indices"]
+
+    return Launched.of(back, logits, k, again)
 
 
 def _unwritten(back: DeviceCall) -> NDArray[np.bool_]:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from harness.numerics import distinct, instead
 from harness.probing import Answer, CallFailed, Draw, FaultElsewhere, ProbeFailure, expect
 from harness.probing.checked import require_same_work
+from harness.probing.failures import FromUnwritten
 
 from . import oracle
 from .binding import Floats, Launched, launch, normal
@@ -33,8 +34,9 @@ SMALLEST = 2.0**-126
 """Smallest normal float32: below it a device may flush to zero."""
 CHANCE = 0.01
 """How likely columns chosen at random may be those of some other row, to be taken for them."""
-CHOICE, PROBABILITIES = "selection", "values"
-"""The criteria whose property is broken where wrong columns are named, and where a probability is wrong."""
+CHOICE, PROBABILITIES, SAFETY = "selection", "values", "memory_safety"
+"""The criteria whose property is broken where wrong columns are named, where a probability is wrong, and where what
+comes out depends on memory that nobody has written."""
 UNIFORM = 1e-3
 """Spread of a factor that still counts as one factor."""
 
@@ -46,8 +48,9 @@ def inner_indices(run: Launched) -> None:
         row, i = (int(n) for n in np.argwhere(outside)[0])
         got = int(run.indices[row, i])
         detail = f"{_size(run)}: indices[{row}, {i}] is {got}"
-        raise ProbeFailure("an index lies outside its row", detail, where=f"indices[{row}, {i}]", got=got,
-                           fault_of=CHOICE)  # fmt: skip
+        by_chance = run.come_from_unwritten(outside)
+        failure, owner = (FromUnwritten, SAFETY) if by_chance else (ProbeFailure, CHOICE)
+        raise failure("an index lies outside its row", detail, where=f"indices[{row}, {i}]", got=got, fault_of=owner)
 
 
 def legal_indices(run: Launched) -> None:
@@ -227,7 +230,7 @@ def right_under(
     try:
         run = launched()
         judge(run, answer, draw)
-    except CallFailed:
+    except (CallFailed, FromUnwritten):
         raise
     except ProbeFailure as why:
         asked = judge is right or why.fault_of != CHOICE
@@ -238,7 +241,7 @@ def right_under(
             raise
         except ProbeFailure:
             if _is_right(lambda: launched(fill="nan"), answer, draw, judge):
-                why.fault_of = "memory_safety"
+                why.fault_of = SAFETY
             elif not asked:
                 why.fault_of = CHOICE
             elif why.obstacle is None:

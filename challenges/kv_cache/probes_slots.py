@@ -278,7 +278,8 @@ def _same_for_any_padding(
             doing = f"a prompt of length {lengths[0]} padded to {S}" + (f", then a {how} of one token" if how else "")
             returned(title, "out", outs[0][0], value, doing)
     for row, length in enumerate(lengths):
-        doing = f"a prompt of length {length} padded to {S} with {fill:g} or -3" + (f", then a {how}" if how else "")
+        then = f", then a {how}" if how else ""
+        doing = f"a prompt of length {length} padded to {S} with {fill:g} instead of -3{then}"
         spread = float(np.finfo(dtype).eps * np.abs(value).max()) / 2
         agree(title, "out", outs[0][row], outs[1][row], spread, doing)
 

@@ -13,8 +13,9 @@ from harness.languages import AnswerFiles
 from harness.model import Evidence, Obstacle, Outcome, Severity
 from harness.model.submission import offers
 from harness.probing.answers import Answer, SandboxedAnswer
+from harness.probing.charging import anchored
 from harness.probing.code import ChallengeCode
-from harness.probing.criteria import anchored, probe_criterion, seed_of
+from harness.probing.criteria import probe_criterion, seed_of
 from harness.probing.device import GpuAnswer
 from harness.probing.mutants import Mutant, PropertyMutant, Variant
 from harness.probing.null_answer import NullAnswer, NullValues

@@ -1,10 +1,10 @@
 """Runs in which the device watches every memory access: what was touched, and in what order."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from harness.cuda.report import DeviceDefect, Report
-from harness.model import Location
+from harness.model import Location, Observation
 from harness.probing.answers import Answer
 from harness.probing.device import located
 from harness.probing.failures import NotMeasurable, ProbeFailure, WrongOutputs
@@ -98,16 +98,24 @@ def _require_none(
 ) -> None:
     if not any(concerned(defect.kind) for defect in report.found()):
         return
-    first, *others = [defect for defect in located(answer, report).found() if concerned(defect.kind)]
-    title = titles.get(first.kind, first.kind.replace("_", " "))
-    such = sum(defect.kind == first.kind for defect in others)
-    more = f"; {such} more such place{'s' * (such != 1)}" if such else ""
-    if rest := len(others) - such:
-        more += f"; {rest} place{'s' * (rest != 1)} of other kinds"
+    kinds = dict[str, list[DeviceDefect]]()
+    for defect in located(answer, report).found():
+        if concerned(defect.kind):
+            kinds.setdefault(defect.kind, []).append(defect)
+    seen = [_observation(titles, where, defects) for defects in kinds.values()]
+    first = next(iter(kinds.values()))[0]
     raise ProbeFailure(
-        title, f"{where}: {_described(first)}{more}", where=_place(first), diagnosis=_diagnosis(first),
-        locations=_locations(first), defect=first.kind,
+        seen[0].title, seen[0].detail, where=_place(first), diagnosis=_diagnosis(first), locations=seen[0].locations,
+        defect=first.kind, also=seen[1:],
     )  # fmt: skip
+
+
+def _observation(titles: Mapping[str, str], where: str, defects: Sequence[DeviceDefect]) -> Observation:
+    """Describe the first of the defects of one kind, and count the others."""
+    first, more = defects[0], len(defects) - 1
+    others = f"; {more} more such place{'s' * (more != 1)}" if more else ""
+    title = titles.get(first.kind, first.kind.replace("_", " "))
+    return Observation(title=title, detail=f"{where}: {_described(first)}{others}", locations=tuple(_locations(first)))
 
 
 def _described(defect: DeviceDefect) -> str:

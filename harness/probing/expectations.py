@@ -14,6 +14,7 @@ from harness.probing.failures import (
     ArgumentsRejected,
     CallFailed,
     FaultElsewhere,
+    FromUnwritten,
     NotRun,
     ProbeFailure,
     Spared,
@@ -163,6 +164,8 @@ def only_beside(plain: Callable[[], object]) -> Iterator[None]:
     """
     try:
         yield
+    except FromUnwritten:
+        raise
     except ProbeFailure as failure:
         try:
             with suppress(Spared):

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from harness.model import Draws, Figure, Location, Loss, Obstacle
+from harness.model import Draws, Figure, Location, Loss, Observation, Obstacle
 
 
 class ProbeFailure(Exception):
@@ -23,6 +23,7 @@ class ProbeFailure(Exception):
         defect: kind of the defect that the device reported, where it was one.
         obstacle: what failed, where it was nothing that the probe compares.
         fault_of: the criterion whose property is broken, where that is known.
+        also: what else was seen, of other kinds.
     """
 
     obstacle: Obstacle | None = None
@@ -31,7 +32,7 @@ class ProbeFailure(Exception):
         self, title: str, detail: str = "", *, where: str = "", expected: Figure | None = None,
         got: Figure | None = None, measured: dict[str, Figure] | None = None, diagnosis: str | None = None,
         loss: Loss | None = None, locations: Iterable[Location] = (), program: Iterable[str] = (),
-        defect: str = "", fault_of: str = "",
+        defect: str = "", fault_of: str = "", also: Iterable[Observation] = (),
     ) -> None:  # fmt: skip
         super().__init__(title)
         self.title = title
@@ -46,6 +47,7 @@ class ProbeFailure(Exception):
         self.program = tuple(program)
         self.defect = defect
         self.fault_of = fault_of
+        self.also = tuple(also)
 
 
 class CallFailed(ProbeFailure):
@@ -74,6 +76,10 @@ class WrongOutputs(ProbeFailure):
 
 class WrittenOutside(WrongOutputs):
     """A call of a device wrote beside its outputs."""
+
+
+class FromUnwritten(ProbeFailure):
+    """What an answer brings changes with what memory holds that nobody has written: by chance, whatever is asked."""
 
 
 class ArgumentsRejected(CallFailed):

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from harness.model import Counterexample, Diagnosis, Draws, Figure, Location, Loss, Obstacle, Threshold
+from harness.model import Counterexample, Diagnosis, Draws, Figure, Location, Loss, Observation, Obstacle, Threshold
 from harness.probing.answers import Answer
 from harness.probing.draw import Draw
 from harness.probing.failures import (
     CallTimedOut,
     FaultElsewhere,
+    FromUnwritten,
     NotRun,
     ProbeFailure,
     Spared,
@@ -119,6 +120,7 @@ class ProbeResult:
         defect: kind of the defect that the device reported, where it was one.
         obstacle: what failed, where it was nothing that the probe compares.
         fault_of: the criterion whose property is broken, where that is known.
+        also: what else was seen, of other kinds.
         spared: how many cases were left out.
         unserved: functions of which calls were left out, for an adapter of ours does not serve them.
     """
@@ -140,6 +142,7 @@ class ProbeResult:
     defect: str = ""
     obstacle: Obstacle | None = None
     fault_of: str = ""
+    also: tuple[Observation, ...] = ()
     spared: int = 0
     unserved: tuple[str, ...] = ()
 
@@ -240,7 +243,7 @@ def _swept(
         merge(passed.figures, found.failure.measured)
         # each smaller case of one that does not end may take all the time that a call has
         # and what another criterion judges has its smallest case there
-        shrink = shrink and not isinstance(found.failure, (CallTimedOut, FaultElsewhere))
+        shrink = shrink and not isinstance(found.failure, (CallTimedOut, FaultElsewhere, FromUnwritten))
         small = _shrunk(probe, answer, seed, found.case, found.failure) if shrink else Shrunk(found.case, found.failure)
         result = _failed(probe, answer, passed.figures, found.case, found.failure, small)
         return replace(result, draws=found.draws)
@@ -297,7 +300,7 @@ def _failed(
         broken=isinstance(failure, WorkerLost), exhausted=isinstance(failure, CallTimedOut) and failure.exhausted,
         diagnosis=Diagnosis(words=words, established="observation") if words else None,
         loss=pattern.loss, locations=why.locations, thresholds=small.thresholds, defect=why.defect,
-        obstacle=failure.obstacle, fault_of=why.fault_of,
+        obstacle=failure.obstacle, fault_of=why.fault_of, also=why.also,
     )  # fmt: skip
 
 

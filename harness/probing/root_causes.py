@@ -7,9 +7,10 @@ from typing import Any
 from harness.cuda.report import parse
 from harness.model import Evidence, Obstacle, Outcome
 from harness.probing.answers import Answer
+from harness.probing.charging import UNSHOWN
 from harness.probing.code import ChallengeCode
 from harness.probing.conditions import Condition, SparingAnswer
-from harness.probing.criteria import UNSHOWN, probe_criterion
+from harness.probing.criteria import probe_criterion
 from harness.probing.failures import BEYOND_LIMITS, NOTHING_LEFT, NotMeasurable, NotRun, ProbeFailure
 from harness.probing.probe import Probe, once
 from harness.probing.sizes import Case

@@ -12,8 +12,9 @@ from harness.errors import BusyMachineError, HarnessError
 from harness.languages import AnswerFiles, CompilerReport, RepairedAnswer
 from harness.model import UNBUILT, BuildFailure, Criterion, Evidence, Outcome, RepairedGrade, Signal
 from harness.probing.answers import SandboxedAnswer
+from harness.probing.charging import anchored, charged_once
 from harness.probing.common_causes import settled_names
-from harness.probing.criteria import anchored, charged_once, probe_criterion, seed_of
+from harness.probing.criteria import probe_criterion, seed_of
 from harness.probing.determinism import nondeterminism
 from harness.probing.opening import GradedAnswer, opened
 from harness.probing.probe import ProbeResult

@@ -23,7 +23,7 @@ from harness.model import (
     counted,
 )
 from harness.model.collection import SUBMISSION_FILE
-from harness.probing.criteria import without_idle_credit
+from harness.probing.charging import without_idle_credit
 from harness.quality.hints import hints
 from harness.quality.unwritten import unwritten_entry
 from harness.running.collected import adapter_is_at_fault

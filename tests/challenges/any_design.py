@@ -1,8 +1,9 @@
 """Property faults that fit any design: source that wraps the functions of a right answer, and breaks one property."""
 
 from harness.model import Evidence, Outcome
+from harness.probing.charging import charged_once
 from harness.probing.code import ChallengeCode
-from harness.probing.criteria import charged_once, probe_criterion, seed_of
+from harness.probing.criteria import probe_criterion, seed_of
 from harness.probing.local_answer import LocalAnswer
 from harness.probing.mutants import module_of
 

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from harness.model import Evidence, Location, Outcome
+from harness.probing.charging import charged_once
 from harness.probing.check import sandboxed
 from harness.probing.code import ChallengeCode
-from harness.probing.criteria import charged_once, probe_criterion, seed_of
+from harness.probing.criteria import probe_criterion, seed_of
 from harness.probing.failures import NotOffered
 from harness.probing.local_answer import LocalAnswer
 from harness.probing.mutants import module_of

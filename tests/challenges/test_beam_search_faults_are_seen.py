@@ -15,8 +15,9 @@ from corpora import (
 
 from harness.model import Outcome
 from harness.probing import Draw, Mutant, PropertyMutant, Variant
+from harness.probing.charging import charged_once
 from harness.probing.code import ChallengeCode
-from harness.probing.criteria import charged_once, probe_criterion, seed_of
+from harness.probing.criteria import probe_criterion, seed_of
 from harness.probing.local_answer import LocalAnswer
 from harness.probing.mutants import module_of
 from harness.probing.null_answer import NullAnswer

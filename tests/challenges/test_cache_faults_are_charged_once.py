@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from harness.model import Evidence, Outcome
+from harness.probing.charging import charged_once
 from harness.probing.code import ChallengeCode
-from harness.probing.criteria import charged_once, probe_criterion, seed_of
+from harness.probing.criteria import probe_criterion, seed_of
 from harness.probing.local_answer import LocalAnswer
 from harness.probing.mutants import module_of
 from harness.probing.root_causes import judged_without_conditions

@@ -8,7 +8,8 @@ import pytest
 from softmax_topk_answers import CODE, Launch, answer, exact
 
 from harness.model import Evidence, Outcome
-from harness.probing.criteria import charged_once, probe_criterion, seed_of
+from harness.probing.charging import charged_once
+from harness.probing.criteria import probe_criterion, seed_of
 from harness.probing.local_answer import LocalAnswer
 from harness.probing.probe import run
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from harness.model import Counterexample, Evidence, Outcome, Severity, Threshold
-from harness.probing.criteria import charged_once
+from harness.probing.charging import charged_once
 from harness.probing.sizes import Axis, Drawn
 
 DRAWN, FIXED = "any_row_is_right", "rows_match_the_oracle"

@@ -4,8 +4,8 @@ import pytest
 
 from harness.model import Counterexample, Evidence, Observation, Outcome, Threshold
 from harness.probing import ProbeFailure, expect, probe
-from harness.probing.criteria import charged_once
-from harness.probing.failures import FaultElsewhere
+from harness.probing.charging import charged_once
+from harness.probing.failures import FaultElsewhere, FromUnwritten
 from harness.probing.probe import run
 from harness.scoring.doubts import _allowed_causes
 
@@ -40,6 +40,18 @@ def test_a_broken_property_is_charged_by_its_owner(toy):
     assert (found["linear"].outcome, found["linear"].rests_on) == (Outcome.NOT_RUN, "values")
     assert "of values: seen" in found["linear"].detail
     assert found["values"].faulty
+
+
+def test_the_owner_shows_what_others_saw_of_its_property(toy):
+    other = failed(toy, "linear", "values").model_copy(update={"title": "seen elsewhere"})
+    found = settled(toy, failed(toy, "values"), other)
+    assert [seen.title for seen in found["values"].also] == ["seen elsewhere"]
+
+
+def test_what_comes_from_unwritten_memory_is_its_owners_even_where_the_plain_case_passes():
+    with pytest.raises(FromUnwritten) as seen, expect.only_beside(lambda: None):
+        raise FromUnwritten("an index lies outside its row", fault_of="memory_safety")
+    assert seen.value.fault_of == "memory_safety"
 
 
 def test_where_its_owner_saw_nothing_it_is_charged_where_it_was_seen(toy):

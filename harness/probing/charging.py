@@ -1,0 +1,191 @@
+"""Which criterion is charged with a fault that several probes see, and what the others are then worth."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from harness.model import UNBUILT, Challenge, Evidence, Observation, Obstacle, Outcome, Threshold
+from harness.probing.code import ChallengeCode
+
+
+def anchored(evidence: Iterable[Evidence], anchor: str, probed: set[str]) -> list[Evidence]:
+    """Take the credit of probed criteria that passed although the anchor failed.
+
+    Relations between an answer's own outputs can hold for an answer that is wrong everywhere (zeros are linear); such
+    a criterion earns nothing, and gates nothing either. Nor does one that no device here could assess: to be measured
+    must not cost an answer anything.
+    """
+    items = list(evidence)
+    failed = any(e.criterion == anchor and e.outcome is Outcome.FAILED for e in items)
+    if not failed:
+        return items
+    stripped = {"outcome": Outcome.FAILED, "fraction": None, "title": "", "rests_on": anchor}
+    reasons = {True: "held, but earns nothing", False: "was not assessed, and could earn nothing"}
+    excused = (Outcome.UNSUPPORTED, Outcome.NOT_RUN)
+
+    def settled(e: Evidence) -> Evidence:
+        if e.criterion not in probed or (e.satisfied == 0 and e.outcome not in excused):
+            return e
+        return _with(e, **stripped, own_outcome=e.outcome, detail=f"{reasons[e.satisfied > 0]} while `{anchor}` fails")
+
+    return [settled(e) for e in items]
+
+
+def without_idle_credit(challenge: Challenge, evidence: Iterable[Evidence], *, built: bool) -> list[Evidence]:
+    """Take the credit of executed criteria where a submission does no work: it does not build, or fails the anchor.
+
+    A function that returns an error code compiles, and the tests that pass on it notice no fault.
+    """
+    items = list(evidence)
+    if built and all(e.criterion != challenge.anchor or e.outcome is not Outcome.FAILED for e in items):
+        return items
+    executed = {c.id for c in challenge.criteria if c.executed}
+    cause, why = (challenge.anchor, f"`{challenge.anchor}` fails") if built else (UNBUILT, "it does not build")
+    stripped = {"outcome": Outcome.FAILED, "fraction": None, "title": "", "rests_on": cause}
+    detail = f"held, but earns nothing while {why}"
+    return [
+        _with(e, **stripped, own_outcome=e.outcome, detail=detail) if e.criterion in executed and e.satisfied else e
+        for e in items
+    ]
+
+
+UNSHOWN: Mapping[str, object] = {
+    "title": "", "measured": {}, "locations": (), "counterexample": None, "diagnosis": None, "loss": None, "also": (),
+    "thresholds": (), "defect": "", "linked_to": None, "obstacle": None, "wrong_option": False,
+    "unserved": (),
+}  # fmt: skip
+"""Fields of evidence that is no finding."""
+
+
+def charged_once(code: ChallengeCode, evidence: Iterable[Evidence]) -> list[Evidence]:
+    """Take criteria out of the findings where what their drawn cases saw may be another criterion's fault.
+
+    A criterion that rests on others is not charged again for a fault that shows at plain sizes, which is one without a
+    threshold or past it in the other's case, where one of the others failed by itself and is at least as severe. What a
+    probe of fixed cases saw of a feature is charged all the same, unless it was to measure something and came to no
+    figure; where all of these pass, the feature is not assessed. A property is not judged where another criterion's
+    fault kept it from being seen. What breaks another's property is that one's, see `_left_to_owners`.
+    """
+    items = _left_to_owners(list(evidence), code.challenge.anchor)
+    rubric = {c.id: c for c in code.challenge.criteria}
+    failed = {e.criterion: e for e in items if e.outcome is Outcome.FAILED and e.faulty}
+
+    def cause(e: Evidence) -> str | None:
+        """The criterion that is charged for what this one saw; None where it is charged itself."""
+        if e.fault_of == e.criterion or not _may_be_anothers(code, e):
+            return None
+        weight = e.severity.weight
+        others = (id for id in rubric[e.criterion].rests_on if id in failed and failed[id].severity.weight >= weight)
+        others = (id for id in others if _shows_past(e.thresholds, failed[id]))
+        # what a probe traced to another fault is the last to be charged
+        other = min(others, key=lambda id: failed[id].obstacle is Obstacle.FAULT, default=None)
+        return None if other is None else cause(failed[other]) or other
+
+    def settled(e: Evidence) -> Evidence:
+        other = cause(e) if e.criterion in failed else None
+        if other is None:
+            return e
+        unmeasured = any(code.probes[name].measures for name in e.failed_probes)
+        probes = code.probes_of(rubric[e.criterion])
+        if not unmeasured and any(probe.drawn is None and not probe.apart for probe in probes):
+            detail = f"its fixed cases pass; drawn histories fail while `{other}` does, whatever they would show here"
+            return _with(e, **UNSHOWN, outcome=Outcome.NOT_RUN, detail=detail)
+        why = f"was not measured, for `{other}` fails" if unmeasured else _not_apart(other)
+        return _with(e, **UNSHOWN, outcome=Outcome.NOT_RUN, rests_on=other, detail=f"{why}: {e.seen}")
+
+    return _properties_apart(code, [settled(e) for e in items])
+
+
+def _left_to_owners(items: Sequence[Evidence], anchor: str) -> list[Evidence]:
+    """Leave each failure to the criterion whose property it breaks, where that one is charged with it.
+
+    The owner shows what it is charged with. A failure stays where it is if it shows at other sizes only, beyond a
+    threshold. Of a criterion that saw further failures, those are left to it that nobody else is charged with. The
+    anchor stays failed, for nothing shows that it holds.
+    """
+    charged = {e.criterion: e for e in items if e.outcome is Outcome.FAILED and e.faulty and not e.fault_of}
+    shown = defaultdict[str, dict[str, Observation]](dict)
+
+    def settled(e: Evidence) -> Evidence:
+        if not e.faulty:
+            return e
+        left = tuple(further for further in e.also if further.fault_of not in charged)
+        for further in e.also:
+            shown[further.fault_of].setdefault(further.title, further)
+        owner = charged.get(e.fault_of)
+        if owner is None or not _shows_past(e.thresholds, owner):
+            own = len(left) < len(e.also)  # what it is left with is its own, whatever its other probes saw
+            return e.model_copy(update={"also": left, "fault_of": e.criterion if own else e.fault_of})
+        shown[owner.criterion].setdefault(e.title, _observation(e))
+        if left:
+            first, *others = (further.model_dump() for further in left)
+            return _with(e, **{**UNSHOWN, **first, "also": others, "fault_of": e.criterion})
+        outcome, why = Outcome.NOT_RUN, _not_apart(owner.criterion)
+        if e.criterion == anchor:
+            outcome, why = Outcome.FAILED, f"was not seen to hold, for `{owner.criterion}` fails"
+        return _with(e, **UNSHOWN, outcome=outcome, rests_on=owner.criterion, detail=f"{why}: {e.seen}")
+
+    found = [settled(e) for e in items]
+    return [_showing(e, shown[e.criterion]) if e.criterion in charged else e for e in found]
+
+
+def _observation(e: Evidence) -> Observation:
+    return Observation(
+        title=e.title, detail=e.detail, locations=e.locations, counterexample=e.counterexample, fault_of=e.fault_of
+    )
+
+
+def _showing(owner: Evidence, others: Mapping[str, Observation]) -> Evidence:
+    """Return the evidence of a criterion with what others saw of its property, where its own probes saw no such."""
+    seen = {owner.title, *(further.title for further in owner.also)}
+    more = tuple(one for title, one in others.items() if title not in seen)
+    return owner.model_copy(update={"also": (*owner.also, *more)}) if more else owner
+
+
+def _properties_apart(code: ChallengeCode, items: Sequence[Evidence]) -> list[Evidence]:
+    """Leave unjudged what a fault kept from being seen, where another criterion is charged with that fault.
+
+    That is a property, or what a probe traced to another fault, such as one that its plain case shows as well. The
+    cause is a criterion in which the same failure is seen and that judges values, or saw its property broken; else,
+    unless it is a call that failed, one that judges values wrong. A property of which it is known whose it is has no
+    other cause.
+    """
+    properties = {c.id for c in code.challenge.criteria if c.judges == "property"}
+    blocked = {e.criterion for e in items if e.obstacle is Obstacle.FAULT or (e.obstacle and e.criterion in properties)}
+    charged = sorted((e for e in items if e.faulty and e.criterion not in blocked), key=lambda e: -e.severity.weight)
+
+    def cause(e: Evidence) -> str | None:
+        titles = {e.title, *(further.title for further in e.also)}
+        same = [o.criterion for o in charged if titles & {o.title, *(further.title for further in o.also)}]
+        values = [o.criterion for o in charged if o.criterion not in properties]
+        return next(iter(same if e.obstacle is Obstacle.CALL or e.fault_of else same + values), None)
+
+    def settled(e: Evidence) -> Evidence:
+        other = cause(e) if e.criterion in blocked else None
+        if other is None and not (e.obstacle is Obstacle.FAULT and e.fault_of and charged):
+            return e
+        why = _not_apart(other) if other else "what fails here fails with nothing special as well"
+        return _with(e, **UNSHOWN, outcome=Outcome.NOT_RUN, rests_on=other, detail=f"{why}: {e.seen}")
+
+    return [settled(e) for e in items]
+
+
+def _not_apart(other: str) -> str:
+    return f"could not be told apart from `{other}`, which fails"
+
+
+def _shows_past(thresholds: Iterable[Threshold], other: Evidence) -> bool:
+    """Return whether the failing case of another criterion lies past all thresholds, as every case does of none."""
+    case = other.counterexample.case if other.counterexample else {}
+    sizes = [(threshold, case.get(threshold.axis)) for threshold in thresholds]
+    return all(isinstance(size, int) and threshold.met(size) for threshold, size in sizes)
+
+
+def _may_be_anothers(code: ChallengeCode, evidence: Evidence) -> bool:
+    """Whether every probe that failed drew its cases, or was to measure something and came to no figure of it."""
+    examples = [evidence.counterexample, *(further.counterexample for further in evidence.also)]
+    probes = [(code.probes[example.probe], example.measured) for example in examples if example]
+    return all(probe.drawn is not None or (probe.measures and not figures) for probe, figures in probes)
+
+
+def _with(evidence: Evidence, **changes: object) -> Evidence:
+    return Evidence.model_validate({**evidence.model_dump(), **changes})
