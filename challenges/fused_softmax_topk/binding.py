@@ -27,6 +27,8 @@ Precise = NDArray[np.floating[Any]]
 Ints = NDArray[np.int32]
 
 SYMBOL = "fused_softmax_topk"
+LIMITS = "every_k"
+"""The criterion whose property is broken where another k is served."""
 FEW = 10
 """A k that answers with a limit serve."""
 LARGEST_K = 256
@@ -141,7 +143,7 @@ def launch(answer: Answer, draw: Draw, logits: Floats, k: int, **options: Any) -
         why.fault_of = "rows" if alone else "values"
         fewer = min(FEW, k // 2)
         if not alone and fewer and _written(answer, draw, logits, fewer, options):
-            why.detail += f"; with k = {fewer} every row is written"
+            why.fault_of, why.detail = LIMITS, f"{why.detail}; with k = {fewer} every entry is written"
         raise
 
     def again(fill: str) -> Ints:

@@ -56,7 +56,7 @@ UNSHOWN: Mapping[str, object] = {
 """Fields of evidence that is no finding."""
 
 
-def charged_once(code: ChallengeCode, evidence: Iterable[Evidence]) -> list[Evidence]:
+def charged_once(code: ChallengeCode, evidence: Iterable[Evidence], *, marked: bool = True) -> list[Evidence]:
     """Take criteria out of the findings where what their drawn cases saw may be another criterion's fault.
 
     A criterion that rests on others is not charged again for a fault that shows at plain sizes, which is one without a
@@ -64,8 +64,13 @@ def charged_once(code: ChallengeCode, evidence: Iterable[Evidence]) -> list[Evid
     probe of fixed cases saw of a feature is charged all the same, unless it was to measure something and came to no
     figure; where all of these pass, the feature is not assessed. A property is not judged where another criterion's
     fault kept it from being seen. What breaks another's property is that one's, see `_left_to_owners`.
+
+    Args:
+        code: the challenge's.
+        evidence: of its criteria.
+        marked: whether marks come of it: then the anchor stays failed where another's fault keeps it from holding.
     """
-    items = _left_to_owners(list(evidence), code.challenge.anchor)
+    items = _left_to_owners(list(evidence), code.challenge.anchor if marked else "")
     rubric = {c.id: c for c in code.challenge.criteria}
     failed = {e.criterion: e for e in items if e.outcome is Outcome.FAILED and e.faulty}
 

@@ -18,7 +18,7 @@ class Truth(StrEnum):
 
     RIGHT = "right"
     WRONG = "wrong"
-    UNKNOWN = "not measurable here"
+    UNKNOWN = "not measured"
 
 
 @dataclass(frozen=True)

@@ -218,7 +218,7 @@ def _grade_of_copy(job: Job, repaired: RepairedAnswer, files: AnswerFiles) -> Re
             evidence = _probe_each(job, criteria, opening.answer)
     except HarnessError as error:
         return RepairedGrade(repairs=repaired.repairs, detail=f"the copy could not be graded: {error}")
-    return RepairedGrade(repairs=repaired.repairs, evidence=tuple(charged_once(job.code, evidence)))
+    return RepairedGrade(repairs=repaired.repairs, evidence=tuple(charged_once(job.code, evidence, marked=False)))
 
 
 def measure_source(job: Job, found: StageResult) -> StageResult | None:

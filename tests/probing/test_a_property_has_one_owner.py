@@ -29,10 +29,10 @@ def failed(toy, id, fault_of="", also=(), **fields):
     )
 
 
-def settled(toy, *found):
+def settled(toy, *found, **options):
     known = {e.criterion for e in found}
     others = (Evidence.of(c, Outcome.PASSED) for c in toy.challenge.criteria if c.id not in known)
-    return {e.criterion: e for e in charged_once(toy, [*found, *others])}
+    return {e.criterion: e for e in charged_once(toy, [*found, *others], **options)}
 
 
 def test_a_broken_property_is_charged_by_its_owner(toy):
@@ -61,6 +61,8 @@ def test_where_its_owner_saw_nothing_it_is_charged_where_it_was_seen(toy):
 def test_the_anchor_stays_failed_whosever_fault_it_is(toy):
     found = settled(toy, failed(toy, "linear"), failed(toy, "values", "linear"))["values"]
     assert (found.outcome, found.rests_on, found.faulty) == (Outcome.FAILED, "linear", False)
+    found = settled(toy, failed(toy, "linear"), failed(toy, "values", "linear"), marked=False)["values"]
+    assert (found.outcome, found.rests_on) == (Outcome.NOT_RUN, "linear")
 
 
 def test_of_several_failures_each_is_left_to_its_owner(toy):

@@ -1,4 +1,4 @@
-"""A claimed figure is right, wrong by a stated factor, or not measurable here; nothing unmeasured is right."""
+"""A claimed figure is right, wrong by a stated factor, or not measured; nothing unmeasured is right."""
 
 import math
 
@@ -53,7 +53,7 @@ def test_an_error_is_right_within_its_order_of_magnitude(value, truth):
 def test_what_was_not_measured_is_neither_right_nor_wrong():
     found = verdict("tokens_per_second", 1e6, {"other": 1.0})
     assert (found.truth, found.measured) == (Truth.UNKNOWN, None)
-    assert "not measurable here" in found.detail
+    assert "not measured" in found.detail
 
 
 def test_the_words_say_by_how_much():
