@@ -101,7 +101,8 @@ def test_one_tokens_bodies_leave_room_for_anothers(server: Server) -> None:
             assert server.ask("POST", "/v1/grades?wait=60", large).status == 200
         refused = [received(connection) for connection in held if _ended(connection)]
         assert {one.status for one in refused} == {429} and 8 <= len(refused) < 16
-        assert {one.json["error"] for one in refused} == {"busy"}
+        # a connection that is closed with bytes unread may be reset before its reply is read whole
+        assert {one.json["error"] for one in refused if one.body} == {"busy"}
     assert server.ask("POST", "/v1/grades?wait=60", large, TOKENS["greedy"]).status == 200, "it is given back"
 
 
