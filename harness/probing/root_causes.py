@@ -91,9 +91,8 @@ def _in_no_other(again: Evidence) -> str:
 def _passes(
     code: ChallengeCode, conditions: Sequence[Condition], evidence: Evidence, answer: Answer, adapters: Collection[str]
 ) -> bool:
-    """Return whether a failed criterion passes where the conditions are never met, and something is left to judge."""
-    left = _without(code, conditions, evidence, answer, adapters, explain=False)
-    return _right(left) and left.detail != NOTHING_LEFT
+    """Return whether a failed criterion passes where the conditions are never met."""
+    return _right(_without(code, conditions, evidence, answer, adapters, explain=False))
 
 
 def _right(evidence: Evidence) -> bool:
