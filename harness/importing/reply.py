@@ -90,7 +90,7 @@ class ReplyImporter:
 def _submission(
     extraction: Extraction, name: SubmissionName, used: Language, challenge: Challenge
 ) -> tuple[Submission, str]:  # fmt: skip
-    """What submission.toml says, and why the answer's own was not read."""
+    """Return the submission that is written, and why the answer's own submission.toml was not read."""
     entry = list(extraction.entries) if used.several_entries else extraction.entries[0]
     about = {
         "model": name.model, "challenge": name.challenge, "language": used.name, "entry": entry,
@@ -120,7 +120,7 @@ def _validated(table: Mapping[str, Any]) -> Submission:
 
 
 def _test_command(extraction: Extraction, contract: frozenset[str]) -> tuple[str, ...]:
-    """What runs the answer's own tests, where a file is called like tests, holds some and is no answer itself."""
+    """Return the command of the answer's own tests, where a file is named like tests, holds some and is no answer."""
     for file in extraction.files:
         used = file.language
         if used and used.syntax.is_test(file.name.path) and file.outline.tests and not contract <= file.outline.defines:
@@ -150,7 +150,7 @@ def lay_out_reply(importer: Importer, folder: Path) -> None:
 
 
 def settle_reply(importer: ReplyImporter, folder: Path, unread: Submission) -> None:
-    """As `lay_out_reply`, in place of an attempt whose reply could not be read; how it was asked for stays known.
+    """Lay a reply out in place of an attempt that could not be read, and keep how it was asked for.
 
     Args:
         importer: of the same reply, once its reader has chosen.

@@ -83,7 +83,7 @@ def importer_of(
 def importer_in_batch(
     path: str, data: bytes, name: SubmissionName, challenge: Challenge
 ) -> ReplyImporter | UnansweredReply:
-    """As `importer_of`, among many replies: what could not be read with certainty is an attempt, too.
+    """Read one of many replies with `importer_of`; one that leaves a choice becomes an attempt as well.
 
     Raises:
         ReplyError: no answer can be taken from it, and what is wrong with it is certain.
@@ -97,7 +97,7 @@ def importer_in_batch(
 def importer_alone(
     path: str, data: bytes, name: SubmissionName, challenge: Challenge
 ) -> ReplyImporter | UnansweredReply:
-    """As `importer_in_batch`, where nobody can mend a reply: any that is not read is an attempt."""
+    """Read a reply that nobody can mend with `importer_in_batch`; any that is not read becomes an attempt."""
     try:
         return importer_in_batch(path, data, name, challenge)
     except ReplyError as error:

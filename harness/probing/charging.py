@@ -186,7 +186,7 @@ def _shows_past(thresholds: Iterable[Threshold], other: Evidence) -> bool:
 
 
 def _may_be_anothers(code: ChallengeCode, evidence: Evidence) -> bool:
-    """Whether every probe that failed drew its cases, or was to measure something and came to no figure of it."""
+    """Return whether every probe that failed drew its cases, or has no figure of what it was to measure."""
     examples = [evidence.counterexample, *(further.counterexample for further in evidence.also)]
     probes = [(code.probes[example.probe], example.measured) for example in examples if example]
     return all(probe.drawn is not None or (probe.measures and not figures) for probe, figures in probes)

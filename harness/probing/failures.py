@@ -79,7 +79,7 @@ class WrittenOutside(WrongOutputs):
 
 
 class FromUnwritten(ProbeFailure):
-    """What an answer brings changes with what memory holds that nobody has written: by chance, whatever is asked."""
+    """The result changes with the content of unwritten memory, and so fails by chance, whatever is asked."""
 
 
 class ArgumentsRejected(CallFailed):

@@ -113,7 +113,7 @@ def _parser() -> MarkdownIt:
 
 
 def _file_rule(state: StateBlock, first: int, end: int, silent: bool) -> bool:
-    """As the rules of markdown-it-py: take what stands between `<file path="NAME">` and `</file>`, lines of their own.
+    """Parse what stands between the lines `<file path="NAME">` and `</file>`: a block rule of markdown-it-py.
 
     Where the file is fenced within the tags, the fence is the block, and the tag stands above it.
     """

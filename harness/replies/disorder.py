@@ -31,7 +31,7 @@ def refuse_disorder(asked: BlocksOfReply) -> None:
 
 
 def _problem(read: ReadBlock, given: dict[str, str]) -> str:
-    """What makes a block doubtful; empty where nothing does."""
+    """Return what makes a block doubtful; empty where nothing does."""
     block = read.block
     if read.language is not None and (second := next(labels_within(block.text, read.path), 0)):
         return f"names another file in line {block.line + second}, within the block of line {block.line}"
