@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from harness.cuda.report import Report
 from harness.probing import Answer, Draw, ProbeFailure
-from harness.probing.failures import WrittenOutside, WrongOutputs
+from harness.probing.failures import KernelFailed, WrittenOutside, WrongOutputs
 from harness.probing.launching import STREAM, DeviceCall, InputBuffer, OutputBuffer
 from harness.probing.launching import launch as launch_symbol
 from harness.probing.sizes import Case
@@ -29,6 +29,8 @@ Ints = NDArray[np.int32]
 SYMBOL = "fused_softmax_topk"
 LIMITS = "every_k"
 """The criterion whose property is broken where another k is served."""
+PLAIN = (2, 64)
+"""Rows and columns of a call at which an answer that serves any call ends well."""
 FEW = 10
 """A k that answers with a limit serve."""
 LARGEST_K = 256
@@ -136,6 +138,10 @@ def launch(answer: Answer, draw: Draw, logits: Floats, k: int, **options: Any) -
         back.require_complete(_sizes(logits, k), specified)
     except WrittenOutside as why:
         why.fault_of = "memory_safety"
+        raise
+    except KernelFailed as why:
+        if not _written(answer, draw, normal(draw, *PLAIN), 1, {}):
+            why.fault_of = "values"
         raise
     except WrongOutputs as why:
         row = int(np.argmax(_unwritten(back) & specified))

@@ -40,7 +40,7 @@ def _cost(rows: int, vocab: int, k: int) -> float:
         count=112, cost=_cost, most=120_000.0,
         choices={"family": ORDINARY, "asked": ASKED, "before": BEFORE, "shift": SHIFTS},
     ),
-    fit=lambda answer, case: _asked(answer, case),
+    fit=lambda answer, case: _with_asked_k(answer, case),
 )  # fmt: skip
 def any_size_is_right(
     answer: Answer, draw: Draw, *, vocab: int, rows: int, k: int, family: str, asked: str, before: str, shift: int
@@ -58,7 +58,7 @@ def any_size_is_right(
         count=18, cost=_cost, most=40_000.0,
         choices={"family": SPECIAL, "asked": ASKED, "before": BEFORE, "shift": SHIFTS},
     ),
-    fit=lambda answer, case: _asked(answer, case),
+    fit=lambda answer, case: _with_asked_k(answer, case),
 )  # fmt: skip
 def special_logits_at_any_size(
     answer: Answer, draw: Draw, *, vocab: int, rows: int, k: int, family: str, asked: str, before: str, shift: int
@@ -107,8 +107,8 @@ def any_number_of_short_rows_is_right(
     return {"error_ratio_short_rows": _right(run, answer, draw)}
 
 
-def _asked(answer: Answer, case: Case) -> Case:
-    """Return a case with the k that is asked for, which the answer serves."""
+def _with_asked_k(answer: Answer, case: Case) -> Case:
+    """Return a case whose k is the one that its `asked` names, within what the answer serves."""
     most = min(case["vocab"], max_k(answer))
     ks = {"drawn": min(case["k"], most), "most": most, "one less": max(most - 1, 1), "one": 1}
     return {**case, "k": ks[case["asked"]]}

@@ -68,6 +68,10 @@ class FaultElsewhere(ProbeFailure):
     obstacle = Obstacle.FAULT
 
 
+class KernelFailed(ProbeFailure):
+    """A legal call of a device is refused, or its kernel ends with a fault."""
+
+
 class WrongOutputs(ProbeFailure):
     """A call of a device ended well and left outputs unwritten, or wrote beside them."""
 

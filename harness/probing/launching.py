@@ -17,7 +17,7 @@ from harness.cuda.plausible import contradiction
 from harness.cuda.report import Report, parse
 from harness.probing.answers import Answer
 from harness.probing.draw import Draw
-from harness.probing.failures import NotMeasurable, ProbeFailure, WrittenOutside, WrongOutputs
+from harness.probing.failures import KernelFailed, NotMeasurable, ProbeFailure, WrittenOutside, WrongOutputs
 from harness.probing.patterns import pattern_of
 from harness.sandbox import Array, Scalar
 
@@ -163,7 +163,7 @@ class DeviceCall:
         """
         defects = self.report.found()
         if self.code or (defects and self.mode == "plain"):
-            raise ProbeFailure(self._ending, f"{where}: it returns {self.code}{_messages(self.report)}")
+            raise KernelFailed(self._ending, f"{where}: it returns {self.code}{_messages(self.report)}")
         for region in self._outputs:
             _require_inside(region, where)
         for region in self._outputs:

@@ -68,18 +68,47 @@ def _judged_again(
     again = _without(code, possible, evidence, answer, adapters, explain=True)
     if not _right(again):
         return again if again.faulty else evidence
-    alone = (condition for condition in possible if _passes(code, [condition], evidence, answer, adapters))
-    cause = possible if len(possible) == 1 else [condition] if (condition := next(alone, None)) else possible
-    where = " or ".join(condition.name for condition in cause)
-    charged = " and ".join(f"`{condition.criterion}`" for condition in cause)
-    verb = "is" if len(cause) == 1 else "are"
+    cause, again, joined = _explaining(code, possible, again, evidence, answer, adapters)
+    where = joined.join(condition.name for condition in cause)
+    criteria = dict.fromkeys(f"`{condition.criterion}`" for condition in cause)
+    charged = f"{' and '.join(criteria)} {'is' if len(criteria) == 1 else 'are'} charged with"
     if again.outcome is Outcome.PASSED and all(condition.mode for condition in cause):
         detail = f"judged without the cases where {where}, in which no call works"
         return again.model_copy(update={"detail": "; ".join(filter(None, (again.detail, detail)))})
-    left = "cannot be judged as a whole without" if again.detail == NOTHING_LEFT else _in_no_other(again)
-    detail = f"fails where {where}, which {charged} {verb} charged with, and {left}: {evidence.title}"
+    if again.detail == NOTHING_LEFT:
+        detail = f"was tried only where {where}, which {charged}: {evidence.title}"
+    else:
+        detail = f"fails where {where}, which {charged}, and {_in_no_other(again)}: {evidence.title}"
     changes = {**UNSHOWN, "outcome": Outcome.NOT_RUN, "rests_on": cause[0].criterion, "detail": detail}
     return Evidence.model_validate({**evidence.model_dump(), **changes})
+
+
+def _explaining(
+    code: ChallengeCode, possible: Sequence[Condition], together: Evidence, evidence: Evidence, answer: Answer,
+    adapters: Collection[str],
+) -> tuple[Sequence[Condition], Evidence, str]:  # fmt: skip
+    """Return the conditions that explain a failure, what is seen without them, and the word that joins their names.
+
+    That is the first without which something is left and right, else all those that every case meets, else all.
+
+    Args:
+        code: the challenge's code.
+        possible: conditions that explain the failure together.
+        together: what is seen without all of them.
+        evidence: of the failed criterion.
+        answer: that is judged.
+        adapters: files of the harness's own.
+    """
+    met_by_all = dict[Condition, Evidence]()
+    for condition in possible if len(possible) > 1 else ():
+        alone = _without(code, [condition], evidence, answer, adapters, explain=False)
+        if alone.detail == NOTHING_LEFT:
+            met_by_all[condition] = alone
+        elif _right(alone):
+            return [condition], alone, ""
+    if met_by_all:
+        return list(met_by_all), next(iter(met_by_all.values())), " and "
+    return possible, together, " or "
 
 
 def _in_no_other(again: Evidence) -> str:

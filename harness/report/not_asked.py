@@ -49,6 +49,7 @@ def build_note(record: Record) -> str:
     held = sum(e.outcome is Outcome.PASSED for e in marked)
     failed = [e.criterion for e in marked if e.faulty]
     assessed = sum(e.outcome.assessed for e in marked)
-    verdict = f"meets {held} of {assessed} criteria" + (f" and fails {', '.join(failed)}" if failed else "")
+    fails = f" and fails {', '.join(failed)}" if failed else ""
+    verdict = f"meets {held} of the {assessed} criteria that could be judged{fails}"
     shown = f"could not be judged: {copy.detail}" if copy.detail else verdict
     return f"The original prompt did not ask for that: {reason}. A repaired copy, not in the marks, {shown}."

@@ -47,10 +47,21 @@ def beside(plain: Launch) -> Launch:
     return launch
 
 
+def refusing(plain: Launch) -> Launch:
+    """Refuse every call."""
+
+    def launch(symbol: str, arguments: list[Any], **options: Any) -> tuple[Any, ...]:
+        _, *rest = plain(symbol, arguments, **options)
+        return 1, *rest
+
+    return launch
+
+
 ANSWERS: Mapping[str, tuple[Callable[[], LocalAnswer], set[str]]] = {
     "probabilities 1/32 of the right ones": (lambda: answer(thirty_second), {"values"}),
     "a column is named twice": (lambda: answer(first_twice), {"selection"}),
     "one row of two is never written": (lambda: answer(exact, writes=lambda row: row % 2 == 0), {"rows"}),
+    "every call is refused": (lambda: answer(exact, around=refusing), {"values"}),
     "the first of equal logits is named for each": (lambda: answer(spoilt_by_ties), {"ties", "special_values"}),
 }  # fmt: skip
 
