@@ -8,7 +8,7 @@ from harness.probing.code import ChallengeCode
 
 
 def anchored(evidence: Iterable[Evidence], anchor: str, probed: set[str]) -> list[Evidence]:
-    """Take the credit of probed criteria that passed although the anchor failed.
+    """Fail every probed criterion that passed, in part or whole, or was not assessed, while the anchor fails.
 
     Relations between an answer's own outputs can hold for an answer that is wrong everywhere (zeros are linear); such
     a criterion earns nothing, and gates nothing either. Nor does one that no device here could assess: to be measured
@@ -19,13 +19,13 @@ def anchored(evidence: Iterable[Evidence], anchor: str, probed: set[str]) -> lis
     if not failed:
         return items
     stripped = {"outcome": Outcome.FAILED, "fraction": None, "title": "", "rests_on": anchor}
-    reasons = {True: "held, but earns nothing", False: "was not assessed, and could earn nothing"}
     excused = (Outcome.UNSUPPORTED, Outcome.NOT_RUN)
 
     def settled(e: Evidence) -> Evidence:
         if e.criterion not in probed or (e.satisfied == 0 and e.outcome not in excused):
             return e
-        return _with(e, **stripped, own_outcome=e.outcome, detail=f"{reasons[e.satisfied > 0]} while `{anchor}` fails")
+        detail = f"{_credit(e)} while `{anchor}` fails"
+        return _with(e, **stripped, own_outcome=e.outcome, detail=detail)
 
     return [settled(e) for e in items]
 
@@ -41,11 +41,18 @@ def without_idle_credit(challenge: Challenge, evidence: Iterable[Evidence], *, b
     executed = {c.id for c in challenge.criteria if c.executed}
     cause, why = (challenge.anchor, f"`{challenge.anchor}` fails") if built else (UNBUILT, "it does not build")
     stripped = {"outcome": Outcome.FAILED, "fraction": None, "title": "", "rests_on": cause}
-    detail = f"held, but earns nothing while {why}"
     return [
-        _with(e, **stripped, own_outcome=e.outcome, detail=detail) if e.criterion in executed and e.satisfied else e
+        _with(e, **stripped, own_outcome=e.outcome, detail=f"{_credit(e)} while {why}")
+        if e.criterion in executed and e.satisfied else e
         for e in items
-    ]
+    ]  # fmt: skip
+
+
+def _credit(e: Evidence) -> str:
+    """Say what a criterion showed before its credit was taken."""
+    if not e.satisfied:
+        return "was not assessed, and could earn nothing"
+    return "held, but earns nothing" if e.satisfied == 1 else "held in part, but earns nothing"
 
 
 UNSHOWN: Mapping[str, object] = {
@@ -155,13 +162,14 @@ def _properties_apart(code: ChallengeCode, items: Sequence[Evidence]) -> list[Ev
     other cause.
     """
     properties = {c.id for c in code.challenge.criteria if c.judges == "property"}
+    costs = {c.id for c in code.challenge.criteria if any(p.measures or p.measures_cost for p in code.probes_of(c))}
     blocked = {e.criterion for e in items if e.obstacle is Obstacle.FAULT or (e.obstacle and e.criterion in properties)}
     charged = sorted((e for e in items if e.faulty and e.criterion not in blocked), key=lambda e: -e.severity.weight)
 
     def cause(e: Evidence) -> str | None:
         titles = {e.title, *(further.title for further in e.also)}
         same = [o.criterion for o in charged if titles & {o.title, *(further.title for further in o.also)}]
-        values = [o.criterion for o in charged if o.criterion not in properties]
+        values = [o.criterion for o in charged if o.criterion not in properties | costs]
         return next(iter(same if e.obstacle is Obstacle.CALL or e.fault_of else same + values), None)
 
     def settled(e: Evidence) -> Evidence:

@@ -22,7 +22,7 @@ from harness.probing.answers import Answer
 from harness.probing.code import ChallengeCode
 from harness.probing.conditions import PartlyServedAnswer
 from harness.probing.diagnosis import diagnose
-from harness.probing.failures import NOTHING_LEFT, NotMeasurable, NotRun
+from harness.probing.failures import NOTHING_LEFT, SOME_LEFT, NotMeasurable, NotRun
 from harness.probing.probe import Probe, ProbeResult, run
 
 
@@ -56,7 +56,9 @@ def probe_criterion(
         if unassessed and all(o.passed for o in outcomes):
             outcome = Outcome.NOT_RUN if any(isinstance(e, NotRun) for e in unassessed) else Outcome.UNSUPPORTED
             tried = [*(o.draws for o in outcomes), *(e.draws for e in unassessed if isinstance(e, NotRun))]
-            return Evidence.of(criterion, outcome, seed=seed, detail=_reasons(unassessed), draws=_sum(tried))
+            detail = _reasons(unassessed)
+            detail = SOME_LEFT if outcomes and detail == NOTHING_LEFT else detail
+            return Evidence.of(criterion, outcome, seed=seed, detail=detail, draws=_sum(tried))
         return _evidence(code, criterion, outcomes, answer, seed, explain)
     except HarnessError:
         raise
@@ -219,7 +221,12 @@ def _sum(draws: Iterable[Draws | None]) -> Draws | None:
 
 
 def _also(first: ProbeResult, others: Sequence[ProbeResult]) -> tuple[Observation, ...]:
-    """Return what else the first probe saw, and what the others did, each once."""
+    """Return what else the first probe saw, and what the others did, each once.
+
+    What a probe traced to another fault is left out where the first one saw a fault of this criterion.
+    """
+    if first.obstacle is not Obstacle.FAULT:
+        others = [o for o in others if o.obstacle is not Obstacle.FAULT or o.fault_of]
     distinct = dict[tuple[str, str], Observation]()
     for seen in (one for o in (first, *others) for one in (_observation(o), *o.also)):
         distinct.setdefault((seen.title, seen.detail), seen)

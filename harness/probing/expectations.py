@@ -15,6 +15,7 @@ from harness.probing.failures import (
     CallFailed,
     FaultElsewhere,
     FromUnwritten,
+    NotOffered,
     NotRun,
     ProbeFailure,
     Spared,
@@ -157,7 +158,7 @@ def renamed(title: str) -> Iterator[None]:
 
 @contextmanager
 def only_beside(plain: Callable[[], object]) -> Iterator[None]:
-    """Charge a failure inside the block unless `plain` fails, which does the same without what is asked for.
+    """Charge a failure inside the block unless `plain` fails, a call that differs in lacking what is asked for alone.
 
     Where `plain` passes the fault is what is asked for, whatever property of the outputs shows it. A call that is
     spared there, such as one that an adapter does not serve, explains nothing.
@@ -203,7 +204,7 @@ def apart_from(*checks: Callable[[], object]) -> Iterator[None]:
 
 
 def refused(attempt: Callable[[], Any], what: str) -> None:
-    """Require `attempt` to raise ValueError.
+    """Require `attempt` to raise ValueError; NotImplementedError refuses no argument.
 
     Args:
         attempt: the call.
@@ -211,11 +212,12 @@ def refused(attempt: Callable[[], Any], what: str) -> None:
     """
     try:
         attempt()
-    except (ArgumentsRejected, TimeUsedUp) as ended:
-        if isinstance(ended, TimeUsedUp):
-            raise
-        return
-    except CallFailed as why:  # how the call ended stays, a busy machine may be the cause
+    except TimeUsedUp:
+        raise
+    except CallFailed as why:
+        if isinstance(why, ArgumentsRejected) and not isinstance(why, NotOffered):
+            return
+        # how the call ended stays, a busy machine may be the cause
         why.title, why.detail = f"does not refuse {what} with ValueError", f"{why.title}: {why.detail}"
         raise
     raise ProbeFailure(f"accepts {what}", f"{what} must raise ValueError")

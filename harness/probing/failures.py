@@ -98,8 +98,14 @@ class Spared(Exception):
     """A call is one that a criterion is judged without; see `conditions`."""
 
 
+class NotTried(ProbeFailure):
+    """A case could not be run at all: it is neither right nor wrong."""
+
+
 NOTHING_LEFT = "every case meets the condition under which the answer fails"
 """Why a probe shows nothing whose cases were all spared."""
+SOME_LEFT = "every case of some probes meets the condition under which the answer fails"
+"""The same where other probes of the criterion ran, and passed."""
 
 
 class NotMeasurable(Exception):

@@ -14,6 +14,7 @@ from harness.probing.failures import (
     FaultElsewhere,
     FromUnwritten,
     NotRun,
+    NotTried,
     ProbeFailure,
     Spared,
     TimeUsedUp,
@@ -354,6 +355,6 @@ def _failure(probe: Probe, answer: Answer, seed: int, case: Case) -> ProbeFailur
         once(probe, answer, seed, case)
     except ProbeFailure as failure:
         return failure
-    except Exception:  # sizes that the probe itself cannot draw are no counterexample
-        return None
+    except Exception as why:  # the probe cannot draw these sizes, or a call of them is spared
+        return NotTried("a case was not tried", str(why))
     return None

@@ -11,7 +11,7 @@ from harness.probing.charging import UNSHOWN
 from harness.probing.code import ChallengeCode
 from harness.probing.conditions import Condition, SparingAnswer
 from harness.probing.criteria import probe_criterion
-from harness.probing.failures import BEYOND_LIMITS, NOTHING_LEFT, NotMeasurable, NotRun, ProbeFailure
+from harness.probing.failures import BEYOND_LIMITS, NOTHING_LEFT, SOME_LEFT, NotMeasurable, NotRun, ProbeFailure
 from harness.probing.probe import Probe, once
 from harness.probing.sizes import Case
 from harness.probing.wrapper import AnswerWrapper
@@ -31,9 +31,9 @@ def judged_without_conditions(
     """Return the evidence, in which what fails under some conditions alone is charged once.
 
     Where the criterion that is charged with a condition fails under it alone, each other failed criterion is judged
-    again without it: it passes there and is not told apart from that one, or fails there for a fault of its own. Of the
-    conditions of one criterion the first counts, and where those of several do, each is judged without the earlier.
-    Where a condition is a mode in which no call works, what passes outside it passes.
+    again without it. If it passes there, it is not told apart from that one; if it fails there, it keeps that failure.
+    Of the conditions of one criterion the first counts, and where those of several do, each is judged without the
+    earlier. Where a condition is a mode in which no call works, what passes outside it passes.
     """
     items, found = {e.criterion: e for e in evidence}, list[Condition]()
     for condition in code.conditions:
@@ -128,7 +128,7 @@ def _right(evidence: Evidence) -> bool:
     """Return whether a criterion passed, or of the cases that are left to judge, if any are, none failed."""
     draws = evidence.draws
     left = evidence.outcome is Outcome.NOT_RUN and draws is not None and draws.tried > draws.failed == 0
-    return evidence.outcome is Outcome.PASSED or left or evidence.detail == NOTHING_LEFT
+    return evidence.outcome is Outcome.PASSED or left or evidence.detail in (NOTHING_LEFT, SOME_LEFT)
 
 
 def _without(
@@ -164,9 +164,9 @@ class OtherwiseCalledAnswer(AnswerWrapper):
 
 
 def linked_to_races(code: ChallengeCode, evidence: Sequence[Evidence], answer: Answer) -> list[Evidence]:
-    """The evidence, in which each failure that is seen to depend on a race names the criterion that found the race.
+    """Return the evidence; each failure that depends on a race names the criterion that found the race.
 
-    It does where the calls of its smallest input show a race when they are watched, and what they get wrong differs
+    A failure depends on it where the calls of its smallest input show a race when they are watched, and what they get wrong differs
     from one order of threads to another.
     """
     found = {e.defect: e.criterion for e in reversed(evidence) if e.faulty and e.defect in RACES}
@@ -191,7 +191,7 @@ def _linked(code: ChallengeCode, evidence: Evidence, answer: Answer, found: dict
 
 
 def _end(probe: Probe, answer: Answer, seed: int, case: Case) -> str | None:
-    """What a case shows, in words to compare; empty where nothing is wrong, None where a limit or device ended it."""
+    """Describe what a case shows; empty where nothing is wrong, None where a limit or device ended it."""
     answer.fresh()
     try:
         once(probe, answer, seed, case)

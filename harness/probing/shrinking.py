@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.model import Figure, Threshold
-from harness.probing.failures import ProbeFailure, WorkerLost
+from harness.probing.failures import NotTried, ProbeFailure, WorkerLost
 from harness.probing.patterns import pattern_of
 from harness.probing.sizes import DRAW, Axis, Case, Drawn
 
@@ -99,7 +99,6 @@ class _Search:
         self._most = drawn.cost_of(case)
         self._tries = 0
         self._known: dict[tuple[tuple[str, Figure], ...], ProbeFailure | None] = {}
-        self._otherwise: set[tuple[tuple[str, Figure], ...]] = set()
         self.case = dict(case)
         self.failure = failure
         self.thresholds: list[Threshold] = []
@@ -118,24 +117,29 @@ class _Search:
             self.thresholds += [found] if found else []
 
     def _fails(self, **changes: Figure) -> ProbeFailure | None:
-        """The same failure with some settings changed; None where it passes or fails otherwise."""
+        """Return the same failure with some settings changed; None where the case passes or fails otherwise."""
+        again = self._seen(**changes)
+        return again if again is not None and _alike(again, self.failure) else None
+
+    def _passes(self, **changes: Figure) -> bool:
+        """Return whether the case passes with some settings changed: one that fails otherwise is not right either."""
+        return self._seen(**changes) is None
+
+    def _is_wrong(self, **changes: Figure) -> bool:
+        """Return whether the case fails, in any way, with some settings changed."""
+        again = self._seen(**changes)
+        return again is not None and not isinstance(again, NotTried)
+
+    def _seen(self, **changes: Figure) -> ProbeFailure | None:
+        """Return how the case fails with some settings changed; None where it passes. Each case is tried once."""
         case = {**self.case, **changes}
         key = tuple(sorted(case.items()))
         if key not in self._known:
             if self._tries >= MAX_BISECTIONS:
                 raise _Exhausted
             self._tries += 1
-            again = self._attempt(case)
-            if again is not None and not _alike(again, self.failure):
-                self._otherwise.add(key)
-                again = None
-            self._known[key] = again
+            self._known[key] = self._attempt(case)
         return self._known[key]
-
-    def _passes(self, **changes: Figure) -> bool:
-        """Whether it passes with some settings changed: a size that fails otherwise is not right either."""
-        fails = self._fails(**changes) is not None
-        return not fails and tuple(sorted({**self.case, **changes}.items())) not in self._otherwise
 
     def _step(self, name: str, value: Figure) -> bool:
         """Whether it fails with this value too, which it then keeps."""
@@ -163,7 +167,7 @@ class _Search:
             return None
         if not all(self._passes(**{name: passing, DRAW: draw}) for draw in OTHER_DRAWS):
             return None  # the size below fails as well, with other inputs
-        if sum(not self._passes(**{name: start, DRAW: draw}) for draw in OTHER_DRAWS) < SHOWN:
+        if sum(self._is_wrong(**{name: start, DRAW: draw}) for draw in OTHER_DRAWS) < SHOWN:
             return None
         axis = self._drawn.axes[name]
         beyond = {start + 1, start + 2, start + 3, start + start // 2, 2 * start, self._first[name], axis.high}
@@ -178,7 +182,9 @@ class _Search:
         window = range(base, base + WINDOW)
         if base < axis.low or window[-1] > axis.high or not self._bearable(name, window[-1]):
             return None
-        mask = np.array([not self._passes(**{name: n}) for n in window])
+        if any(isinstance(self._seen(**{name: n}), NotTried) for n in window):
+            return None
+        mask = np.array([self._is_wrong(**{name: n}) for n in window])
         pattern = pattern_of(mask)
         if pattern is None or pattern.period is None or not mask[start % WINDOW]:
             return None

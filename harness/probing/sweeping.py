@@ -126,7 +126,7 @@ class Sweep:
                     before = self._spent
                     attempt(neighbour)
                     times.append(self._spent - before)
-            except (ProbeFailure, NotRun, NotMeasurable):
+            except (ProbeFailure, NotRun, NotMeasurable, Spared):
                 continue
             if min(times) * ENDLESS < taken:
                 seen = f"{_sizes(case)}: {late.detail}; {_sizes(neighbour)} takes {min(times):.2g} s"

@@ -278,14 +278,14 @@ def seen(evidence: Evidence) -> str:
 
 
 def uncredited(evidence: Evidence) -> str:
-    """What came out for a criterion that earns nothing while another one fails."""
+    """Say what came out for a criterion that earns nothing while another one fails."""
     if evidence.rests_on == UNBUILT and evidence.own_outcome is None:
         return "Not run"
     if evidence.outcome is Outcome.NOT_RUN:
         return "Not told apart"
     if evidence.own_outcome in (Outcome.UNSUPPORTED, Outcome.NOT_RUN):
         return "Not measured, and earns nothing"
-    return "Held, but earns nothing"
+    return "Held in part, but earns nothing" if evidence.own_outcome is Outcome.PARTIAL else "Held, but earns nothing"
 
 
 def status(status: Status) -> str:

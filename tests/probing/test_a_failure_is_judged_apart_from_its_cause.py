@@ -1,5 +1,7 @@
 """A failure that another criterion's fault may explain is judged again without the calls that show that fault."""
 
+from dataclasses import replace
+
 import pytest
 
 from harness.model import Outcome
@@ -39,6 +41,23 @@ def test_what_passes_without_the_condition_depends_on_the_other_fault(code):
     assert values.faulty
     assert (linear.outcome, linear.rests_on, linear.title) == (Outcome.NOT_RUN, "values", "")
     assert "more than two rows" in linear.detail and "is not linear" in linear.detail
+
+
+def test_what_some_probes_have_no_case_without_was_not_tried_only_with_it(code):
+    """The law is tried on two rows as well, and holds there: only the other probe always takes more."""
+    linear = code.challenge.criterion("linear")
+    first = next(iter(code.probes_of(linear)))
+    always = replace(first, name="always_many", cases=first.cases[-1:])
+    assert always.cases[0]["B"] > 2
+    code.probes["always_many"] = always
+    both = linear.model_copy(update={"probes": (*linear.probes, "always_many")})
+    criteria = tuple(both if c.id == "linear" else c for c in code.challenge.criteria)
+    more = replace(code, challenge=code.challenge.model_copy(update={"criteria": criteria}))
+    more.probes.update(code.probes)
+    more.__dict__["conditions"] = code.conditions
+    _, evidence = judged(more, MANY_ROWS_WRONG)
+    assert evidence.rests_on == "values"
+    assert "in no other case that was tried" in evidence.detail
 
 
 def test_what_fails_without_the_condition_is_a_fault_of_its_own(code):

@@ -8,7 +8,7 @@ from harness.model import Counterexample, Evidence, Location, Obstacle, Outcome
 from harness.probing import expect
 from harness.probing.charging import charged_once
 from harness.probing.criteria import _charged
-from harness.probing.failures import CallFailed, ProbeFailure
+from harness.probing.failures import CallFailed, NotOffered, ProbeFailure
 from harness.probing.probe import ProbeResult
 
 RAISES = "`rows` raises ValueError"
@@ -80,11 +80,12 @@ def explained(code, title):
             yield Evidence.of(c, Outcome.PASSED)
 
 
-def test_arguments_that_are_not_refused_are_named():
+@pytest.mark.parametrize("kind", [CallFailed, NotOffered])
+def test_arguments_that_are_not_refused_are_named(kind):
     """Another exception is no refusal, and no acceptance either."""
 
     def attempt():
-        raise CallFailed("`rows` raises AssertionError", "parents come first")
+        raise kind("`rows` raises AssertionError", "parents come first")
 
     with pytest.raises(CallFailed) as seen:
         expect.refused(attempt, "a node that is its own parent")

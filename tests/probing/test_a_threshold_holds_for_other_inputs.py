@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.probing.failures import ProbeFailure
+from harness.probing.failures import NotTried, ProbeFailure
 from harness.probing.shrinking import shrink_drawn
 from harness.probing.sizes import DRAW, Axis, Case, Drawn
 
@@ -30,6 +30,21 @@ def test_a_size_that_fails_otherwise_is_not_called_right() -> None:
 
     found = shrink_drawn(attempt, {"rows": 40, DRAW: 0}, ProbeFailure("a row is wrong"), ROWS)
     assert (found.case["rows"], found.thresholds) == (10, ())
+
+
+@pytest.mark.parametrize(
+    ("untried", "thresholds"), [(range(0), [(8, 9)]), (range(1, 9), []), (range(24, 26), [(8, 9)])]
+)
+def test_a_size_not_tried_is_neither_right_nor_wrong(untried: range, thresholds: list[tuple[int, int]]) -> None:
+    def attempt(case: Case) -> ProbeFailure | None:
+        rows = int(case["rows"])
+        if rows in untried:
+            return NotTried("a case was not tried")
+        return ProbeFailure("a row is wrong", f"rows = {rows}") if rows > 8 else None
+
+    found = shrink_drawn(attempt, {"rows": 40, DRAW: 0}, ProbeFailure("a row is wrong"), ROWS)
+    assert [(t.right_at, t.wrong_from) for t in found.thresholds] == thresholds
+    assert all(t.period is None for t in found.thresholds)
 
 
 @pytest.mark.parametrize(("fails", "thresholds"), [(1, 0), (3, 0), (4, 1), (6, 1)])

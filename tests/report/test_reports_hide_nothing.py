@@ -223,6 +223,7 @@ def test_no_report_takes_the_scoreboard_s_place():
     ("own", "words"),
     [
         (Outcome.PASSED, "Held, but earns nothing"),
+        (Outcome.PARTIAL, "Held in part, but earns nothing"),
         (Outcome.NOT_RUN, "Not measured, and earns nothing"),
         (Outcome.UNSUPPORTED, "Not measured, and earns nothing"),
         (None, "Held, but earns nothing"),
