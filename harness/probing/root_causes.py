@@ -166,8 +166,8 @@ class OtherwiseCalledAnswer(AnswerWrapper):
 def linked_to_races(code: ChallengeCode, evidence: Sequence[Evidence], answer: Answer) -> list[Evidence]:
     """Return the evidence; each failure that depends on a race names the criterion that found the race.
 
-    A failure depends on it where the calls of its smallest input show a race when they are watched, and what they get wrong differs
-    from one order of threads to another.
+    A failure depends on it where the calls of its smallest input show a race when they are watched, and what they get
+    wrong differs from one order of threads to another.
     """
     found = {e.defect: e.criterion for e in reversed(evidence) if e.faulty and e.defect in RACES}
     return [_linked(code, e, answer, found) for e in evidence] if found else list(evidence)
