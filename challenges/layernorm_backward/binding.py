@@ -226,6 +226,27 @@ def agree(
         ) from None
 
 
+def follow_scale(
+    answer: Answer, draw: Draw, given: Inputs, plain: Results, power: int, title: Callable[[str], str], *,
+    digits: bool = False,
+) -> None:  # fmt: skip
+    """Require of (2^p x, 4^p eps) the same y, dgamma and dbeta, and dx / 2^p: exact, a power of two.
+
+    Args:
+        answer: to call.
+        draw: for the spreads.
+        given: the inputs at scale 1.
+        plain: what the answer gives for them.
+        power: p.
+        title: the fault in a phrase, if an output of this name does not follow.
+        digits: as of `agree`.
+    """
+    scaled = results(answer, given.but(x=given.x * 2.0**power, eps=given.eps * 4.0**power))
+    size, spread = np.longdouble(2) ** power, spreads(given, draw)
+    wanted, spread = plain._replace(dx=plain.dx.astype(np.longdouble) / size), spread._replace(dx=spread.dx / size)
+    all_agree(scaled, wanted, spread, title, f"x times 2^{power}, eps times 2^{2 * power}", digits=digits)
+
+
 def all_agree(
     got: Results, wanted: Results, spread: Results, title: Callable[[str], str], doing: str,
     names: Iterable[str] = FIELDS, *, digits: bool = False,

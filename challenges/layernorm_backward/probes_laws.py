@@ -16,6 +16,7 @@ from .binding import (
     cycle,
     draw_inputs,
     draw_on_grid,
+    follow_scale,
     forward,
     results,
     spread_of_y,
@@ -29,17 +30,14 @@ SMALL_32 = {"B": 2, "T": 3, "D": 4, "dtype": "float32"}
 WIDE = {"B": 3, "T": 5, "D": 32, "dtype": "float64"}
 GRID_BITS = 10
 """Products of two such numbers take 22 bits, so they are exact in float32."""
+NOT_FOLLOWED = "{} does not follow when x and eps are scaled together".format
 
 
 @probe(SMALL, SMALL_32, WIDE, floors={"D": 3})
 def x_and_eps_scale_together(answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str) -> None:
     """L06: (1024 x, 1024^2 eps) gives the same y, dgamma and dbeta, and dx / 1024: exact, a power of two."""
     given = draw_inputs(draw, B, T, D, dtype)
-    plain, scale = alive(results(answer, given), given), 1024.0
-    large = results(answer, given.but(x=given.x * scale, eps=given.eps * scale**2))
-    same = large._replace(dx=large.dx * scale)
-    title = "{} does not follow when x and eps are scaled together".format
-    all_agree(same, plain, spreads(given, draw), title, "x times 1024, eps times 1024^2")
+    follow_scale(answer, draw, given, alive(results(answer, given), given), 10, NOT_FOLLOWED)
 
 
 @probe(SMALL, SMALL_32, WIDE, floors={"D": 3})

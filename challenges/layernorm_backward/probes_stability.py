@@ -14,6 +14,7 @@ from .binding import (
     draw_inputs,
     draw_on_grid,
     exact,
+    follow_scale,
     match_oracle,
     results,
     spreads,
@@ -78,11 +79,8 @@ def extreme_scales_lose_nothing(answer: Answer, draw: Draw, *, B: int, T: int, D
     """L06 far out: x of scale 1e100 and 1e-100 in float64, 1e15 and 1e-15 in float32, with eps in proportion."""
     given = draw_inputs(draw, B, T, D, dtype)
     plain = alive(results(answer, given), given)
-    scaled = results(answer, given.but(x=given.x * 2.0**power, eps=given.eps * 4.0**power))
-    back = scaled._replace(dx=scaled.dx * np.longdouble(2) ** power)
     title = "{} does not survive extreme scales of x".format
-    doing = f"x times 2^{power}, eps times 2^{2 * power}"
-    all_agree(back, plain, spreads(given, draw), title, doing, digits=True)
+    follow_scale(answer, draw, given, plain, power, title, digits=True)
 
 
 @probe(
