@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from harness.model import Obstacle
 from harness.probing import Mutant
 from harness.probing.code import ChallengeCode
 from harness.probing.local_answer import LocalAnswer
@@ -37,6 +38,10 @@ def noted(dx: str) -> Noted:
     return Noted(Mutant("as strangers", "gives another dx", criterion="gradients", edits=((DX, f"    dx = {dx}\n"),)))
 
 
+def mutant(name: str) -> Mutant:
+    return next(mutant for mutant in CODE.mutants if mutant.name == name)
+
+
 def seen(answer: LocalAnswer, probe: str) -> ProbeResult:
     return run(CODE.probes[probe], answer, 7, shrink=False)
 
@@ -47,3 +52,40 @@ def test_a_law_of_scale_shows_what_the_answer_returned(dx: str, probe: str) -> N
     answer = noted(dx)
     found = seen(answer, probe).counterexample
     assert found is not None and found.where.startswith("dx") and found.got in answer.returned
+
+
+@pytest.mark.parametrize("probe", ["dx_follows_eps", "extreme_scales_lose_nothing", "error_ratios_are_small"])
+@pytest.mark.parametrize("dx", [UNDIVIDED, PASSED_ON, "dxhat - mean_term - xhat * projection"])
+def test_a_dx_that_is_wrong_anywhere_is_no_fault_of_eps_of_a_scale_or_of_digits(dx: str, probe: str) -> None:
+    found = seen(noted(dx), probe)
+    assert found.obstacle is Obstacle.FAULT
+    assert found.title in ("dx is wrong", "dx does not follow when x and eps are scaled together")
+
+
+@pytest.mark.parametrize(
+    ("name", "probe"),
+    [
+        ("unbiased variance", "y_follows_eps"),
+        ("gamma forgotten in y", "error_ratios_are_small"),
+        ("mean left in", "a_large_mean_costs_no_more_than_it_must"),
+        ("rstd twice", "dx_follows_eps"),
+    ],
+)
+def test_an_output_that_is_another_function_is_left_to_the_criteria_of_values(name: str, probe: str) -> None:
+    assert seen(LocalAnswer(CODE.imported(mutant(name))), probe).obstacle is Obstacle.FAULT
+
+
+@pytest.mark.parametrize(
+    ("name", "probe"),
+    [
+        ("eps outside the root", "y_follows_eps"),
+        ("eps hard-coded", "dx_follows_eps"),
+        ("eps missing from the projection", "dx_follows_eps"),
+        ("square of the variance", "extreme_scales_lose_nothing"),
+        ("rstd off by 1000 roundings", "error_ratios_are_small"),
+        ("naive variance", "a_large_mean_costs_no_more_than_it_must"),
+    ],
+)
+def test_what_alone_is_special_is_charged(name: str, probe: str) -> None:
+    found = seen(LocalAnswer(CODE.imported(mutant(name))), probe)
+    assert not found.passed and found.obstacle is None
