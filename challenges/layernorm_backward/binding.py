@@ -128,8 +128,9 @@ def run_of(answer: Answer, given: Inputs) -> laws.ArrayCall:
 def alive(got: Results, given: Inputs) -> Results:
     """`got`, once y and dx are seen to be neither constant nor copies of an input: such outputs keep many laws."""
     if got.y is not None:
-        expect.alive("y", got.y, given.x, given.gamma, given.beta)
-    expect.alive("dx", got.dx, given.dy, given.x)
+        expect.alive("y", got.y, x=given.x, gamma=given.gamma, beta=given.beta)
+    dy = "dy where gamma is 1" if (given.gamma == 1).all() else "dy"
+    expect.alive("dx", got.dx, **{dy: given.dy, "x": given.x})
     return got
 
 

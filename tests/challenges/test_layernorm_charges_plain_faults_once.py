@@ -89,3 +89,10 @@ def test_an_output_that_is_another_function_is_left_to_the_criteria_of_values(na
 def test_what_alone_is_special_is_charged(name: str, probe: str) -> None:
     found = seen(LocalAnswer(CODE.imported(mutant(name))), probe)
     assert not found.passed and found.obstacle is None
+
+
+def test_a_gradient_handed_on_is_no_copy_but_where_gamma_is_one() -> None:
+    assert seen(noted(PASSED_ON), "jacobian_is_symmetric").title == "dx equals dy where gamma is 1"
+    assert seen(noted(PASSED_ON), "gradients_match_the_oracle").title == "dx is wrong"
+    title = "dx is not zero for constant rows of dy at gamma = 1"
+    assert seen(noted(PASSED_ON), "dx_is_right_along_one_and_xhat").title == title
