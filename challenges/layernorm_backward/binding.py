@@ -23,6 +23,8 @@ from . import oracle
 
 Floats = NDArray[Any]
 EPS = 1e-5
+PLAIN = 2, 3, 8
+"""Shape of a case with nothing special."""
 
 
 class Results(NamedTuple):
@@ -167,6 +169,13 @@ def match_oracle(got: Results, given: Inputs, draw: Draw) -> dict[str, float]:
 
 
 @contextmanager
+def where_special(answer: Answer, draw: Draw, dtype: str) -> Iterator[None]:
+    """Charge what is wrong inside the block where a plain case is right: digits as `but_for_digits`."""
+    with expect.only_beside(lambda: _right_where_plain(answer, draw, dtype)), but_for_digits(answer, dtype):
+        yield
+
+
+@contextmanager
 def but_for_digits(answer: Answer, dtype: str) -> Iterator[None]:
     """Charge lost digits inside the block only where a plain case keeps them: else they are charged as digits there."""
     try:
@@ -183,7 +192,7 @@ def but_for_digits(answer: Answer, dtype: str) -> Iterator[None]:
 def loses_digits(answer: Answer, dtype: str) -> bool:
     """Return whether the results of a plain case are right but for lost digits."""
     draw = Draw(0, "plain")
-    given = draw_inputs(draw, 2, 3, 8, dtype)
+    given = draw_inputs(draw, *PLAIN, dtype)
     got = results(answer, given)
     if not all(map(laws.only_digits_apart, got, exact(given))):
         return False
@@ -274,6 +283,13 @@ def within_rounding(
     off, allowed = distinct(worst, limit, 2)
     seen = f"off by {off} of the size of the terms; rounding may cost {allowed}"
     expect.that(worst <= limit, title, f"{doing}: {seen}" if doing else seen, difference=worst)
+
+
+def _right_where_plain(answer: Answer, draw: Draw, dtype: str) -> None:
+    """Require all outputs of a plain case, but for digits."""
+    given = draw_inputs(draw, *PLAIN, dtype)
+    title, doing = "{} is wrong".format, f"shape {PLAIN}"
+    all_agree(results(answer, given), exact(given), spreads(given, draw), title, doing)
 
 
 def _exact(x: Floats, gamma: Floats, beta: Floats, dy: Floats, eps: float) -> Results:

@@ -135,7 +135,7 @@ def views_of_any_layout_are_served(answer: Answer, draw: Draw, *, B: int, T: int
     given = draw_inputs(draw, B, T, D, dtype)
     laws.layouts_do_not_matter(run_of(answer, given))
     equal = given.but(x=np.broadcast_to(given.x[:, :1], given.x.shape), dy=np.broadcast_to(given.dy[:1], given.x.shape))
-    laws.layouts_do_not_matter(run_of(answer, equal.but(gamma=np.ones(D))), [InputUse.BROADCAST])
+    laws.layouts_do_not_matter(run_of(answer, equal.but(gamma=np.full(D, 2))), [InputUse.BROADCAST])
 
 
 @probe(PLAIN)

@@ -67,6 +67,8 @@ def test_a_dx_that_is_wrong_anywhere_is_no_fault_of_eps_of_a_scale_or_of_digits(
     [
         ("unbiased variance", "y_follows_eps"),
         ("gamma forgotten in y", "error_ratios_are_small"),
+        ("unbiased variance", "every_shape_is_served"),
+        ("mean left in", "flat_rows_are_finite_and_right"),
         ("mean left in", "a_large_mean_costs_no_more_than_it_must"),
         ("rstd twice", "dx_follows_eps"),
     ],
@@ -83,6 +85,9 @@ def test_an_output_that_is_another_function_is_left_to_the_criteria_of_values(na
         ("eps missing from the projection", "dx_follows_eps"),
         ("square of the variance", "extreme_scales_lose_nothing"),
         ("rstd off by 1000 roundings", "error_ratios_are_small"),
+        ("features in pairs", "every_shape_is_served"),
+        ("nan at one feature", "one_feature_gives_beta_and_no_gradient"),
+        ("zero variance divided", "flat_rows_are_finite_and_right"),
         ("naive variance", "a_large_mean_costs_no_more_than_it_must"),
     ],
 )
