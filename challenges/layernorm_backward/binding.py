@@ -23,6 +23,8 @@ from . import oracle
 
 Floats = NDArray[Any]
 EPS = 1e-5
+PLAIN = 2, 3, 8
+"""Shape of a case with nothing special."""
 
 
 class Results(NamedTuple):
@@ -128,8 +130,9 @@ def run_of(answer: Answer, given: Inputs) -> laws.ArrayCall:
 def alive(got: Results, given: Inputs) -> Results:
     """`got`, once y and dx are seen to be neither constant nor copies of an input: such outputs keep many laws."""
     if got.y is not None:
-        expect.alive("y", got.y, given.x, given.gamma, given.beta)
-    expect.alive("dx", got.dx, given.dy, given.x)
+        expect.alive("y", got.y, x=given.x, gamma=given.gamma, beta=given.beta)
+    dy = "dy where gamma is 1" if (given.gamma == 1).all() else "dy"
+    expect.alive("dx", got.dx, **{dy: given.dy, "x": given.x})
     return got
 
 
@@ -166,6 +169,13 @@ def match_oracle(got: Results, given: Inputs, draw: Draw) -> dict[str, float]:
 
 
 @contextmanager
+def where_special(answer: Answer, draw: Draw, dtype: str) -> Iterator[None]:
+    """Charge what is wrong inside the block where a plain case is right: digits as `but_for_digits`."""
+    with expect.only_beside(lambda: _right_where_plain(answer, draw, dtype)), but_for_digits(answer, dtype):
+        yield
+
+
+@contextmanager
 def but_for_digits(answer: Answer, dtype: str) -> Iterator[None]:
     """Charge lost digits inside the block only where a plain case keeps them: else they are charged as digits there."""
     try:
@@ -182,7 +192,7 @@ def but_for_digits(answer: Answer, dtype: str) -> Iterator[None]:
 def loses_digits(answer: Answer, dtype: str) -> bool:
     """Return whether the results of a plain case are right but for lost digits."""
     draw = Draw(0, "plain")
-    given = draw_inputs(draw, 2, 3, 8, dtype)
+    given = draw_inputs(draw, *PLAIN, dtype)
     got = results(answer, given)
     if not all(map(laws.only_digits_apart, got, exact(given))):
         return False
@@ -226,6 +236,27 @@ def agree(
         ) from None
 
 
+def follow_scale(
+    answer: Answer, draw: Draw, given: Inputs, plain: Results, power: int, title: Callable[[str], str], *,
+    digits: bool = False,
+) -> None:  # fmt: skip
+    """Require of (2^p x, 4^p eps) the same y, dgamma and dbeta, and dx / 2^p: exact, a power of two.
+
+    Args:
+        answer: to call.
+        draw: for the spreads.
+        given: the inputs at scale 1.
+        plain: what the answer gives for them.
+        power: p.
+        title: the fault in a phrase, if an output of this name does not follow.
+        digits: as of `agree`.
+    """
+    scaled = results(answer, given.but(x=given.x * 2.0**power, eps=given.eps * 4.0**power))
+    size, spread = np.longdouble(2) ** power, spreads(given, draw)
+    wanted, spread = plain._replace(dx=plain.dx.astype(np.longdouble) / size), spread._replace(dx=spread.dx / size)
+    all_agree(scaled, wanted, spread, title, f"x times 2^{power}, eps times 2^{2 * power}", digits=digits)
+
+
 def all_agree(
     got: Results, wanted: Results, spread: Results, title: Callable[[str], str], doing: str,
     names: Iterable[str] = FIELDS, *, digits: bool = False,
@@ -252,6 +283,13 @@ def within_rounding(
     off, allowed = distinct(worst, limit, 2)
     seen = f"off by {off} of the size of the terms; rounding may cost {allowed}"
     expect.that(worst <= limit, title, f"{doing}: {seen}" if doing else seen, difference=worst)
+
+
+def _right_where_plain(answer: Answer, draw: Draw, dtype: str) -> None:
+    """Require all outputs of a plain case, but for digits."""
+    given = draw_inputs(draw, *PLAIN, dtype)
+    title, doing = "{} is wrong".format, f"shape {PLAIN}"
+    all_agree(results(answer, given), exact(given), spreads(given, draw), title, doing)
 
 
 def _exact(x: Floats, gamma: Floats, beta: Floats, dy: Floats, eps: float) -> Results:

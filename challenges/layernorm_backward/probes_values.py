@@ -101,8 +101,7 @@ def dbeta_is_the_sum_of_dy(answer: Answer, draw: Draw, *, B: int, T: int, D: int
 def dx_is_right_along_one_and_xhat(answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str) -> None:
     """L17: with gamma = 1, constant rows of dy give dx = 0 and dy = xhat gives dx = rstd (1 - mean(xhat^2)) xhat."""
     given = draw_inputs(draw, B, T, D, dtype).but(gamma=np.ones(D))
-    y, cache = forward(answer, given)
-    alive(backward(answer, given.dy, cache, y), given)
+    _, cache = forward(answer, given)
     xhat, rstd = oracle.statistics(given.x, given.eps)
     flat = given.but(dy=np.broadcast_to(draw.normal(B, T, 1), given.x.shape))
     along = given.but(dy=xhat)

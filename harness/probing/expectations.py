@@ -117,15 +117,23 @@ def that(condition: bool, title: str, detail: str = "", **measured: float) -> No
         raise ProbeFailure(title, detail, measured=dict(measured))
 
 
-def alive(name: str, actual: Values, *inputs: Values) -> None:
-    """Require `actual` to be neither constant nor a copy of an input: relations that a null answer meets start here."""
+def alive(name: str, actual: Values, *inputs: Values, **named: Values) -> None:
+    """Require `actual` to be neither constant nor a copy of an input: relations that a null answer meets start here.
+
+    Args:
+        name: the output, as the contract calls it.
+        actual: what the answer gave.
+        *inputs: what it must not be a copy of.
+        **named: more of these, by what a finding calls them.
+    """
     if actual.size > 1 and worst(actual, np.full_like(actual, actual.flat[0])) is None:
         entry = plain(actual.flat[0])
         shown = f"{entry:.9g}" if actual.dtype.kind == "f" else entry
         raise TrivialOutput(f"{name} is constant", f"every entry is {shown}")
-    for given in inputs:
+    for called, given in (*(("", given) for given in inputs), *named.items()):
         if 1 < given.size <= actual.size and not unequal(np.resize(given, actual.shape), actual).any():
-            raise TrivialOutput(f"{name} is a copy of an input")
+            same = "equals" if given.shape == actual.shape else "repeats"
+            raise TrivialOutput(f"{name} {same} {called}" if called else f"{name} has the values of an input")
 
 
 @contextmanager

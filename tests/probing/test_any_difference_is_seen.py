@@ -130,6 +130,17 @@ def test_only_a_constant_or_a_copy_is_trivial(pair):
         expect.alive("out", constant, array[:0] if array.ndim else array)
 
 
+def test_a_copy_is_called_by_the_input_that_it_has_the_values_of():
+    dy = np.arange(6.0).reshape(2, 3)
+    for inputs, title in (
+        ({"x": dy + 1, "dy where gamma is 1": dy}, "dx equals dy where gamma is 1"),
+        ({"gamma": dy[0]}, "dx repeats gamma"),
+    ):
+        actual = np.resize(next(reversed(inputs.values())), dy.shape)
+        with pytest.raises(TrivialOutput, match=f"^{title}$"):
+            expect.alive("dx", actual, **inputs)
+
+
 @EXAMPLES
 @given(pairs())
 def test_digits_are_all_that_may_be_lost(pair):
