@@ -169,9 +169,10 @@ class Search:
 
     def __str__(self) -> str:
         lengths = ", ".join(str(len(prompt)) for prompt in self.prompts)
+        finished = [ended for one in self.expected for ended in one.finished]
         return (
-            f"K = {self.width}, alpha = {self.alpha:g}, {self.steps} new tokens, vocabulary of {self.vocab}, EOS "
-            f"{self.eos} ({self.ends}), prompts of {lengths} tokens"
+            f"K = {self.width}, alpha = {self.alpha:g}, at most {self.steps} new tokens, vocabulary of {self.vocab}, "
+            f"EOS {self.eos} (ends {sum(finished)} of {len(finished)} right results), tokens in each prompt: {lengths}"
         )
 
 

@@ -50,6 +50,10 @@ class Launched:
     """Whether the logits are what they were, with all that lies around them."""
     again: Callable[[str], Ints] | None = None
     """Returns the indices of the same call with another fill of memory that nobody has written."""
+    numbers: NDArray[np.intp] | None = None
+    """Which rows of the launch these are, where they are not all."""
+    of_rows: int = 0
+    """How many rows the launch had, where these are not all."""
 
     @classmethod
     def of(
@@ -73,6 +77,15 @@ class Launched:
     def vocab(self) -> int:
         return int(self.logits.shape[1])
 
+    @property
+    def launched_rows(self) -> int:
+        """Return how many rows the launch had."""
+        return self.of_rows or self.rows
+
+    def number(self, row: int) -> int:
+        """Return which row of the launch one of these rows is."""
+        return row if self.numbers is None else int(self.numbers[row])
+
     @cached_property
     def depths(self) -> Precise:
         """How far each logit lies below the largest of its row: (rows, vocab)."""
@@ -84,11 +97,12 @@ class Launched:
         return oracle.softmax(self.logits, self.depths)
 
     def part(self, rows: NDArray[np.bool_]) -> "Launched":
-        """What was given and returned for some of the rows."""
-        again = self.again
+        """Return what was given and returned for some of the rows, which keep their numbers."""
+        again, numbers = self.again, np.flatnonzero(rows)
         return replace(
             self, logits=self.logits[rows], probs=self.probs[rows], indices=self.indices[rows],
-            again=again and (lambda fill: again(fill)[rows]),
+            again=again and (lambda fill: again(fill)[rows]), of_rows=self.launched_rows,
+            numbers=numbers if self.numbers is None else self.numbers[numbers],
         )  # fmt: skip
 
 
@@ -140,15 +154,15 @@ def launch(answer: Answer, draw: Draw, logits: Floats, k: int, **options: Any) -
         why.fault_of = "memory_safety"
         raise
     except KernelFailed as why:
-        if not _written(answer, draw, normal(draw, *PLAIN), 1, {}):
+        if not _is_written(answer, draw, normal(draw, *PLAIN), 1, {}):
             why.fault_of = "values"
         raise
     except WrongOutputs as why:
         row = int(np.argmax(_unwritten(back) & specified))
-        alone = len(logits) > 1 and _written(answer, draw, logits[row : row + 1], k, options)
+        alone = len(logits) > 1 and _is_written(answer, draw, logits[row : row + 1], k, options)
         why.fault_of = "rows" if alone else "values"
         fewer = min(FEW, k // 2)
-        if not alone and fewer and _written(answer, draw, logits, fewer, options):
+        if not alone and fewer and _is_written(answer, draw, logits, fewer, options):
             why.fault_of, why.detail = LIMITS, f"{why.detail}; with k = {fewer} every entry is written"
         raise
 
@@ -165,10 +179,10 @@ def _unwritten(back: DeviceCall) -> NDArray[np.bool_]:
     return np.any(lacking, axis=0)
 
 
-def _written(answer: Answer, draw: Draw, row: Floats, k: int, options: Mapping[str, Any]) -> bool:
-    """Say whether one row is written where it is the only one."""
+def _is_written(answer: Answer, draw: Draw, logits: Floats, k: int, options: Mapping[str, Any]) -> bool:
+    """Return whether a call writes every entry of its outputs."""
     try:
-        call(answer, draw, row, k, **options).require_complete(_sizes(row, k))
+        call(answer, draw, logits, k, **options).require_complete(_sizes(logits, k))
     except ProbeFailure:
         return False
     return True

@@ -47,10 +47,11 @@ def inner_indices(run: Launched) -> None:
     if outside.any():
         row, i = (int(n) for n in np.argwhere(outside)[0])
         got = int(run.indices[row, i])
-        detail = f"{_size(run)}: indices[{row}, {i}] is {got}"
+        place = f"indices[{run.number(row)}, {i}]"
         by_chance = run.come_from_unwritten(outside)
         failure, owner = (FromUnwritten, SAFETY) if by_chance else (ProbeFailure, CHOICE)
-        raise failure("an index lies outside its row", detail, where=f"indices[{row}, {i}]", got=got, fault_of=owner)
+        detail = f"{_size(run)}: {place} is {got}"
+        raise failure("an index lies outside its row", detail, where=place, got=got, fault_of=owner)
 
 
 def legal_indices(run: Launched) -> None:
@@ -62,8 +63,9 @@ def legal_indices(run: Launched) -> None:
         row, i = (int(n) for n in np.argwhere(twice)[0])
         got = int(ordered[row, i])
         places = [int(p) for p in np.flatnonzero(run.indices[row] == got)]
-        detail = f"{_size(run)}: row {row} names column {got} at places {', '.join(map(str, places[:4]))}"
-        raise ProbeFailure("a column is named twice", detail, where=f"indices[{row}]", got=got, fault_of=CHOICE)
+        number = run.number(row)
+        detail = f"{_size(run)}: row {number} names column {got} at places {', '.join(map(str, places[:4]))}"
+        raise ProbeFailure("a column is named twice", detail, where=f"indices[{number}]", got=got, fault_of=CHOICE)
 
 
 def right_choice(run: Launched, answer: Answer, draw: Draw, title: str = "candidates are lost") -> None:
@@ -76,11 +78,12 @@ def right_choice(run: Launched, answer: Answer, draw: Draw, title: str = "candid
     row = int(np.argwhere(below.any(axis=1))[0][0])
     logits, column = run.logits[row], _best_left_out(run, row)
     rank = int((logits > logits[column]).sum()) + 1
-    seen = f"column {column}, number {rank} of row {row} ({logits[column]:.6g}), is left out"
+    number = run.number(row)
+    seen = f"column {column}, number {rank} of row {number} ({logits[column]:.6g}), is left out"
     cause = _of_another_row(run, row, least) or loss_map(answer, draw, run.k)
     count = f"{int(below.sum())} of {run.indices.size} places hold a smaller logit than they should"
     raise ProbeFailure(
-        title, f"{_size(run)}: {seen}; {count}", where=f"indices[{row}]", expected=column,
+        title, f"{_size(run)}: {seen}; {count}", where=f"indices[{number}]", expected=column,
         diagnosis=cause.words if cause else None, loss=cause.loss if cause else None, fault_of=CHOICE,
     )  # fmt: skip
 
@@ -91,7 +94,7 @@ def _of_another_row(run: Launched, row: int, least: Floats) -> Lost | None:
     others = np.flatnonzero(fits)
     if len(others) != 1 or run.rows * (run.k / run.vocab) ** run.k > CHANCE:
         return None
-    return Lost(f"row {row} holds the columns of row {int(others[0])}")
+    return Lost(f"row {run.number(row)} holds the columns of row {run.number(int(others[0]))}")
 
 
 def _best_left_out(run: Launched, row: int) -> int:
@@ -118,7 +121,7 @@ def right_probabilities(run: Launched) -> float:
     with _but_for_one_factor(run):
         legal_indices(run)
     wanted, got = float(exact[row, i]), float(run.probs[row, i])
-    place = f"probs[{row}, {i}]"
+    place = f"probs[{run.number(row)}, {i}]"
     ratio, most = distinct(worst, 1.0, 3)
     detail = f"{_size(run)}: {place} is {instead(got, wanted)}: error ratio {ratio}, at most {most} passes"
     raise ProbeFailure(
@@ -149,7 +152,8 @@ def _require_no_common_factor(run: Launched) -> None:
     middle = float(np.median(factors))
     if not np.isfinite(factors).all() or middle <= 0 or abs(middle - 1) < UNIFORM or not _alike(factors):
         return
-    place, wanted, got = f"probs[{rows[0]}, {places[0]}]", float(exact[judged][0]), float(run.probs[judged][0])
+    place = f"probs[{run.number(rows[0])}, {places[0]}]"
+    wanted, got = float(exact[judged][0]), float(run.probs[judged][0])
     which = "every probability" if inside.all() else "every probability beside a column of its row"
     raise ProbeFailure(
         "probabilities are wrong", f"{_size(run)}: {place} is {instead(got, wanted)}", where=place, expected=wanted,
@@ -172,8 +176,9 @@ def descending(run: Launched) -> None:
     rises = run.probs[:, 1:] > run.probs[:, :-1] * np.float32(1 + 16 * UNIT)
     if rises.any():
         row, i = (int(n) for n in np.argwhere(rises)[0])
-        pair = f"probs[{row}, {i}] = {run.probs[row, i]:.9g}, probs[{row}, {i + 1}] = {run.probs[row, i + 1]:.9g}"
-        raise ProbeFailure("probabilities are not in descending order", f"{_size(run)}: {pair}", where=f"probs[{row}]",
+        place = f"probs[{run.number(row)}"
+        pair = f"{place}, {i}] = {run.probs[row, i]:.9g}, {place}, {i + 1}] = {run.probs[row, i + 1]:.9g}"
+        raise ProbeFailure("probabilities are not in descending order", f"{_size(run)}: {pair}", where=f"{place}]",
                            fault_of=CHOICE)  # fmt: skip
 
 
@@ -260,7 +265,7 @@ def _is_right(launched: Callable[[], Launched], answer: Answer, draw: Draw, judg
 
 
 def _factor(run: Launched, exact: Floats) -> str | None:
-    """What all probabilities are off by, where it is one thing."""
+    """Return the diagnosis where all probabilities are off in one way; None otherwise."""
     known = (exact > SMALLEST) & np.isfinite(run.probs) & (run.probs > SMALLEST)
     if not known.all() or run.vocab == 1:
         return None
@@ -280,22 +285,26 @@ def _factor(run: Launched, exact: Floats) -> str | None:
 
 
 def _slope(run: Launched) -> str | None:
-    """Whether probabilities go as another power of the exponential."""
+    """Return the diagnosis where probabilities follow another power of the exponential.
+
+    Two ratios of probabilities must agree on the power: any single one fits some power.
+    """
     chosen = np.take_along_axis(run.logits, run.indices, axis=1).astype(np.float64)
+    if sum(len(np.unique(row)) - 1 for row in chosen) < 2:
+        return None
     x = chosen - chosen.mean(axis=1, keepdims=True)
     y = np.log(run.probs.astype(np.float64))
     y -= y.mean(axis=1, keepdims=True)
-    if not (x * x).sum() > 0:
-        return None
     slope = float((x * y).sum() / (x * x).sum())
-    fits = np.abs(y - slope * x).max() < UNIFORM * max(1.0, float(np.abs(y).max()))
+    fits = np.abs(y - slope * x).max() < UNIFORM * np.abs(y - x).max()
     base = " (powers of 2)" if abs(slope - np.log(2)) < UNIFORM else ""
     return f"probabilities go as exp({slope:.4g} x) instead of exp(x){base}" if fits and slope else None
 
 
 def _swapped(run: Launched, exact: Floats) -> str | None:
+    """Return the diagnosis where a row holds the right probabilities in other places; None otherwise."""
     rows = zip(np.sort(run.probs), np.sort(exact), strict=True)
-    same = all(np.allclose(got, wanted, rtol=UNIFORM) for got, wanted in rows)
+    same = all(np.allclose(got, wanted, rtol=UNIFORM, atol=0) for got, wanted in rows)
     return "the probabilities are those of the columns named, but stand beside other columns" if same else None
 
 
@@ -312,4 +321,4 @@ def _times(factor: float) -> str:
 
 
 def _size(run: Launched) -> str:
-    return f"rows = {run.rows}, vocab = {run.vocab}, k = {run.k}"
+    return f"rows = {run.launched_rows}, vocab = {run.vocab}, k = {run.k}"

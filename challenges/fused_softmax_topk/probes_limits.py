@@ -9,14 +9,14 @@ from .judging import right
 
 VOCAB = 700
 PLAIN_K = 20
-"""The k that others are compared with: none at which an implementation may change its ways."""
+"""The k that others are compared with, or the answer's limit where that is lower."""
 OFTEN_SPECIAL = (1, 2, 3, 5, 8, 10, 16, 31, 32, 33, 50, 64, 65, 100, 128, 129, 200, 255, 256)
 """Ks where an implementation may change its ways: warps, powers of two, usual template arguments, and beside them."""
 
 
 @probe(rows=2, fixed=("rows",))
 def every_k_is_served(answer: Answer, draw: Draw, *, rows: int) -> Partial:
-    """T11, T21: k = 1, the limit, and many between; a limit below 256 earns log2(limit) / 8."""
+    """T11, T21: k = 1, the limit, and many between; a limit below 256 earns log2(limit) / 8, at least 0.05."""
     limit = max_k(answer)
     ks = sorted({k for k in OFTEN_SPECIAL if k < limit} | {limit})
     logits = spaced(draw, rows, max(VOCAB, limit))

@@ -87,11 +87,11 @@ def _facts(file: "TakenFile", entries: Sequence[str]) -> Iterator[str]:
     """Whether a file is an entry, where it stands, what named it, and where it does not parse."""
     if file.name.path in entries:
         yield "entry"
-    places = [f"{b.line + 1}-{b.last - 1}" for b in file.blocks]
+    places = [f"{block.first}-{block.last - 1}" for block in file.blocks]
     yield f"lines {', '.join(places)} of the reply"
     yield f"named by {file.name.by.value}"
     for block in file.changes:
-        yield f"changed as lines {block.line + 1}-{block.last - 1} say"
+        yield f"changed as lines {block.first}-{block.last - 1} say"
     if fault := file.outline.fault:
         yield f"does not parse in its line {fault.line} ({fault.name}) and is graded as it is"
 

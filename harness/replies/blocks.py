@@ -33,6 +33,8 @@ _HERE = re.compile(
 )
 _TARGET = re.compile(r"[ ]{0,3}>[ ]{0,3}['\"]?(?P<path>[\w./-]{1,200})['\"]?[ ]{0,3}")
 _EXPANDED = re.compile(r"[$`\\]")
+WRITES = re.compile(r"(?<![>-])>{1,2}(?![>=])[ ]?[\w./\"'$]|\b(?:sed|tee|patch|apply|mv|cp|perl)\b")
+"""Where a line of shell commands may write a file."""
 
 
 @dataclass(frozen=True)
@@ -41,13 +43,14 @@ class CodeBlock:
 
     Attributes:
         number: from 1 on, as `--take` names it; 0 while they are not counted.
-        line: of its opening fence, from 1.
+        line: of its opening fence, from 1; of its first line where it has no fence.
         last: of its closing fence; of the last line where it has none.
         info: what follows the opening fence.
         text: its lines.
         above: lines of prose before it, back to the block before, the nearest first.
         closed: whether it has an end.
         inner: line of an opening fence within it, 0 where there is none: its own end may be missing.
+        fenced: whether it has an opening fence, or what stands for one.
     """
 
     number: int
@@ -58,6 +61,12 @@ class CodeBlock:
     above: tuple[str, ...] = ()
     closed: bool = True
     inner: int = 0
+    fenced: bool = True
+
+    @property
+    def first(self) -> int:
+        """Return the line of the reply where its text begins."""
+        return self.line + self.fenced
 
     @property
     def tongue(self) -> str:
@@ -98,7 +107,7 @@ def find_blocks(reply: ReplyText) -> ReplyParts:
 def _refuse_many(reply: ReplyText, count: int) -> None:
     if count > MAX_BLOCKS:
         raise ReplyError(
-            reply.path, ReplyProblem.TOO_LARGE, f"holds more than {MAX_BLOCKS} code blocks, and replies do not",
+            reply.path, ReplyProblem.TOO_LARGE, f"holds more than {MAX_BLOCKS} code blocks, the most that are read",
             hint="keep the reply itself, without logs and data, and import that",
         )  # fmt: skip
 
@@ -162,12 +171,16 @@ def _expanded(block: CodeBlock) -> list[CodeBlock]:
 
 
 def _written(block: CodeBlock) -> Iterator[CodeBlock]:
-    """Yield the files that shell commands write, or the block itself where the shell would change their text."""
-    lines, found, at = block.text.split("\n"), list[CodeBlock](), 0
+    """Yield the files that shell commands write, or the block itself where the shell would change their text.
+
+    Other commands follow as a block of their own where they may write files as well.
+    """
+    lines, found, others, at = block.text.split("\n"), list[CodeBlock](), list[str](), 0
     while at < len(lines):
         here, start = _HERE.fullmatch(lines[at]), at
         at += 1
         if here is None:
+            others.append(lines[start])
             continue
         at = next((n for n in range(at, len(lines)) if lines[n] == here["end"]), len(lines))
         text = "".join(f"{line}\n" for line in lines[start + 1 : at])
@@ -175,9 +188,12 @@ def _written(block: CodeBlock) -> Iterator[CodeBlock]:
         if at == len(lines) or target is None or (not here["quote"] and _EXPANDED.search(text)):
             yield block
             return
-        place = replace(block, line=block.line + 1 + start, last=block.line + 1 + at)
+        place = replace(block, line=block.first + start, last=block.first + at)
         found.append(replace(place, info=f'title="{target["path"]}"', text=text))
+        at += 1
     yield from found or [block]
+    if found and any(WRITES.search(line) for line in others):
+        yield replace(block, text=_ended("\n".join(others)))
 
 
 def _ended(text: str) -> str:

@@ -2,11 +2,10 @@
 
 import re
 
-from harness.replies.blocks import NEW, SHELL
+from harness.replies.blocks import NEW, SHELL, WRITES
 from harness.replies.found import BlocksOfReply, ReadBlock
 from harness.replies.names import labels_within, names_in
 
-_WRITES = re.compile(r"(?<![>-])>{1,2}(?![>=])[ ]?[\w./\"'$]|\b(?:sed|tee|patch|apply|mv|cp|perl)\b")
 _ENTITIES = re.compile(r"&(?:lt|gt|amp|quot|#39);")
 _INCLUDE = re.compile(r"^#include[ ]?&(?:lt|quot);", re.MULTILINE)
 
@@ -34,11 +33,16 @@ def _problem(read: ReadBlock, given: dict[str, str]) -> str:
     """Return what makes a block doubtful; empty where nothing does."""
     block = read.block
     if read.language is not None and (second := next(labels_within(block.text, read.path), 0)):
-        return f"names another file in line {block.line + second}, within the block of line {block.line}"
+        return f"names another file in line {block.first + second - 1}, within the block of line {block.line}"
     if _INCLUDE.search(block.text) or (read.outline.fault and _ENTITIES.search(block.text)):
-        return f"holds HTML entities in place of signs in the block of line {block.line}"
+        return f"holds HTML entities in place of characters in the block of line {block.line}"
     if block.tongue == NEW and given.get(read.path, block.text) != block.text:
-        return f"creates {read.path} in line {block.line}, and gave it before"
-    if block.tongue in SHELL and any(_WRITES.search(line) and names_in(line) for line in block.text.split("\n")):
-        return f"changes files by the commands of line {block.line}"
+        return f"creates {read.path} in line {block.line}, but an earlier block already gave it"
+    if block.tongue in SHELL and any(map(_writes_file, block.text.split("\n"))):
+        return f"changes files with shell commands in the block of line {block.line}"
     return ""
+
+
+def _writes_file(command: str) -> bool:
+    """Return whether a line of shell commands may write a file that it names, or files of one suffix."""
+    return bool(WRITES.search(command) and names_in(command.replace("*.", "any.")))

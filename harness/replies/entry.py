@@ -110,7 +110,7 @@ def _name(asked: BlocksOfReply, blocks: Sequence[ReadBlock], stated: Sequence[st
     given = {block.path for block in asked.blocks if block.path}
     line = blocks[0].block.line
     if len(stated) == 1 and stated[0] not in given and stated[0].endswith(asked.language.suffix):
-        return FileName(safe(stated[0], asked.reply, line), NamedBy.MENTION)
+        return FileName(safe(stated[0], asked.reply, line), NamedBy.SETTINGS)
     for block in asked.blocks:
         for module, names in block.outline.imports.items() if block not in blocks else ():
             if names & asked.contract and module.isidentifier() and f"{module}{asked.language.suffix}" not in given:

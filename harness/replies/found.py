@@ -100,7 +100,7 @@ def imports(outline: Outline, path: str) -> bool:
 
 @lru_cache(4096)
 def _called(path: str) -> frozenset[str]:
-    """What a source may call a file that it imports or includes."""
+    """Return the names by which a source may import or include a file."""
     file = PurePosixPath(path)
     return frozenset({path, file.name, file.stem, ".".join([*file.parts[:-1], file.stem])})
 
@@ -188,6 +188,6 @@ class BlocksOfReply:
         says = [f"block {block.number}: line {block.line}", block.tongue[:40], read.path]
         says += ["changes a file"] if read.patch else []
         says += [f"defines {', '.join(defined)}"] if defined else []
-        says += [f"leaves code out in line {block.line + outline.gaps[0]}"] if outline.gaps and defined else []
+        says += [f"leaves code out in line {block.first + outline.gaps[0] - 1}"] if outline.gaps and defined else []
         says += [] if block.closed else ["has no end"]
         return ", ".join(word for word in says if word)

@@ -39,7 +39,7 @@ class LooseBlocks:
             repeats = any(is_excerpt(read, file) for file in self._files.values())
             if read.chosen:
                 number = read.block.number
-                raise self._asked.ambiguous(f"says no name of block {number}; give it one:  --take {number}=NAME")
+                raise self._asked.ambiguous(f"gives no name for block {number}; add one:  --take {number}=NAME")
             why = self._why(read, repeats)
             indented = read.block.text[:1] in (" ", "\t") and read.block.tongue not in SHELL
             if why is None or (shown and not repeats and indented):

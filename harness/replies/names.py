@@ -53,6 +53,7 @@ class NamedBy(StrEnum):
     LABEL = "label above"
     MENTION = "the only name in the reply"
     IMPORT = "import in another block"
+    SETTINGS = "the reply's submission.toml"
     PATCH = "patch"
     TAKE = "--take"
     DEFAULT = "default"

@@ -51,11 +51,14 @@ class FilePatch:
         """Whether it gives all of a file."""
         return len(self.hunks) == 1 and not any(self.hunks[0].old)
 
-    def applied(self, text: str | None) -> str | None:
+    @property
+    def new_text(self) -> str:
+        """Return the text of the file that it creates."""
+        return _text(self.hunks[0].new)
+
+    def applied(self, text: str) -> str | None:
         """Return the file after the changes; None where one fits nowhere, or in several places."""
-        if self.creates:
-            return _text(self.hunks[0].new) if text is None else None
-        return None if text is None else _applied(text, self.hunks)
+        return _applied(text, self.hunks)
 
 
 def is_patch(block: CodeBlock) -> bool:

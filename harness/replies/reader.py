@@ -49,7 +49,7 @@ def extract(
     not_chosen = [LeftBlock(r.block, PassedOver.NOT_CHOSEN) for r in asked.blocks if take and not r.chosen]
     if take:
         asked = replace(asked, blocks=[read for read in asked.blocks if read.chosen])
-    if not take:
+    else:
         refuse_disorder(asked)
     settings = next((read.block.text for read in reversed(asked.blocks) if read.path == SUBMISSION_FILE), None)
     found = Versions(asked, find_entry(asked, settings), settings).extraction()
@@ -59,15 +59,16 @@ def extract(
 def _bare(reply: ReplyText, used: Language) -> list[CodeBlock]:
     """Return a reply that is code from its first line to its last as a block; nothing where it is not."""
     text = "\n".join(reply.lines).strip("\n") + "\n"
-    first = next((number for number, line in enumerate(reply.lines) if line.strip()), 0)
-    return [CodeBlock(0, first, len(reply.lines) + 1, used.name, text)] if used.syntax.is_code(text) else []
+    first = next((number for number, line in enumerate(reply.lines, 1) if line.strip()), 1)
+    block = CodeBlock(0, first, len(reply.lines) + 1, used.name, text, fenced=False)
+    return [block] if used.syntax.is_code(text) else []
 
 
 def _with_new_files(block: CodeBlock) -> list[CodeBlock]:
     """Return the files that a patch creates as blocks, and the patch where it changes others; else the block."""
     patches = patches_of(block) if is_patch(block) else None
     made = [
-        replace(block, info=f'{NEW} title="{patch.path}"', text=patch.applied(None) or "")
+        replace(block, info=f'{NEW} title="{patch.path}"', text=patch.new_text)
         for patch in patches or () if patch.creates
     ]  # fmt: skip
     return [*made, block] if len(made) < len(patches or (block,)) else made

@@ -80,7 +80,7 @@ def reply_text(path: str, data: bytes) -> ReplyText:
     """
     if len(data) > MAX_BYTES:
         raise ReplyError(
-            path, ReplyProblem.TOO_LARGE, f"is larger than {MAX_BYTES >> 20} MiB, and replies are not",
+            path, ReplyProblem.TOO_LARGE, f"is larger than {MAX_BYTES >> 20} MiB, the largest reply that is read",
             hint="keep the reply itself, without logs and data, and import that",
         )  # fmt: skip
     try:
@@ -100,7 +100,7 @@ def reply_text(path: str, data: bytes) -> ReplyText:
 def _decoded(path: str, data: bytes) -> str:
     problem = next((f"is {name} and not UTF-8" for mark, name in _MARKS.items() if data.startswith(mark)), "")
     if not problem and b"\0" in data:
-        problem = f"is no text: byte {data.index(0)} is 0"
+        problem = f"is not text: byte {data.index(0)} is 0"
     try:
         text = "" if problem else data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

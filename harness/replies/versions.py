@@ -116,8 +116,7 @@ class Versions:
                 continue  # a block of its own
             before = self._files.get(patch.path)
             if before is None and patch.path == self._entry.name.path:
-                self._leave(read, PassedOver.DRAFT)  # the whole file follows
-                return
+                continue  # the whole file follows
             text = patch.applied(before.text) if before else None
             if before is None or text is None:
                 message = f"holds a change in line {read.block.line} that does not fit {patch.path} as it is given"
@@ -126,8 +125,10 @@ class Versions:
             needs = self._files[patch.path].outline.needs or frozenset()
             if needs - (before.outline.needs or frozenset()) and before.language and before.language.syntax.binds_names:
                 raise self._asked.ambiguous(
-                    f"holds a change in line {read.block.line} that uses what {patch.path} does not give"
+                    f"holds a change in line {read.block.line} that uses a name that {patch.path} does not define"
                 )
+        if all(read.block not in file.changes for file in self._files.values()):
+            self._leave(read, PassedOver.DRAFT)
 
     def _leave_cut(self, read: ReadBlock) -> None:
         """Leave the block in which a reply is cut off, where it is a file of its own that no other needs.
@@ -182,9 +183,9 @@ class Versions:
                 found=self._asked.listed(), hint="change one of the names in the reply, and import it again",
             )  # fmt: skip
         if missing := self._missing_file():
-            raise self._asked.ambiguous(f"speaks of {missing}, which a file of it imports and no block gives")
+            raise self._asked.ambiguous(f"mentions {missing}, which one of its files imports and no block contains")
         if entry.changes and not self._asked.contract <= entry.outline.defines | entry.outline.imported:
-            raise self._asked.ambiguous(f"holds a change after which {entry.name.path} defines the contract no more")
+            raise self._asked.ambiguous(f"holds a change after which {entry.name.path} no longer defines the contract")
         files = sorted(self._files.values(), key=lambda file: file.blocks[0].line)
         left = sorted(self._left, key=lambda each: each.block.line)
         return Extraction(entries_of(self._asked, entry, self._files), tuple(files), tuple(left), self._settings)

@@ -44,12 +44,12 @@ def build_note(record: Record) -> str:
         return ""
     copy = record.repaired
     if copy is None:
-        return f"The original prompt did not ask for that: {reason}. No repair is known that makes it build."
+        return f"The original prompt did not ask for that: {reason}. No repaired copy was graded."
     marked = [e for e in copy.evidence if e.criterion not in record.unmarked]
     held = sum(e.outcome is Outcome.PASSED for e in marked)
-    failed = [e.criterion for e in marked if e.faulty]
-    assessed = sum(e.outcome.assessed for e in marked)
-    fails = f" and fails {', '.join(failed)}" if failed else ""
-    verdict = f"meets {held} of the {assessed} criteria that could be judged{fails}"
+    unmet = [e.criterion for e in marked if e.faulty]
+    judged = sum(e.outcome.ran for e in marked)
+    but = f"; not met, or only in part: {', '.join(unmet)}" if unmet else ""
+    verdict = f"meets {held} of the {judged} criteria that were judged{but}"
     shown = f"could not be judged: {copy.detail}" if copy.detail else verdict
     return f"The original prompt did not ask for that: {reason}. A repaired copy, not in the marks, {shown}."

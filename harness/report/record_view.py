@@ -23,7 +23,7 @@ from harness.report.challenge_report import (
 from harness.report.escape import code, markdown, plain
 from harness.report.not_asked import asked, build_note, not_asked
 from harness.report.origins import origin_facts
-from harness.report.repaired_copy import RepairedCopyReport, fault_lines, lines, repaired_copy_report
+from harness.report.repaired_copy import RepairedCopyReport, fault_lines, labelled_lines, repaired_copy_report
 from harness.report.tables import ReflowingTable, csv_text, markdown_table
 
 _STYLE = {
@@ -124,7 +124,7 @@ def _weakness(number: int, weakness: Weakness) -> Iterator[RenderableType]:
 
 def _repaired(behind: RepairedCopyReport) -> Iterator[RenderableType]:
     yield _title(behind.heading)
-    yield from (_line(label, text) for label, text in lines(behind))
+    yield from (_line(label, text) for label, text in labelled_lines(behind))
     for fault in behind.faults:
         heading = Text("- ")
         heading.append(plain(fault.title), style="bold")
@@ -256,7 +256,7 @@ def shown_markdown(challenge: Challenge, record: Record, unfetched: Names[str] =
 
 
 def _repaired_markdown(behind: RepairedCopyReport) -> Iterator[str]:
-    yield from (f"* {label}: {markdown(text)}" for label, text in lines(behind))
+    yield from (f"* {label}: {markdown(text)}" for label, text in labelled_lines(behind))
     for fault in behind.faults:
         weighs = f"{fault.weight}: {', '.join(fault.criteria)}"
         yield f"* **{markdown(fault.title)}** ({markdown(weighs)})"

@@ -29,7 +29,7 @@ class RepairedCopyReport:
         not_run: why no probe ran; empty when they did.
         faults: what is wrong with the copy, the gravest first.
         held: criteria that the copy meets.
-        unassessed: those that nothing was found out about.
+        unassessed: criteria without a mark of their own.
     """
 
     heading: str
@@ -76,8 +76,8 @@ def _observed(finding: Finding) -> Iterator[tuple[str, str, str]]:
     yield from ((other.title, other.detail, "") for other in finding.also)
 
 
-def lines(report: RepairedCopyReport) -> Iterator[tuple[str, str]]:
-    """Label and text of everything but the faults."""
+def labelled_lines(report: RepairedCopyReport) -> Iterator[tuple[str, str]]:
+    """Yield label and text of everything but the faults."""
     for number, repair in enumerate(report.repairs):
         yield "Then repaired" if number else "Repaired", repair
     if report.not_run:

@@ -1,6 +1,6 @@
 """One criterion of a record run again, with the seed it keeps."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -8,9 +8,11 @@ from pathlib import Path
 from harness.errors import HarnessError, SpecError
 from harness.languages import AnswerFiles
 from harness.model import Evidence, Record
+from harness.probing.answers import Answer
 from harness.probing.common_causes import settled_names
 from harness.probing.criteria import probe_criterion
 from harness.probing.opening import opened
+from harness.probing.root_causes import judged_without_conditions
 from harness.running.collected import charged_to_the_answer
 from harness.running.job import Job, prepared
 from harness.running.options import Options
@@ -72,14 +74,41 @@ def replay(workspace: Workspace, record: Record, criterion: str, folder: Path | 
     ):
         if opening.answer is None or opening.fault:
             raise HarnessError(f"{place}: does not build: {opening.fault or opening.unsupported}")
-        wanted = challenge.criterion(criterion)
-        evidence = probe_criterion(
-            job.code, wanted, opening.answer, recorded.seed, submission=job.submission, adapters=job.adapters
-        )
-        others = (e for e in kept if e.criterion != criterion)
+        others = [e for e in kept if e.criterion != criterion]
+        evidence = _probed(job, recorded, opening.answer)
+        if evidence.faulty and not _shows(evidence, recorded):
+            evidence = _without_conditions(job, others, evidence, opening.answer)
         *_, evidence = settled_names(job.code, [*others, evidence], opening.answer)
-        (evidence,) = charged_to_the_answer([evidence], job.origin)
     return Replayed(recorded, evidence, copied)
+
+
+def _probed(job: Job, recorded: Evidence, answer: Answer) -> Evidence:
+    """Return what the probes of a criterion see with the recorded seed."""
+    assert recorded.seed is not None
+    criterion = job.challenge.criterion(recorded.criterion)
+    found = probe_criterion(
+        job.code, criterion, answer, recorded.seed, submission=job.submission, adapters=job.adapters
+    )
+    (charged,) = charged_to_the_answer([found], job.origin)
+    return charged
+
+
+def _shows(evidence: Evidence, recorded: Evidence) -> bool:
+    """Return whether what came out is what is recorded: a grade that was short of time judged nothing again."""
+    return (evidence.outcome, evidence.seen) == (recorded.outcome, recorded.seen)
+
+
+def _without_conditions(job: Job, others: Sequence[Evidence], evidence: Evidence, answer: Answer) -> Evidence:
+    """Return a failure as a grade judges it, without the conditions that other criteria are charged with.
+
+    What those show decides which conditions count. Where one lost its credit to a third, its probes run again.
+    """
+    charged = {condition.criterion for condition in job.code.conditions}
+    found = [
+        _probed(job, e, answer) if e.rests_on and e.seed is not None else e for e in others if e.criterion in charged
+    ]
+    judged = judged_without_conditions(job.code, [*found, evidence], answer, job.adapters)
+    return next(e for e in judged if e.criterion == evidence.criterion)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from tests.review.judge_server import Behaviour, serving
         (lambda r: say(r, ""), "holds no answer"),
         (lambda r: say(r, None, refusal="I will not."), "is a refusal: I will not."),
         (lambda r: say(r, "Only words."), ""),
-        (lambda r: say(r, RIGHT.replace("total *", "\0")), "is no text"),
+        (lambda r: say(r, RIGHT.replace("total *", "\0")), "is not text"),
         (lambda r: say(r, "x" * (3 << 20)), "larger than 2 MiB"),
         (lambda r: say(r, f"{RIGHT}\n```asked.json\n{{}}\n```\n"), "is kept for the harness"),
         (lambda r: say(r, f"{RIGHT}\n```submission.toml/x.py\nx = 1\n```\n"), "is kept for the harness"),

@@ -64,6 +64,17 @@ def test_no_two_candidates_of_a_drawn_search_are_too_near(alpha: float, ends: st
     assert again.expected == search.expected
 
 
+@pytest.mark.parametrize(
+    ("vocab", "width", "said"),
+    [(1, 4, "EOS 0 (ends 1 of 1 right results)"), (2, 2, "EOS 0 (ends 1 of 2 right results)"),
+     (9, 2, "EOS 0 (ends 0 of 2 right results)")],
+)  # fmt: skip
+def test_a_search_says_how_many_of_its_right_results_end_with_eos(vocab: int, width: int, said: str) -> None:
+    """The only token of a vocabulary is taken however unlikely it was made, and so is one that K has room for."""
+    search = SEARCHES.drawn(Draw(5), vocab=vocab, lengths=[2], width=width, steps=1, ends="never", eos=0)
+    assert said in f"{search}"
+
+
 HEAD = """
 _search = batched_beam_search
 

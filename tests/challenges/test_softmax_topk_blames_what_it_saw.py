@@ -140,3 +140,60 @@ def test_a_constant_is_no_replay_of_an_earlier_call() -> None:
     constant = answer(lambda logits, k: (np.full(k, 0.5), np.arange(k)))
     with pytest.raises(ProbeFailure, match="probabilities are wrong"):
         once(probe, constant, 1, probe.cases[0])
+
+
+def off_at(place: int, factor: float) -> LocalAnswer:
+    """Return what is right but for the probability at one place of each row."""
+
+    def row(logits: Any, k: int) -> tuple[Any, Any]:
+        probs, columns = exact(logits, k)
+        return np.where(np.arange(k) == min(place, k - 1), factor * probs, probs), columns
+
+    return answer(row)
+
+
+@pytest.mark.parametrize("case", [{"rows": 1, "vocab": 5, "k": 2}, {"rows": 2, "vocab": 9, "k": 2}])
+def test_one_wrong_probability_of_a_row_follows_no_power(case: dict[str, int]) -> None:
+    probe = CODE.probes["probabilities_match_the_oracle"]
+    for seed in range(5):
+        with pytest.raises(ProbeFailure) as failure:
+            once(probe, off_at(1, 0.6), seed, case)
+        assert failure.value.diagnosis is None
+
+
+def test_a_wrong_probability_near_zero_is_no_swapped_one() -> None:
+    logits = np.array([[40.0, 0.0, -1.0, 39.0]], np.float32)
+    judging, launch = CODE.module("judging"), CODE.module("binding").launch
+    with pytest.raises(ProbeFailure) as failure:
+        judging.right_probabilities(launch(off_at(2, 0.5), Draw(1, "rows"), logits, 3))
+    assert failure.value.diagnosis is None
+
+
+def test_rows_between_spoilt_ones_keep_their_numbers() -> None:
+    probe = CODE.probes["spoilt_rows_leave_others_alone"]
+    for wrong, name in (("probs", "probs[1, "), ("indices", "indices[1")):
+        with pytest.raises(ProbeFailure) as failure:
+            once(probe, answer(exact, around=spoiling(wrong)), 1, {"rows": 3, "vocab": 40, "k": 4})
+        assert failure.value.where is not None and failure.value.where.startswith(name)
+        assert failure.value.detail.startswith("rows = 3, ")
+
+
+def spoiling(output: str) -> Callable[[Launch], Launch]:
+    """Spoil an output of the second row where the first is not of numbers."""
+
+    def around(plain: Launch) -> Launch:
+        def launch(symbol: str, arguments: list[Any], **options: Any) -> tuple[Any, ...]:
+            code, logits, probs, indices, report = plain(symbol, arguments, **options)
+            first, begin, _ = (a["shift"] // 4 for a in arguments if isinstance(a, dict))
+            vocab, k = arguments[2:4]
+            if np.isnan(logits[first : first + vocab]).any():
+                place = slice(begin + k, begin + 2 * k)
+                if output == "probs":
+                    probs[place] *= np.float32(2)
+                else:
+                    indices[place] = indices[place][0]
+            return code, logits, probs, indices, report
+
+        return launch
+
+    return around

@@ -1,17 +1,19 @@
 """Every page shows what a repaired copy revealed under a heading of its own, and no list of failures counts it."""
 
 import html
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from rich.console import Console
-from sample_records import CHALLENGE, FUTURE, PASSED, evidence, unbuilt
+from sample_records import CHALLENGE, FUTURE, NOT_OFFERED, PASSED, evidence, unbuilt
 
 from harness.importing.verification import Agreement, unlisted, verify
-from harness.model import Evidence, Location, Outcome, Record, Repair, RepairedGrade, RepairKind
+from harness.model import Evidence, Location, Origin, Outcome, Record, Repair, RepairedGrade, RepairKind
 from harness.model.expectation import ExpectedFinding
 from harness.report.inputs import ReportInputs
 from harness.report.junit import junit
+from harness.report.not_asked import build_note
 from harness.report.pages import render_all
 from harness.report.record_view import show, shown_markdown
 from harness.report.repaired_copy import HEADING
@@ -59,6 +61,34 @@ def test_a_copy_that_did_not_run_says_why() -> None:
     for text in pages(with_copy(detail="the copy does not build either")).values():
         if HEADING in text:
             assert "the copy does not build either" in text
+
+
+def copied() -> tuple[Evidence, ...]:
+    """Return the evidence of a copy that meets one criterion, fails another, and does not offer a third."""
+    seen = {"first_token": PASSED, "causality": FUTURE, "gqa": NOT_OFFERED}
+    return tuple(evidence(seen, tuple(c for c in CHALLENGE.criteria if c.id in seen)))
+
+
+@pytest.mark.parametrize(
+    ("record", "words"),
+    [
+        (unbuilt, "No repaired copy was graded."),
+        (lambda: with_copy(detail="no main"), "could not be judged: no main."),
+        (
+            lambda: with_copy(evidence=copied()),
+            "meets 1 of the 2 criteria that were judged; not met, or only in part: causality.",
+        ),
+    ],
+    ids=["no copy", "nothing ran", "graded"],
+)
+def test_a_build_that_was_not_asked_for_counts_what_was_judged_of_the_copy(
+    record: Callable[[], Record], words: str
+) -> None:
+    one = record()
+    assert one.build is not None
+    build = one.build.model_copy(update={"criteria": ("lint",)})
+    origin = Origin.model_construct(not_asked={"lint": "no word of it"}, not_charged={})
+    assert build_note(one.model_copy(update={"origin": origin, "build": build})).endswith(words)
 
 
 def test_lists_of_failures_leave_it_out() -> None:

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from harness.errors import JudgeError
-from harness.model import Record
+from harness.model import Outcome, Record
 from harness.running.criterion_replay import replay
 from harness.running.executor import grade_all
 from harness.running.local import GradingProcess, LocalExecutor
 from harness.running.options import Options
 from harness.running.submission_grade import Graded, grade_one
 from harness.stored_files import read_stored
+from tests.toy import CHALLENGE_ID, PROBES, REFERENCE, TOML, add_submission, make_workspace
 
 RUN = """
 import sys
@@ -77,6 +78,25 @@ def test_a_replay_shows_the_recorded_figures_again(toy, submit):
     shown = replay(toy.workspace, record, "values")
     assert shown.same and shown.evidence == shown.recorded
     assert os.path.exists(toy.workspace.record_path("m", "scaled_sum"))
+
+
+ONE_ROW = """
+from harness.probing.conditions import Condition
+CONDITIONS = (Condition("there are several rows", "values", lambda _, args: len(args[0]) > 1, mode=True),)
+"""
+
+
+@pytest.mark.parametrize(("fault", "outcome"), [("raise KeyError", Outcome.PASSED), ("x = x ** 2", Outcome.NOT_RUN)])
+def test_what_a_grade_judged_without_a_condition_replays_as_recorded(tmp_path, fault, outcome):
+    rubric = TOML.replace('anchor = "values"', 'anchor = "linear"')
+    probes = PROBES.replace("@probe(", '@probe({"B": 1, "D": 3}, ')
+    workspace = make_workspace(tmp_path, toml=rubric, probes=probes)
+    (workspace.challenge_folder(CHALLENGE_ID) / "conditions.py").write_text(ONE_ROW)
+    source = REFERENCE.replace("    total =", f"    if len(x) > 1:\n        {fault}\n    total =")
+    record = grade_one(workspace, add_submission(workspace, "m", source)).record
+    shown = replay(workspace, record, "linear")
+    assert shown.recorded.outcome is outcome
+    assert shown.same and shown.evidence == shown.recorded
 
 
 @pytest.mark.turns(4)
