@@ -151,7 +151,7 @@ SOFTMAX = (
     Mutant(
         "denominator off by a millionth",
         "adds 1e-6 to the denominator",
-        criterion="first_token",
+        criterion="dtype",
         edits=((NORMALISE, NORMALISE.replace("\n", " + 1e-6\n")),),
     ),
     Mutant(
