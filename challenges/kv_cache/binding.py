@@ -230,9 +230,14 @@ def right(
         ):
             return ratio
         detail = f"{doing}: {why.detail}" if doing else why.detail
-        failure = ProbeFailure if not digits or is_near(got, oracle, HALF) else FaultElsewhere
-        title = title if failure is ProbeFailure else BEYOND_DIGITS
-        raise failure(title, detail, where=why.where, expected=why.expected, got=why.got) from None
+        seen = {"where": why.where, "expected": why.expected, "got": why.got}
+        if not digits:
+            raise ProbeFailure(title, detail, **seen) from None
+        if not is_near(got, oracle, HALF):
+            raise FaultElsewhere(BEYOND_DIGITS, detail, **seen) from None
+        kept = int(-np.log10(np.abs(got - oracle).max() / np.abs(oracle).max()))
+        precision = np.finfo(got.dtype).precision
+        raise ProbeFailure(title, f"{detail}; {kept} of {precision} digits are right", **seen) from None
 
 
 def is_near(got: Floats, oracle: Floats, within: float) -> bool:
