@@ -631,6 +631,19 @@ NUMBERS = (
         ),
     ),
     Mutant(
+        "reserved room copied by every decode",
+        "copies all that max_length reserves in every decode",
+        criterion="decode_cost",
+        edits=(
+            (
+                STORES,
+                STORES + "    for store in cache.stores:\n"
+                "        store.room = np.zeros((max_batch, max_length, 2, num_kv_heads, head_dim), dtype)\n",
+            ),
+            (KEEP_STEP, "        store.room = store.room.copy()\n" + KEEP_STEP),
+        ),
+    ),
+    Mutant(
         "four times for every feature",
         "computes the whole attention four times for every feature of a decode",
         criterion="decode_speed",
