@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from harness.model.submission import offers
 from harness.numerics import PASS, conditioning, instead, judge
 from harness.probing import Answer, Array, Draw, Keep, ProbeFailure, Scalar, expect, laws
+from harness.probing.diagnosis import TracedAnswer
 from harness.probing.failures import FaultElsewhere, NotOffered, Spared
 
 from .oracle import attention
@@ -261,9 +262,12 @@ def plain_results(answer: Answer, draw: Draw, dtype: str) -> Iterator[tuple[str,
 def measure_lost_digits(answer: Answer, dtype: str) -> float:
     """Return the error ratio of the least exact plain result that has lost digits alone; 1 where all pass.
 
-    Results that are wrong in more, and calls that are not to be made, tell nothing of digits.
+    Results that are wrong in more, and calls that are not to be made, tell nothing of digits. No call enters a trace:
+    which known fault the answer behaves like is a question of the calls that a probe makes.
     """
     lost = 1.0
+    while isinstance(answer, TracedAnswer):
+        answer = answer.answer
     try:
         for _, out, oracle, spread in plain_results(answer, Draw(0, "plain"), dtype):
             ratio = judge(out, oracle, spread).ratio
