@@ -8,13 +8,14 @@ Faults hide one another, so most probes draw tokens that show one of them and ar
   only those.
 
 Numbers are judged by their error over the oracle's movement under half an ulp of its inputs. Two results of the answer
-that should be equal may differ by twice what one may be off.
+that should be equal may differ by twice what one may be off. Lost digits are charged as `dtype` alone: elsewhere an
+answer whose plain results have lost some is judged as coarsely as these are exact.
 
 The docstrings of the probes name the relations K01 to K24. Every relation between results of the answer itself starts
 from a result that is neither constant nor a copy of an input.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,9 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.model.submission import offers
-from harness.numerics import PASS, conditioning, instead
+from harness.numerics import PASS, conditioning, instead, judge
 from harness.probing import Answer, Array, Draw, Keep, ProbeFailure, Scalar, expect, laws
-from harness.probing.failures import NotOffered
+from harness.probing.diagnosis import TracedAnswer
+from harness.probing.failures import FaultElsewhere, NotOffered, Spared
 
 from .oracle import attention
 
@@ -35,8 +37,11 @@ SLOT = 2
 """The slot of probes that need one: neither the first nor the last of the four there are."""
 HIDDEN_SCORE = -1000.0
 """exp of it is 0 in both dtypes."""
-DIGITS = 2e-8
-"""Error at float64, over the largest entry, up to which only digits are lost; float32 loses three times as much."""
+STRUCTURE = laws.DIGITS["float64"]
+"""Error at float64, over the largest entry, up to which no token is missing, and none too many."""
+HALF = laws.DIGITS["float16"]
+"""The same where half precision has lost the digits: what is wrong in more has lost more than digits."""
+BEYOND_DIGITS = "a result is wrong in more than its digits"
 SHARPNESS = 16.0
 """Score of a needle's key over sqrt(D): others, of random direction, stay some 48 below it."""
 
@@ -201,38 +206,85 @@ def exact(tokens: Tokens, draw: Draw, start: int = 0, window: int | None = None)
 
 
 def right(
-    title: str, name: str, got: Floats, oracle: Floats, spread: float, doing: str = "", *, digits: bool = False
-) -> float:
-    """The error ratio of `got`, which must pass, or at float64 be wrong in its last digits alone.
+    answer: Answer, title: str, name: str, got: Floats, oracle: Floats, spread: float, doing: str = "", *,
+    digits: bool = False,
+) -> float:  # fmt: skip
+    """Return the error ratio of `got`, which must pass, or be wrong in digits alone that plain results have lost, too.
 
     Args:
+        answer: whose result it is.
         title: the fault in a phrase, if it does not.
         name: what `got` is.
         got: of the answer.
         oracle: long double.
         spread: of the oracle.
         doing: what was done to get it.
-        digits: whether the last digits count, too.
+        digits: whether lost digits are the question; what is wrong in more is then another criterion's matter.
     """
     try:
         return expect.close(name, got, oracle, spread)
     except ProbeFailure as why:
-        if not digits and only_digits_off(got, oracle):
-            return float(why.measured["error_ratio"])
+        ratio = float(why.measured.get("error_ratio", np.inf))
+        if not digits and (
+            (got.dtype == np.float64 and is_near(got, oracle, STRUCTURE))
+            or ratio <= PASS * measure_lost_digits(answer, got.dtype.name)
+        ):
+            return ratio
         detail = f"{doing}: {why.detail}" if doing else why.detail
-        raise ProbeFailure(title, detail, where=why.where, expected=why.expected, got=why.got) from None
+        seen = {"where": why.where, "expected": why.expected, "got": why.got}
+        if not digits:
+            raise ProbeFailure(title, detail, **seen) from None
+        if not is_near(got, oracle, HALF):
+            raise FaultElsewhere(BEYOND_DIGITS, detail, **seen) from None
+        kept = int(-np.log10(np.abs(got - oracle).max() / np.abs(oracle).max()))
+        precision = np.finfo(got.dtype).precision
+        raise ProbeFailure(title, f"{detail}; {kept} of {precision} digits are right", **seen) from None
 
 
-def only_digits_off(got: Floats, oracle: Floats) -> bool:
-    """Whether a float64 result is the right one but for its last digits, which are a criterion of their own."""
+def is_near(got: Floats, oracle: Floats, within: float) -> bool:
+    """Return whether no entry is off by more than `within` of the largest one."""
     off = np.abs(got - oracle).max(initial=0.0)
-    return got.dtype == np.float64 and bool(off <= DIGITS * np.abs(oracle).max(initial=0.0))
+    return bool(off <= within * np.abs(oracle).max(initial=0.0))
 
 
-def agree(title: str, name: str, got: Floats, wanted: Floats, spread: float, doing: str = "") -> None:
-    """Two results of the answer are equal but for rounding, of which each may be off by the limit, and for digits.
+def plain_results(answer: Answer, draw: Draw, dtype: str) -> Iterator[tuple[str, Floats, Long, float]]:
+    """Yield plain results (1, H, 1, D), each with what was done to get it, the oracle's values and their spread."""
+    tokens = normal(draw, 1, 4, 4, 16, dtype)
+    for prompt, length in ((1, 1), (3, 3), (3, 4)):
+        seen, cache = tokens.part(0, length), Cache(answer, tokens)
+        out = cache.prefill([SLOT], seen.part(0, prompt))[:, :, -1:]
+        doing = f"the last position of a prompt of {prompt}"
+        if length > prompt:
+            out, doing = cache.decode([SLOT], seen.part(prompt)), f"a decode behind a prompt of {prompt}"
+        yield doing, out, *exact(seen, draw, length - 1)
+
+
+def measure_lost_digits(answer: Answer, dtype: str) -> float:
+    """Return the error ratio of the least exact plain result that has lost digits alone; 1 where all pass.
+
+    Results that are wrong in more, and calls that are not to be made, tell nothing of digits. No call enters a trace:
+    which known fault the answer behaves like is a question of the calls that a probe makes.
+    """
+    lost = 1.0
+    while isinstance(answer, TracedAnswer):
+        answer = answer.answer
+    try:
+        for _, out, oracle, spread in plain_results(answer, Draw(0, "plain"), dtype):
+            ratio = judge(out, oracle, spread).ratio
+            if ratio > PASS and is_near(out, oracle, HALF):
+                lost = max(lost, ratio)
+    except (ProbeFailure, Spared):
+        pass
+    return lost
+
+
+def agree(
+    answer: Answer, title: str, name: str, got: Floats, wanted: Floats, spread: float, doing: str = ""
+) -> None:
+    """Require two results of an answer to be equal but for digits, or for rounding, by which each may be off.
 
     Args:
+        answer: whose results they are.
         title: the fault in a phrase, if they differ.
         name: what they are.
         got: one.
@@ -241,13 +293,16 @@ def agree(title: str, name: str, got: Floats, wanted: Floats, spread: float, doi
         doing: what was done to get the two.
     """
     if not laws.only_digits_apart(got, wanted):
-        right(title, name, got, wanted.astype(np.longdouble), 2 * spread, doing)
+        right(answer, title, name, got, wanted.astype(np.longdouble), 2 * spread, doing)
 
 
-def right_or_like(title: str, out: Floats, seen: Tokens, draw: Draw, other: Callable[[], Floats], doing: str) -> None:
-    """What the last of some tokens comes to is right, or as wrong as the answer is elsewhere, where that is judged.
+def right_or_like(
+    answer: Answer, title: str, out: Floats, seen: Tokens, draw: Draw, other: Callable[[], Floats], doing: str
+) -> None:
+    """Require what the last of some tokens comes to to be right, or as wrong as elsewhere, where that is judged.
 
     Args:
+        answer: whose result it is.
         title: the fault in a phrase, if it is neither.
         out: (1, H, 1, D), of the answer.
         seen: one sequence, the token that asks last.
@@ -257,31 +312,44 @@ def right_or_like(title: str, out: Floats, seen: Tokens, draw: Draw, other: Call
     """
     oracle, spread = exact(seen, draw, seen.length - 1)
     try:
-        right(title, "out", out, oracle, spread, doing)
+        right(answer, title, "out", out, oracle, spread, doing)
     except ProbeFailure as wrong:
         plain = other()
         expect.alive("out", plain, seen.q[:, :, -1:])
         try:
-            agree(title, "out", out, plain, spread)
+            agree(answer, title, "out", out, plain, spread)
         except ProbeFailure:
             raise wrong from None
 
 
-def returned(title: str, name: str, got: Floats, value: Floats, doing: str = "") -> None:
-    """`got` is `value`, the one value of every token seen, but for rounding.
+def returned(
+    answer: Answer, title: str, name: str, got: Floats, value: Floats, doing: str = "", *, digits: bool = False
+) -> None:
+    """Require `got` to be `value`, the one value of every token seen, but for rounding, or lost digits as in `right`.
 
     A weighted mean of equal numbers is off by a few half ulps of them at most, so that is its spread.
     """
     wanted = np.broadcast_to(value, got.shape).astype(np.longdouble)
-    right(title, name, got, wanted, float(np.finfo(got.dtype).eps * np.abs(value).max()) / 2, doing)
+    spread = float(np.finfo(got.dtype).eps * np.abs(value).max()) / 2
+    right(answer, title, name, got, wanted, spread, doing, digits=digits)
 
 
-def within(title: str, name: str, got: Floats, values: Floats, doing: str = "") -> None:
-    """Every output (1, H, n, D) lies within the smallest and largest of the values (1, Hkv, m, D), but for rounding."""
+def within(answer: Answer, title: str, name: str, got: Floats, values: Floats, doing: str = "") -> None:
+    """Require every output (1, H, n, D) to lie within the smallest and largest of the values (1, Hkv, m, D).
+
+    Rounding, and digits that plain results have lost, too, may take it beyond.
+    """
     low, high = (np.repeat(f(values, axis=2, keepdims=True), got.shape[1] // values.shape[1], axis=1)
                  for f in (np.min, np.max))  # fmt: skip
-    slack = max(PASS * np.finfo(got.dtype).eps, DIGITS * (got.dtype == np.float64)) * np.abs(values).max()
-    inside = (got >= low - slack) & (got <= high + slack)
+    unit, least = PASS * float(np.finfo(got.dtype).eps), STRUCTURE * (got.dtype == np.float64)
+
+    def lies_inside(slack: float) -> NDArray[np.bool_]:
+        beyond = slack * np.abs(values).max()
+        return np.asarray((got >= low - beyond) & (got <= high + beyond))
+
+    inside = lies_inside(max(unit, least))
+    if not inside.all():
+        inside = lies_inside(max(unit * measure_lost_digits(answer, got.dtype.name), least))
     if not inside.all():
         index = tuple(int(i) for i in np.argwhere(~inside)[0])
         place = f"{name}[{', '.join(map(str, index))}]"
@@ -290,10 +358,13 @@ def within(title: str, name: str, got: Floats, values: Floats, doing: str = "") 
         raise ProbeFailure(title, f"{doing}: {seen}" if doing else seen, where=place, got=float(got[index]))
 
 
-def weighed(out: Floats, tokens: Tokens, draw: Draw, among: slice, missed: str, wrong: str) -> None:
-    """The last of some labelled tokens gives those `among` them weights, in the right proportion to each other.
+def weighed(
+    answer: Answer, out: Floats, tokens: Tokens, draw: Draw, among: slice, missed: str, wrong: str
+) -> None:  # fmt: skip
+    """Require the last of some labelled tokens to give those `among` them weights, in the right proportion.
 
     Args:
+        answer: whose result it is.
         out: (1, H, 1, D), what the last token's query came to.
         tokens: labelled; everything in the slot, and last the token that asks.
         draw: for the spread.
@@ -321,4 +392,4 @@ def weighed(out: Floats, tokens: Tokens, draw: Draw, among: slice, missed: str, 
             expected=float(oracle[head, token]), got=float(got[head, token]),
         )  # fmt: skip
     spread = conditioning(shares, inputs, draw.rng)[0]
-    right(wrong, "share", got / got.sum(axis=-1, keepdims=True), shares(*inputs), spread)
+    right(answer, wrong, "share", got / got.sum(axis=-1, keepdims=True), shares(*inputs), spread)

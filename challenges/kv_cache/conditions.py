@@ -14,33 +14,46 @@ Taken = dict[Place, tuple[str, ...]]
 FEEDS = ("prefill", "decode")
 REFUSED = ("capacity", "argument_errors")
 """Criteria of calls that must be refused, whatever is held."""
-PLAIN = (*REFUSED, "gqa", "sliding_window", "fork", "paged", "int8", "int4")
+PLAIN = (*REFUSED, "gqa", "sliding_window", "fork", "truncate", "paged", "int8", "int4")
 """Those and the options: what a plain cache does wrong is no cause of what an option does."""
 
 
 class AfterOthers:
-    """A condition of a call and those before it on the same cache; a call that meets it is not made."""
+    """A condition of a call and those that the same cache took before it; a call that meets it is not made."""
 
     def __init__(self, met: Callable[[Taken, str, Sequence[Place]], bool]) -> None:
         self._met = met
         self._taken: WeakKeyDictionary[RemoteObject, Taken] = WeakKeyDictionary()
 
     def __call__(self, function: str, args: Sequence[Any]) -> bool:
-        """Return whether a call meets the condition."""
-        if function not in (*FEEDS, "release", "fork"):
-            return False
-        taken = after = self._taken.get(args[0], {})
-        if function in FEEDS:
-            places = [(int(args[1]), int(slot)) for slot in args[2]]
-            if self._met(taken, function, places):
-                return True
-            after = taken | {place: (*taken.get(place, ()), function) for place in places}
-        elif function == "release" or args[1] != args[2]:
-            after = {place: calls for place, calls in taken.items() if place[1] != args[-1]}
-            if function == "fork":
-                after |= {(layer, args[2]): calls for (layer, slot), calls in taken.items() if slot == args[1]}
+        """Return whether a call meets the condition; of one whose slots lie in the answer's process nobody knows."""
+        return _feeds(function, args) and self._met(self._taken.get(args[0], {}), function, _places(args))
+
+    def served(self, function: str, args: Sequence[Any]) -> None:
+        """Note a call that the answer took."""
+        if _feeds(function, args):
+            taken = self._taken.get(args[0], {})
+            self._taken[args[0]] = taken | {place: (*taken.get(place, ()), function) for place in _places(args)}
+        elif function in ("release", "fork") or (function == "truncate" and args[2] == 0):
+            self._note_end(function, args)
+
+    def _note_end(self, function: str, args: Sequence[Any]) -> None:
+        taken = self._taken.get(args[0], {})
+        if function == "fork" and args[1] == args[2]:
+            return
+        emptied = args[2] if function == "fork" else args[1]
+        after = {place: calls for place, calls in taken.items() if place[1] != emptied}
+        if function == "fork":
+            after |= {(layer, args[2]): calls for (layer, slot), calls in taken.items() if slot == args[1]}
         self._taken[args[0]] = after
-        return False
+
+
+def _feeds(function: str, args: Sequence[Any]) -> bool:
+    return function in FEEDS and not isinstance(args[2], RemoteObject)
+
+
+def _places(args: Sequence[Any]) -> list[Place]:
+    return [(int(args[1]), int(slot)) for slot in args[2]]
 
 
 def _in_a_later_layer(function: str, args: Sequence[Any]) -> bool:
@@ -48,7 +61,15 @@ def _in_a_later_layer(function: str, args: Sequence[Any]) -> bool:
 
 
 def _padded(function: str, args: Sequence[Any]) -> bool:
-    return function == "prefill" and bool((args[6] < args[3].shape[2]).any())
+    """Return whether a prompt is padded; of arrays that lie in the answer's process nobody knows."""
+    if function != "prefill" or any(isinstance(args[place], RemoteObject) for place in (3, 6)):
+        return False
+    return bool((args[6] < args[3].shape[2]).any())
+
+
+def _after_others(name: str, criterion: str, met: Callable[[Taken, str, Sequence[Place]], bool]) -> Condition:
+    condition = AfterOthers(met)
+    return Condition(name, criterion, condition, PLAIN, served=condition.served)
 
 
 def _of_several_sequences(taken: Taken, function: str, places: Sequence[Place]) -> bool:
@@ -65,8 +86,8 @@ def _a_third_call(taken: Taken, function: str, places: Sequence[Place]) -> bool:
 
 CONDITIONS = (
     Condition("a layer beyond the first is used", "layer_isolation", _in_a_later_layer, REFUSED),
-    Condition("several sequences are held", "batch_isolation", AfterOthers(_of_several_sequences), PLAIN),
+    _after_others("several sequences are held", "batch_isolation", _of_several_sequences),
     Condition("a prompt is padded", "ragged_lengths", _padded, PLAIN),
-    Condition("a decode follows other tokens", "prefill_stored", AfterOthers(_a_decode_after_other_tokens), PLAIN),
-    Condition("a sequence takes a third call", "decode_history", AfterOthers(_a_third_call), PLAIN),
+    _after_others("a decode follows other tokens", "prefill_stored", _a_decode_after_other_tokens),
+    _after_others("a sequence takes a third call", "decode_history", _a_third_call),
 )

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from harness.probing import Answer, ArgumentsRejected, Draw, ProbeFailure
+from harness.probing import Answer, ArgumentsRejected, Draw, ProbeFailure, expect
 from harness.probing.guards import Driver, Guard, Guards
 
-from .binding import Cache, Tokens, exact, normal, right
+from .binding import Cache, Tokens, exact, normal
 
 Change = Callable[[Draw, Tokens], Tokens]
 OPTIONS: tuple[dict[str, Any], ...] = (
@@ -89,7 +89,7 @@ class Run:
         bits, window = self.options.get("quantization"), self.options.get("window")
         oracle, spread = exact(held, self.draw, start, window)
         if bits is None:
-            right("out is wrong", "out", out, oracle, spread)
+            expect.close("out", out, oracle, spread)
             return
         off = np.abs(out - oracle).max() / (np.abs(held.v).max() or 1.0)
         if not off <= QUANTIZED[bits]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.numerics import instead
+from harness.numerics import PASS, instead
 from harness.probing import (
     Answer,
     ArgumentsRejected,
@@ -19,7 +19,7 @@ from harness.probing import (
 )
 from harness.probing.programs import Program, StepFailed
 
-from .binding import Floats
+from .binding import Floats, measure_lost_digits
 from .calls import FAULTS, Ask, Create, Feed, Fork, Release, Truncate, Wrong
 from .oracle import attention_with_bound, attention_with_rounding
 from .tokens import padded, row_of_tokens
@@ -29,6 +29,8 @@ INEXACT = "a history of calls leads to a less exact value"
 STRUCTURE = {"float64": 1e-6, "float32": 1e-4}
 """Of a head's largest output, what one may be off by for its digits, which are a criterion of their own: no token is
 missing, and none too many. Sums of 400 float32 terms one by one lose up to 400 times 6e-8 of it."""
+CAST = 8
+"""Times that an answer may be off what the oracle is off by in a narrower type."""
 CHANGED = "a later call changes an earlier result"
 CODED_ERROR = {"int8": 0.03, "int4": 0.2}
 """Largest error over max|v| of the tokens seen, as the contract says."""
@@ -260,14 +262,20 @@ class History:
         if self.digits and not (off <= structure).all():
             return
         title = INEXACT if self.digits else WRONG
-        wrong = ~(off <= (bound if self.digits else np.maximum(bound, structure)))
+        wrong, out_of_range = ~(off <= (bound if self.digits else np.maximum(bound, structure))), False
+        if wrong.any() and not self.digits:
+            lost = measure_lost_digits(self.answer, create.dtype)
+            coarse = _bound_of_narrower(problem, oracle, lost) if lost > 1 else 0.0
+            wrong &= ~(off <= coarse)
+            out_of_range = not np.isfinite(coarse).all()
         if wrong.any():
             over = np.where(wrong, np.nan_to_num(off / bound, nan=np.inf), 0)
             head, position, feature = (int(i) for i in np.unravel_index(int(over.argmax()), over.shape))
             place = f"out[{row}, {head}, {position}, {feature}]"
             is_, be = float(got[head, position, feature]), float(oracle[head, position, feature])
             detail = f"{place} is {instead(is_, be)}, in call {len(self.lines)}"
-            raise ProbeFailure(title, detail, where=place, expected=be, got=is_)
+            owner = "dtype" if out_of_range else ""
+            raise ProbeFailure(title, detail, where=place, expected=be, got=is_, fault_of=owner)
 
     def _wrong(self, step: Wrong) -> None:
         held, feed = self._held[step.cache], step.feed
@@ -322,6 +330,24 @@ def _largest(slot: Slot, first: int, window: int | None) -> Floats:
     size = np.abs(slot.values).max(axis=(0, 2))
     starts = (max(0, at - window + 1) if window else 0 for at in range(first, slot.length))
     return np.array([size[start : at + 1].max() for at, start in enumerate(starts, first)])[:, None]
+
+
+def _bound_of_narrower(problem: tuple[Any, ...], oracle: Floats, lost: float) -> Floats:
+    """Return how far an answer may be off, head by head, that keeps the digits and the range of a narrower type.
+
+    Args:
+        problem: q, k, v and the rest, as the oracle takes them.
+        oracle: what is right.
+        lost: the error ratio of the answer's plain results.
+    """
+    *arrays, first, limit, dtype = problem
+    unit = lost * float(np.finfo(dtype).eps)
+    kept = np.float32 if unit <= STRUCTURE["float64"] else np.float16
+    with np.errstate(all="ignore"):
+        narrow = (array.astype(kept) for array in arrays)
+        moved = np.abs(attention_with_rounding(*narrow, first, limit, dtype)[0] - oracle)
+    size, moved = (each.max(axis=(1, 2), keepdims=True) for each in (np.abs(oracle), moved))
+    return np.asarray(PASS * unit * size + CAST * np.nan_to_num(moved, nan=np.inf))
 
 
 def run_program(answer: Answer, seed: int, program: Program, *, digits: bool = False) -> None:

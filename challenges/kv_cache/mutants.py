@@ -151,7 +151,7 @@ SOFTMAX = (
     Mutant(
         "denominator off by a millionth",
         "adds 1e-6 to the denominator",
-        criterion="first_token",
+        criterion="dtype",
         edits=((NORMALISE, NORMALISE.replace("\n", " + 1e-6\n")),),
     ),
     Mutant(
@@ -628,6 +628,19 @@ NUMBERS = (
                 "        again = np.repeat(q[row], store.lengths[slot] + 1, axis=1)\n"
                 "        out[row] = attend_slot(cache, store, slot, again, k[row], v[row])[:, :1]\n",
             ),
+        ),
+    ),
+    Mutant(
+        "reserved room copied by every decode",
+        "copies all that max_length reserves in every decode",
+        criterion="decode_cost",
+        edits=(
+            (
+                STORES,
+                STORES + "    for store in cache.stores:\n"
+                "        store.room = np.zeros((max_batch, max_length, 2, num_kv_heads, head_dim), dtype)\n",
+            ),
+            (KEEP_STEP, "        store.room = store.room.copy()\n" + KEEP_STEP),
         ),
     ),
     Mutant(

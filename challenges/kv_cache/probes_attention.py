@@ -18,6 +18,7 @@ from .binding import (
     exact,
     labelled,
     normal,
+    plain_results,
     returned,
     right,
     within,
@@ -26,6 +27,7 @@ from .binding import (
 SMALL = {"S": 3, "H": 1, "D": 4, "dtype": "float64"}
 WIDE = {"S": 12, "H": 3, "D": 16, "dtype": "float64"}
 WIDE_32 = {"S": 12, "H": 3, "D": 16, "dtype": "float32"}
+LESS_EXACT = "a result at {0} is less exact than {0}"
 LEAKS = "a position of a prompt attends to later tokens"
 
 
@@ -37,7 +39,7 @@ def the_first_token_returns_its_value(answer: Answer, draw: Draw, *, H: int, D: 
     for slot in (2, 0, 3):
         token = normal(draw, 1, H, 1, D, dtype)
         out = Cache(answer, token).prefill([slot], token)
-        ratios.append(right("a first token does not return its value", "out", out, *exact(token, draw)))
+        ratios.append(right(answer, "a first token does not return its value", "out", out, *exact(token, draw)))
     return {"first_token_error_ratio": max(ratios)}
 
 
@@ -59,7 +61,7 @@ def later_tokens_change_nothing_before_them(answer: Answer, draw: Draw, *, S: in
     after = Cache(answer, second).prefill([SLOT], second)
     doing = f"the tokens from position {start} on exchanged"
     spread = exact(first.part(0, start), draw)[1]
-    agree(LEAKS, "out", after[:, :, :start], before[:, :, :start], spread, doing)
+    agree(answer, LEAKS, "out", after[:, :, :start], before[:, :, :start], spread, doing)
 
 
 @probe({"S": 2, "H": 1, "dtype": "float64"}, {"S": 11, "H": 2, "dtype": "float32"}, floors={"S": 2})
@@ -98,7 +100,7 @@ def later_tokens_of_a_chunk_change_nothing_before_them(
             return
     spread = exact(held.then(first.part(0, start)), draw, past)[1]
     doing = f"a chunk at position {past}, its tokens from {start} on exchanged"
-    agree("a position of an appended chunk attends to later tokens", "out", outs[1], outs[0], spread, doing)
+    agree(answer, "a position of an appended chunk attends to later tokens", "out", outs[1], outs[0], spread, doing)
 
 
 @probe(SMALL, WIDE, WIDE_32)
@@ -107,7 +109,7 @@ def equal_values_come_back(answer: Answer, draw: Draw, *, S: int, H: int, D: int
     tokens = normal(draw, 1, H, S, D, dtype)
     value = draw.normal(1, H, 1, D, dtype=dtype)
     got = _last(answer, tokens.but(v=value))
-    returned("equal values do not come back", "out", got, value, f"{S} tokens of one value")
+    returned(answer, "equal values do not come back", "out", got, value, f"{S} tokens of one value")
 
 
 @probe(SMALL, WIDE, WIDE_32)
@@ -118,7 +120,7 @@ def a_shift_of_all_keys_changes_nothing(answer: Answer, draw: Draw, *, S: int, H
     spread = max(exact(each, draw, S - 1)[1] for each in (tokens, shifted))
     plain = _last(answer, tokens)
     expect.alive("out", plain, *tokens)
-    agree("a shift of all keys changes the result", "out", _last(answer, shifted), plain, spread)
+    agree(answer, "a shift of all keys changes the result", "out", _last(answer, shifted), plain, spread)
 
 
 @probe(SMALL, WIDE, WIDE_32)
@@ -130,7 +132,8 @@ def outputs_are_linear_in_the_values(answer: Answer, draw: Draw, *, S: int, H: i
     spread = sum(exact(part, draw, S - 1)[1] for part in parts)
     first, second, both = (_last(answer, part) for part in parts)
     expect.alive("out", both, *parts[2])
-    agree("the result is not linear in the values", "out", both, first + second, spread, "values v, w and v + w")
+    doing = "values v, w and v + w"
+    agree(answer, "the result is not linear in the values", "out", both, first + second, spread, doing)
 
 
 @probe(SMALL, WIDE, WIDE_32, floors={"S": 3})
@@ -142,7 +145,7 @@ def the_order_of_past_tokens_does_not_matter(answer: Answer, draw: Draw, *, S: i
     plain = _last(answer, tokens)
     expect.alive("out", plain, *tokens)
     moved = _last(answer, tokens.but(k=tokens.k[:, :, order], v=tokens.v[:, :, order]))
-    agree("the order of past tokens matters", "out", moved, plain, spread, "keys moved with their values")
+    agree(answer, "the order of past tokens matters", "out", moved, plain, spread, "keys moved with their values")
 
 
 @probe(SMALL, WIDE, WIDE_32)
@@ -150,7 +153,7 @@ def zero_queries_average(answer: Answer, draw: Draw, *, S: int, H: int, D: int, 
     """K23: with a query of zero the output is the mean of the values."""
     tokens = normal(draw, 1, H, S, D, dtype)
     tokens = tokens.but(q=np.zeros_like(tokens.q))
-    right("a query of zero does not average", "out", _last(answer, tokens), *exact(tokens, draw, S - 1))
+    right(answer, "a query of zero does not average", "out", _last(answer, tokens), *exact(tokens, draw, S - 1))
 
 
 @probe(SMALL, WIDE, WIDE_32, floors={"D": 2})
@@ -159,7 +162,7 @@ def outputs_lie_among_the_values(answer: Answer, draw: Draw, *, S: int, H: int, 
     tokens = normal(draw, 1, H, S, D, dtype)
     got = _last(answer, tokens)
     expect.alive("out", got, *tokens)
-    within("a result lies outside the values", "out", got, tokens.v)
+    within(answer, "a result lies outside the values", "out", got, tokens.v)
 
 
 @probe(SMALL, WIDE, WIDE_32, floors={"S": 2})
@@ -168,7 +171,7 @@ def large_scores_stay_exact(answer: Answer, draw: Draw, *, S: int, H: int, D: in
     tokens = normal(draw, 1, H, S, D, dtype)
     tokens = tokens.but(q=60 * tokens.q, k=60 * tokens.k)
     doing = "q and k times 60"
-    right("large scores give wrong values", "out", _last(answer, tokens), *exact(tokens, draw, S - 1), doing)
+    right(answer, "large scores give wrong values", "out", _last(answer, tokens), *exact(tokens, draw, S - 1), doing)
 
 
 @probe({**SMALL, "by": -1000}, {**SMALL, "by": 1000}, {**WIDE_32, "by": -1000}, {**WIDE_32, "by": 1000},
@@ -177,7 +180,8 @@ def far_scores_stay_exact(answer: Answer, draw: Draw, *, S: int, H: int, D: int,
     """K10 with a shift that moves every score beyond the range of exp."""
     tokens = _shifted(normal(draw, 1, H, S, D, dtype), by)
     doing = f"every score moved by {by}"
-    right("scores far from 0 give wrong values", "out", _last(answer, tokens), *exact(tokens, draw, S - 1), doing)
+    title = "scores far from 0 give wrong values"
+    right(answer, title, "out", _last(answer, tokens), *exact(tokens, draw, S - 1), doing)
 
 
 @probe({**SMALL, "by": 1000}, {**WIDE_32, "by": -1000}, fixed=("by",))
@@ -190,7 +194,8 @@ def far_scores_stay_finite_in_a_decode(
     if S > 1:
         cache.store([SLOT], tokens.part(0, S - 1))
     got = cache.decode([SLOT], tokens.part(S - 1))
-    within("scores far from 0 give wrong values in a decode", "out", got, tokens.v, f"every score moved by {by}")
+    title = "scores far from 0 give wrong values in a decode"
+    within(answer, title, "out", got, tokens.v, f"every score moved by {by}")
 
 
 @probe({**SMALL, "S": 5}, {**SMALL, "S": 5, "dtype": "float32"}, {**WIDE, "S": 33}, {**WIDE_32, "S": 33})
@@ -199,9 +204,16 @@ def a_prompt_is_as_exact_as_its_dtype(
 ) -> dict[str, float]:
     """K01 at the last position of a prompt: dtype out as in, and no more lost than its rounding."""
     tokens = normal(draw, 1, H, S, D, dtype)
-    title = f"a result at {dtype} is less exact than {dtype}"
-    ratio = right(title, "out", _last(answer, tokens), *exact(tokens, draw, S - 1), digits=True)
+    title = LESS_EXACT.format(dtype)
+    ratio = right(answer, title, "out", _last(answer, tokens), *exact(tokens, draw, S - 1), digits=True)
     return {f"prompt_error_ratio_{dtype}": ratio}
+
+
+@probe({"dtype": "float64"}, {"dtype": "float32"}, fixed=("dtype",))
+def plain_results_are_as_exact_as_their_dtype(answer: Answer, draw: Draw, *, dtype: str) -> None:
+    """Judge the digits of the plain results, by which an answer that loses some is judged in every other criterion."""
+    for doing, out, oracle, spread in plain_results(answer, draw, dtype):
+        right(answer, LESS_EXACT.format(dtype), "out", out, oracle, spread, doing, digits=True)
 
 
 def _last(answer: Answer, tokens: Tokens) -> Floats:

@@ -30,6 +30,10 @@ LONG = 1.5
 """Processor seconds of a prompt after which none twice as long is tried."""
 VISIBLE = 1.5
 """How many times more the longest context must cost than one token."""
+FEW, ROOMS = 12, (64, 16384)
+"""Tokens held, and a small and a large max_length."""
+ROOM_PAID = 8.0
+"""Times as long as in the small room that a decode in the large one takes at least if it pays for the room."""
 STATED, STATED_LENGTH = Shape(layers=2, kv_heads=4, head_dim=16, slots=16), 256
 """The shapes whose bytes per token an answer may state."""
 WIDE, WIDE_LENGTH = Shape(layers=1, kv_heads=2, head_dim=256, slots=4), 512
@@ -89,6 +93,37 @@ def a_decode_costs_in_proportion_to_its_context(
     figures = {"decode_cost_exponent": round(best.value, 3)}
     what = f"from {CONTEXTS[0]} to {max(caches)} tokens held, its processor time grows as tokens"
     require_subquadratic(tries, "the cost of a decode grows faster than the tokens held", what, figures)
+    return figures
+
+
+@probe(H=2, D=64, dtype="float32", fixed=("H", "D"), traced=False, times=True, measures=True)
+def a_decode_does_not_pay_for_room(answer: Answer, draw: Draw, *, H: int, D: int, dtype: str) -> dict[str, float]:
+    """Compare the least processor time of a decode behind few tokens at a large max_length with that at a small one.
+
+    Other work adds to a time and takes nothing off it. What is long at once is measured twice again, in more rounds.
+    """
+    tokens, token = normal(draw, 1, H, FEW, D, dtype), normal(draw, 1, H, 1, D, dtype)
+    caches = {room: Cache(answer, tokens, room=room) for room in ROOMS}
+    for cache in caches.values():
+        cache.prefill([SLOT], tokens)
+
+    def cost(room: int) -> float:
+        caches[room].decode([SLOT], token)
+        return answer.cost.processor
+
+    def least(rounds: int) -> list[float]:
+        return [max(min(times), 1e-7) for times in timings(cost, ROOMS, repeats=rounds).values()]
+
+    tries = [least(ROUNDS)]
+    if tries[0][1] > ROOM_PAID * tries[0][0]:
+        tries = [least(LONGER * ROUNDS) for _ in range(2)]
+    small, large = min(tries, key=lambda pair: pair[1] / pair[0])
+    seen = (
+        f"behind {FEW} tokens and a few more its processor time is {1e3 * large:.3g} ms where max_length is "
+        f"{ROOMS[1]}, and {1e3 * small:.3g} ms where it is {ROOMS[0]}"
+    )
+    figures = {"decode_room_ratio": round(large / small, 3)}
+    expect.that(large <= ROOM_PAID * small, "a decode costs more where max_length is larger", seen, **figures)
     return figures
 
 

@@ -18,9 +18,10 @@ def any_shape_is_served(answer: Answer, draw: Draw, *, B: int, H: int, S: int, D
     out = cache.prefill(slots, tokens)
     for row in range(B):
         oracle, spread = exact(tokens.rows(row), draw, S - 1)
-        right("a shape gives wrong values", f"out of row {row}", out[[row], :, -1:], oracle, spread, shape)
+        right(answer, "a shape gives wrong values", f"out of row {row}", out[[row], :, -1:], oracle, spread, shape)
     token = normal(draw, 1, H, 1, D, dtype)
-    returned("a shape gives wrong values in a decode", "out", Cache(answer, tokens).decode([1], token), token.v, shape)
+    out = Cache(answer, tokens).decode([1], token)
+    returned(answer, "a shape gives wrong values in a decode", "out", out, token.v, shape)
 
 
 @probe({"dtype": "float64"}, {"dtype": "float32"}, S=3, H=2, D=4)

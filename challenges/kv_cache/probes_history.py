@@ -78,7 +78,7 @@ def a_decode_weighs_every_prompt_token(answer: Answer, draw: Draw, *, S: int, H:
     cache = Cache(answer, tokens)
     cache.store([SLOT], tokens.part(0, S))
     out = cache.decode([SLOT], tokens.part(S))
-    weighed(out, tokens, draw, slice(0, S), MISSED_PROMPT, WEIGHED_PROMPT)
+    weighed(answer, out, tokens, draw, slice(0, S), MISSED_PROMPT, WEIGHED_PROMPT)
 
 
 @probe({"S": 2, "D": 32, "dtype": "float64"}, {"S": 11, "D": 32, "dtype": "float32"}, fixed=("D",))
@@ -88,7 +88,8 @@ def a_decode_finds_every_prompt_token(answer: Answer, draw: Draw, *, S: int, D: 
     cache = Cache(answer, tokens)
     cache.store([SLOT], tokens.part(0, S))
     out = cache.decode([SLOT], tokens.part(S))
-    right("a decode does not find a prompt token", "out", out, *exact(tokens, draw, S), "head h asks for token h")
+    title = "a decode does not find a prompt token"
+    right(answer, title, "out", out, *exact(tokens, draw, S), "head h asks for token h")
 
 
 @probe({"steps": 4, "H": 1, "dtype": "float64"}, {"steps": 14, "H": 2, "dtype": "float64"},
@@ -101,7 +102,7 @@ def a_decode_weighs_every_token_decoded_before(answer: Answer, draw: Draw, *, st
     for at in range(1, steps + 1):
         out = cache.decode([SLOT], tokens.part(at, at + 1))
         if at > 1:
-            weighed(out, tokens.part(0, at + 1), draw, slice(1, at), MISSED_DECODED, WEIGHED_DECODED)
+            weighed(answer, out, tokens.part(0, at + 1), draw, slice(1, at), MISSED_DECODED, WEIGHED_DECODED)
 
 
 @probe({"steps": 4, "D": 32, "dtype": "float64"}, {"steps": 9, "D": 32, "dtype": "float32"},
@@ -113,37 +114,8 @@ def a_decode_finds_every_decoded_token(answer: Answer, draw: Draw, *, steps: int
     for at in range(steps):
         cache.decode([SLOT], tokens.part(at, at + 1))
     out = cache.decode([SLOT], tokens.part(steps))
-    right("a decode does not find a decoded token", "out", out, *exact(tokens, draw, steps), "head h asks for token h")
-
-
-@probe({"S": 3, "chunk": 1, "H": 1, "dtype": "float64"}, {"S": 11, "chunk": 4, "H": 2, "dtype": "float64"},
-       {"S": 12, "chunk": 5, "H": 2, "dtype": "float32"}, {"S": 6, "chunk": 1, "H": 2, "dtype": "float64"},
-       floors={"S": 3})  # fmt: skip
-def chunks_equal_one_prompt(answer: Answer, draw: Draw, *, S: int, chunk: int, H: int, dtype: str) -> None:
-    """K07: a prompt in chunks of any length gives the same result as in one call; every position is judged."""
-    tokens = stepped(draw, H, S, dtype)
-    cache = Cache(answer, tokens)
-    for start in range(0, S, chunk):
-        out = cache.prefill([SLOT], tokens.part(start, start + chunk))
-        oracle, spread = exact(tokens.part(0, start + chunk), draw, start)
-        doing = f"a chunk of {out.shape[2]} at position {start}"
-        right("an appended chunk differs from attention over the whole history", "out", out, oracle, spread, doing)
-
-
-@probe({"S": 3, "chunk": 2, "H": 1, "D": 4, "dtype": "float64"}, {"S": 11, "chunk": 3, "H": 2, "D": 8,
-       "dtype": "float64"}, floors={"S": 2})  # fmt: skip
-def chunks_are_stored_as_one_prompt(
-    answer: Answer, draw: Draw, *, S: int, chunk: int, H: int, D: int, dtype: str
-) -> None:
-    """K07 for what follows: a decode cannot tell a prompt in chunks from the same in one call."""
-    tokens = normal(draw, 1, H, S + 1, D, dtype)
-    whole, split = Cache(answer, tokens), Cache(answer, tokens)
-    whole.store([SLOT], tokens.part(0, S))
-    for start in range(0, S, chunk):
-        split.store([SLOT], tokens.part(start, min(start + chunk, S)))
-    after, wanted = (cache.decode([SLOT], tokens.part(S)) for cache in (split, whole))
-    title = "a decode after chunks differs from one after a single prompt"
-    agree(title, "out", after, wanted, exact(tokens, draw, S)[1], f"a prompt of {S} in chunks of {chunk}")
+    title = "a decode does not find a decoded token"
+    right(answer, title, "out", out, *exact(tokens, draw, steps), "head h asks for token h")
 
 
 @probe({"room": 2, "H": 1, "D": 3, "dtype": "float64"}, {"room": 9, "H": 2, "D": 4, "dtype": "float32"},
@@ -204,7 +176,7 @@ def a_released_slot_is_empty(answer: Answer, draw: Draw, *, S: int, layers: int,
         cache.release(SLOT)
         out = getattr(cache, function)([SLOT], first, layer=layer)
         anew = functools.partial(getattr(Cache(answer, first), function), [SLOT], first)
-        right_or_like("a released slot is not empty", out, first, draw, anew, f"layer {layer} after release")
+        right_or_like(answer, "a released slot is not empty", out, first, draw, anew, f"layer {layer} after release")
 
 
 @probe({"H": 1, "D": 4, "dtype": "float64"}, {"H": 2, "D": 5, "dtype": "float32"})
@@ -212,7 +184,7 @@ def a_decode_on_an_empty_slot_sees_itself(answer: Answer, draw: Draw, *, H: int,
     """K15: a slot that was never used takes a decode as its first token."""
     token = normal(draw, 1, H, 1, D, dtype)
     out = Cache(answer, token).decode([SLOT], token)
-    returned("a decode on an empty slot does not return its value", "out", out, token.v)
+    returned(answer, "a decode on an empty slot does not return its value", "out", out, token.v)
 
 
 @probe({"S": 2, "H": 1, "D": 4, "dtype": "float64"}, {"S": 6, "H": 2, "D": 4, "dtype": "float64"}, floors={"D": 2})
@@ -227,7 +199,7 @@ def release_spares_the_other_slots(answer: Answer, draw: Draw, *, S: int, H: int
             cache.release(0)
         outs.append(cache.decode([SLOT], kept.part(S)))
     expect.alive("out", outs[0], *kept.part(S))
-    agree("a release changes another slot", "out", outs[1], outs[0], exact(kept, draw, S)[1], "slot 0 released")
+    agree(answer, "a release changes another slot", "out", outs[1], outs[0], exact(kept, draw, S)[1], "slot 0 released")
 
 
 @probe({"S": 3, "H": 1, "D": 4, "dtype": "float64"}, {"S": 5, "H": 2, "D": 4, "dtype": "float32"})
@@ -334,7 +306,8 @@ def stored_values_keep_their_precision(answer: Answer, draw: Draw, *, H: int, D:
     cache = Cache(answer, tokens)
     cache.store([SLOT], tokens.part(0, 1))
     out = cache.decode([SLOT], tokens.part(1))
-    ratio = right(f"a value held at {dtype} comes back less exact", "out", out, *exact(tokens, draw, 1), digits=True)
+    title = f"a value held at {dtype} comes back less exact"
+    ratio = right(answer, title, "out", out, *exact(tokens, draw, 1), digits=True)
     return {f"stored_error_ratio_{dtype}": ratio}
 
 
@@ -366,10 +339,11 @@ def _stepped_through(answer: Answer, draw: Draw, tokens: Tokens, S: int, judged:
     """Error ratios of a prompt of S tokens, from position `judged` on, and of a decode for each of the others."""
     cache = Cache(answer, tokens)
     out = cache.prefill([SLOT], tokens.part(0, S))[:, :, judged:]
-    prompt = right("a prompt differs from attention over it", "out", out, *exact(tokens.part(0, S), draw, judged))
+    title = "a prompt differs from attention over it"
+    prompt = right(answer, title, "out", out, *exact(tokens.part(0, S), draw, judged))
     decoded = 0.0
     for at in range(S, tokens.length):
         out = cache.decode([SLOT], tokens.part(at, at + 1))
         oracle, spread = exact(tokens.part(0, at + 1), draw, at)
-        decoded = max(decoded, right(DIFFERS, "out", out, oracle, spread, f"a decode at position {at}"))
+        decoded = max(decoded, right(answer, DIFFERS, "out", out, oracle, spread, f"a decode at position {at}"))
     return {"prefill_error_ratio": prompt, "decode_error_ratio": decoded}

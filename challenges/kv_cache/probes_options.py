@@ -23,6 +23,7 @@ from .binding import (
     alike,
     claimed,
     exact,
+    measure_lost_digits,
     needles,
     normal,
     require_offered,
@@ -58,7 +59,7 @@ def shared_heads_equal_repeated_heads(
     doing = f"{groups} query heads a key/value head"
     for at, out in enumerate(_steps(Cache(answer, shared), shared, S), S - 1):
         without = partial(_alone, answer, repeated.part(0, at + 1), S)
-        right_or_like(title, out, shared.part(0, at + 1), draw, without, f"{doing}, position {at}")
+        right_or_like(answer, title, out, shared.part(0, at + 1), draw, without, f"{doing}, position {at}")
 
 
 @probe({"W": 1, "S": 3, "H": 1, "D": 4, "dtype": "float64"}, {"W": 3, "S": 3, "H": 1, "D": 4, "dtype": "float64"},
@@ -71,7 +72,7 @@ def a_window_forgets_what_is_older(answer: Answer, draw: Draw, *, W: int, S: int
     for at, out in enumerate(_steps(Cache(answer, tokens, window=W), tokens, S), S - 1):
         seen = tokens.part(max(0, at - W + 1), at + 1)
         without = partial(_alone, answer, seen, seen.length if at < S else max(seen.length - 1, 1))
-        right_or_like(title, out, seen, draw, without, f"position {at} with a window of {W}")
+        right_or_like(answer, title, out, seen, draw, without, f"position {at} with a window of {W}")
 
 
 @probe({"S": 2, "H": 1, "D": 4, "dtype": "float64"}, {"S": 7, "H": 2, "D": 4, "dtype": "float32"})
@@ -90,7 +91,7 @@ def a_fork_is_a_copy_of_its_own(answer: Answer, draw: Draw, *, S: int, H: int, D
         history = common.rows(layer).then(ways.rows(way).part(0, at + 1))
         doing = f"layer {layer}, decode {at + 1} of the {'copy' if way else 'source'}"
         without = partial(_alone, answer, history, S)
-        right_or_like("a fork is not a copy of its own", out, history, draw, without, doing)
+        right_or_like(answer, "a fork is not a copy of its own", out, history, draw, without, doing)
 
 
 @probe({"H": 1, "D": 4, "dtype": "float64"}, {"H": 2, "D": 4, "dtype": "float32"})
@@ -111,7 +112,7 @@ def a_release_spares_a_fork(answer: Answer, draw: Draw, *, H: int, D: int, dtype
         out, seen = cache.decode([kept], last), common.then(last)
         doing = f"{what} released and another slot filled" + (f", pages of {page}" if options else "")
         without = partial(_alone, answer, seen, S)
-        right_or_like("a release takes tokens of a fork", out, seen, draw, without, doing)
+        right_or_like(answer, "a release takes tokens of a fork", out, seen, draw, without, doing)
 
 
 @probe({"S": 3, "length": 1, "H": 1, "D": 4, "dtype": "float64"}, {"S": 7, "length": 4, "H": 2, "D": 4,
@@ -131,10 +132,11 @@ def a_cut_slot_goes_on_from_there(
     for layer, at in itertools.product((1, 0), range(2)):
         out, seen = cache.decode([SLOT], more.part(at, at + 1), layer=layer), tokens.part(0, length)
         seen, doing = seen.then(more.part(0, at + 1)), f"layer {layer}, decode {at + 1} after a cut of {S} to {length}"
-        right_or_like("a cut slot shows other tokens than its first", out, seen, draw, partial(_alone, answer, seen,
-                      length), doing)  # fmt: skip
+        title = "a cut slot shows other tokens than its first"
+        right_or_like(answer, title, out, seen, draw, partial(_alone, answer, seen, length), doing)
     out, seen = cache.decode([1], more.part(0, 1)), other.then(more.part(0, 1))
-    right_or_like("a cut changes another slot", out, seen, draw, partial(_alone, answer, seen, S), f"slot {SLOT} cut")
+    doing = f"slot {SLOT} cut"
+    right_or_like(answer, "a cut changes another slot", out, seen, draw, partial(_alone, answer, seen, S), doing)
 
 
 @probe({"W": 1, "room": 3}, {"W": 3, "room": 7}, fixed=("W", "room"), H=1, D=4, dtype="float64", apart=True)
@@ -165,7 +167,8 @@ def decodes_go_on_over_a_page_end(answer: Answer, draw: Draw, *, H: int, D: int,
         out = cache.decode([SLOT], tokens.part(at, at + 1))
         near = bool(np.abs(out - value).max() <= SHORTENED * np.abs(value).max())
         title = FEWER_DIGITS if near else STRANGE_ROWS
-        returned(title, "out", out, value, f"pages of {page}, a decode at position {at}")
+        digits = near and measure_lost_digits(answer, dtype) == 1.0  # else they are lost without pages, too
+        returned(answer, title, "out", out, value, f"pages of {page}, a decode at position {at}", digits=digits)
 
 
 @probe({"off": -1, "H": 1, "D": 4, "dtype": "float64"}, {"off": 1, "H": 2, "D": 4, "dtype": "float32"},
@@ -180,11 +183,11 @@ def pages_show_their_own_tokens(answer: Answer, draw: Draw, *, off: int, H: int,
     for first in (0, 2):
         for row in (first, first + 1):
             out = cache.prefill([SLOT], tokens.rows(row).part(0, S), layer=row - first)
-            returned(STRANGE_ROWS, "out", out, value[[row]], f"pages of {page}, a prompt of {S}")
+            returned(answer, STRANGE_ROWS, "out", out, value[[row]], f"pages of {page}, a prompt of {S}")
         for at, row in itertools.product(range(S, end - first), (first, first + 1)):
             out = cache.decode([SLOT], tokens.rows(row).part(at, at + 1), layer=row - first)
             doing = f"pages of {page}, a decode at position {at} of layer {row - first}"
-            returned(STRANGE_ROWS, "out", out, value[[row]], doing)
+            returned(answer, STRANGE_ROWS, "out", out, value[[row]], doing)
         cache.release(SLOT)
 
 
@@ -203,7 +206,8 @@ def pages_of_other_layers_leave_no_trace(answer: Answer, draw: Draw, *, H: int, 
         seen.append([prompt, cache.decode([SLOT], own.part(S), layer=1)])
     for what, at, once, again in zip(("a prompt", "a decode"), (S, S + 1), *seen, strict=True):
         doing = f"pages of {page}, every token of layer 0 exchanged, {what} of layer 1"
-        agree("a paged layer sees tokens of another", "out", again, once, exact(own.part(0, at), draw)[1], doing)
+        spread = exact(own.part(0, at), draw)[1]
+        agree(answer, "a paged layer sees tokens of another", "out", again, once, spread, doing)
 
 
 @probe({"off": -1, "H": 1, "D": 4, "dtype": "float64"}, {"off": 0, "H": 1, "D": 4, "dtype": "float64"},
@@ -215,7 +219,7 @@ def pages_change_nothing(answer: Answer, draw: Draw, *, off: int, H: int, D: int
     tokens = normal(draw, 1, H, S + min(page, NEAR_END) + 2, D, dtype)
     for at, out in enumerate(_steps(Cache(answer, tokens, page_size=page, room=tokens.length), tokens, S), S - 1):
         seen, doing = tokens.part(0, at + 1), f"pages of {page}, a prompt of {S}, position {at}"
-        right_or_like("pages change the result", out, seen, draw, partial(_alone, answer, seen, S), doing)
+        right_or_like(answer, "pages change the result", out, seen, draw, partial(_alone, answer, seen, S), doing)
 
 
 @probe({"H": 1, "D": 4, "dtype": "float64"}, {"H": 2, "D": 4, "dtype": "float32"})
@@ -233,7 +237,7 @@ def a_page_used_again_is_clean(answer: Answer, draw: Draw, *, H: int, D: int, dt
             for at in (S, S + 1):
                 out = cache.decode([slot], tokens.part(at, at + 1))
                 seen, doing = tokens.part(0, at + 1), f"pages of {page}, {turn} times released before, {at} tokens"
-                right_or_like(title, out, seen, draw, partial(_alone, answer, seen, S), doing)
+                right_or_like(answer, title, out, seen, draw, partial(_alone, answer, seen, S), doing)
             cache.release(slot)
 
 

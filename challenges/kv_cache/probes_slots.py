@@ -49,7 +49,7 @@ def other_sequences_leave_no_trace(
             expect.alive("out", seen[0][-1], own.q[[watched], :, -1:])
         for at, (once, again) in enumerate(zip(*seen, strict=True)):
             doing = f"every token of the other slots exchanged (B = {B}), token {at} of slot {slots[watched]}"
-            agree(MIXES, "out", again, once, spread, doing)
+            agree(answer, MIXES, "out", again, once, spread, doing)
 
 
 @probe(SMALL, WIDE, WIDE_32, floors={"B": 2})
@@ -65,9 +65,9 @@ def rows_together_equal_rows_alone(answer: Answer, draw: Draw, *, B: int, S: int
         own = tokens.rows(row)
         alone, spread = Cache(answer, own), exact(own, draw)[1]
         wanted = alone.prefill([slots[row]], own.part(0, S))
-        agree(MIXES_ROWS, "out", prompts[[row]], wanted, spread, f"a prompt in a batch of {B} and alone")
-        agree(MIXES_ROWS, "out", decoded[[row]], alone.decode([slots[row]], own.part(S)), spread,
-              f"a decode in a batch of {B} and alone")  # fmt: skip
+        agree(answer, MIXES_ROWS, "out", prompts[[row]], wanted, spread, f"a prompt in a batch of {B} and alone")
+        wanted = alone.decode([slots[row]], own.part(S))
+        agree(answer, MIXES_ROWS, "out", decoded[[row]], wanted, spread, f"a decode in a batch of {B} and alone")
 
 
 @probe(SMALL, WIDE, floors={"B": 2})
@@ -84,7 +84,8 @@ def the_order_of_rows_does_not_matter(
     expect.alive("out", outs[0][0], *tokens.part(0, S))
     spread = max(exact(tokens.rows(row), draw)[1] for row in range(B))
     for name, plain, moved_out in zip(("prompts", "decodes"), *outs, strict=True):
-        agree("the order of rows matters", "out", moved_out, plain[order], spread, f"{name}, rows in the order {order}")
+        doing = f"{name}, rows in the order {order}"
+        agree(answer, "the order of rows matters", "out", moved_out, plain[order], spread, doing)
 
 
 @probe({"S": 3, "n": 1, "B": 1, "how": "prefill"}, {"S": 3, "n": 1, "B": 1, "how": "decode"},
@@ -136,7 +137,7 @@ def ragged_rows_decode_as_alone(answer: Answer, draw: Draw, *, B: int, S: int, H
         wanted = alone.decode([slots[row]], last.rows(row))
         spread = exact(own.then(last.rows(row)), draw, length)[1]
         doing = f"a row of length {length} among lengths {lengths}"
-        agree("a row's length is not honoured", "out", together[[row]], wanted, spread, doing)
+        agree(answer, "a row's length is not honoured", "out", together[[row]], wanted, spread, doing)
 
 
 @probe({"B": 2, "S": 3, "H": 1, "D": 4, "dtype": "float64"}, {"B": 3, "S": 7, "H": 2, "D": 8, "dtype": "float64"},
@@ -160,7 +161,7 @@ def ragged_chunks_follow_ragged_prompts(
         doing = f"a chunk of {second} behind a prompt of {first}, among prompts of {lengths} in one call"
         alone = functools.partial(_chunks_alone, answer, parts)
         title = "a chunk behind a prompt of another length than its neighbours' is wrong"
-        right_or_like(title, out, parts[0].then(parts[1]), draw, alone, doing)
+        right_or_like(answer, title, out, parts[0].then(parts[1]), draw, alone, doing)
 
 
 @probe({"S": 3, "n": 1, "H": 1, "D": 4, "dtype": "float64"}, {"S": 7, "n": 3, "H": 2, "D": 4, "dtype": "float32"},
@@ -182,11 +183,11 @@ def rows_go_to_the_slots_they_name(answer: Answer, draw: Draw, *, B: int, H: int
     slots = (5, 1, 4)[:B]
     cache = Cache(answer, tokens, slots=7)
     out = cache.prefill(slots, tokens.part(0, 1))
-    returned(MIXES_SLOTS, "out", out, value, f"first tokens for the slots {slots}")
+    returned(answer, MIXES_SLOTS, "out", out, value, f"first tokens for the slots {slots}")
     for at, rows in ((1, [B - 1, 0]), (2, [0, B - 1]), (3, [0]), (3, [B - 1])):
         named = [slots[row] for row in rows]
         out = cache.decode(named, tokens.rows(*rows).part(at, at + 1))
-        returned(MIXES_SLOTS, "out", out, value[rows], f"slots {slots} filled, slots {named} decode")
+        returned(answer, MIXES_SLOTS, "out", out, value[rows], f"slots {slots} filled, slots {named} decode")
 
 
 @probe({"layers": 2, "H": 1, "D": 4, "dtype": "float64"}, {"layers": 4, "H": 2, "D": 4, "dtype": "float32"},
@@ -202,7 +203,7 @@ def tokens_of_other_layers_stay_out(answer: Answer, draw: Draw, *, layers: int, 
             out = call([SLOT], own.part(at, at + 1), layer=layer)
             alone = functools.partial(_alone, answer, [own.part(each, each + 1) for each in range(at + 1)])
             doing = f"layer {layer} of {layers}, its token {at}"
-            right_or_like(MIXES_LAYERS, out, own.part(0, at + 1), draw, alone, doing)
+            right_or_like(answer, MIXES_LAYERS, out, own.part(0, at + 1), draw, alone, doing)
 
 
 @probe({"calls": 12, "H": 1, "D": 4, "dtype": "float64"}, {"calls": 40, "H": 2, "D": 6, "dtype": "float64"},
@@ -232,7 +233,7 @@ def a_busy_cache_equals_fresh_ones(
             whole, doing = functools.reduce(Tokens.then, life), f"slot {slot} of layer {layer}, its call {len(life)}"
             alone = functools.partial(_alone, answer, life)
             title = "a sequence in a used cache differs from the same one in a fresh cache"
-            right_or_like(title, out[[row], :, -1:], whole, draw, alone, doing)
+            right_or_like(answer, title, out[[row], :, -1:], whole, draw, alone, doing)
 
 
 def _alone(answer: Answer, life: list[Tokens]) -> Floats:
@@ -276,12 +277,12 @@ def _same_for_any_padding(
             outs.append({row: out[[row], :, :length] for row, length in enumerate(lengths)})
         if B == 1 and np.isfinite(fill) and not other:
             doing = f"a prompt of length {lengths[0]} padded to {S}" + (f", then a {how} of one token" if how else "")
-            returned(title, "out", outs[0][0], value, doing)
+            returned(answer, title, "out", outs[0][0], value, doing)
     for row, length in enumerate(lengths):
         then = f", then a {how}" if how else ""
         doing = f"a prompt of length {length} padded to {S} with {fill:g} instead of -3{then}"
         spread = float(np.finfo(dtype).eps * np.abs(value).max()) / 2
-        agree(title, "out", outs[0][row], outs[1][row], spread, doing)
+        agree(answer, title, "out", outs[0][row], outs[1][row], spread, doing)
 
 
 def _rows_apart(answer: Answer, draw: Draw, B: int, S: int, H: int, D: int, dtype: str) -> bool:
@@ -295,7 +296,7 @@ def _rows_apart(answer: Answer, draw: Draw, B: int, S: int, H: int, D: int, dtyp
         alone.store([slots[row]], tokens.rows(row))
         spread = exact(tokens.rows(row).then(last.rows(row)), draw, S)[1]
         try:
-            agree("", "out", together[[row]], alone.decode([slots[row]], last.rows(row)), spread)
+            agree(answer, "", "out", together[[row]], alone.decode([slots[row]], last.rows(row)), spread)
         except ProbeFailure:
             return False
     return True

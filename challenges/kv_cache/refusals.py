@@ -252,7 +252,8 @@ class History:
                 got = self._round(filled, refusal)
                 for layer, (one, other) in enumerate(zip(got, wanted, strict=True)):
                     if not np.array_equal(one, other):  # as it is in most answers
-                        agree(TRACES, "out", one, other, spread, f"{refusal.what}, then a call in layer {layer}")
+                        doing = f"{refusal.what}, then a call in layer {layer}"
+                        agree(self.answer, TRACES, "out", one, other, spread, doing)
             except WorkerLost:
                 raise
             except ProbeFailure as failure:

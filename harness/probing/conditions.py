@@ -38,6 +38,7 @@ class Condition:
         met: whether a call meets it, by the function's name and the arguments.
         never: criteria that it does not explain, such as those of calls that must be refused.
         mode: whether it is a mode: where each call in it fails, all else is judged by the calls outside it.
+        served: called with each call that the answer took, of a condition that depends on those before.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Condition:
     met: Callable[[str, Sequence[Any]], bool]
     never: Collection[str] = ()
     mode: bool = False
+    served: Callable[[str, Sequence[Any]], None] = lambda function, args: None
 
 
 class SparingAnswer(AnswerWrapper):
@@ -66,7 +68,10 @@ class SparingAnswer(AnswerWrapper):
         """
         if any(condition.met(function, args) for condition in self.conditions):
             raise Spared
-        return super().call(function, *args, returns=returns, **options)
+        value = super().call(function, *args, returns=returns, **options)
+        for condition in self.conditions:
+            condition.served(function, args)
+        return value
 
 
 class PartlyServedAnswer(AnswerWrapper):

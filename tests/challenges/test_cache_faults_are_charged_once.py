@@ -3,6 +3,7 @@
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from harness.model import Evidence, Outcome
@@ -12,6 +13,7 @@ from harness.probing.criteria import probe_criterion, seed_of
 from harness.probing.local_answer import LocalAnswer
 from harness.probing.mutants import module_of
 from harness.probing.root_causes import judged_without_conditions
+from harness.sandbox import RemoteObject
 from harness.workspace import Workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[2])
@@ -137,3 +139,70 @@ def test_padding_that_is_nan_in_a_batch_reaches_no_real_position() -> None:
     assert (found.outcome, found.title) == (
         Outcome.FAILED, "a real position of a padded prompt sees more than real tokens",
     )  # fmt: skip
+
+
+LOST_DIGITS = ("float16 store", "float32 store", "float32 inside", "denominator off by a millionth")
+
+
+@pytest.mark.parametrize("fault", LOST_DIGITS)
+def test_lost_digits_are_charged_as_the_dtype_alone(fault: str) -> None:
+    mutant = next(mutant for mutant in code().mutants if mutant.name == fault)
+    answer = LocalAnswer(module_of("answer", code().source(mutant)))
+    history = code().challenge.criterion("any_history")
+    found = probe_criterion(code(), history, answer, seed_of(SEED, history.id), explain=False)
+    evidence = {e.criterion: e for e in charged_once(code(), [*judged(fault).values(), found])}
+    assert {id for id, e in evidence.items() if e.faulty} == {"dtype"}, evidence
+
+
+DIGITS_OF_CHUNKS = """
+
+_attend_slot = attend_slot
+
+
+def attend_slot(cache, store, slot, *new):
+    kept = np.float32 if store.lengths[slot] and new[0].shape[1] > 1 else np.float64
+    return (_attend_slot(cache, store, slot, *new) * (1 + 1e-3 * (kept == np.float32))).astype(new[0].dtype)
+"""
+
+
+def test_digits_that_plain_results_keep_count_elsewhere() -> None:
+    """What only a chunk loses, a thousandth, is no lost digit of the dtype."""
+    answer = LocalAnswer(module_of("answer", code().source() + DIGITS_OF_CHUNKS))
+    asked = [code().challenge.criterion(id) for id in ("dtype", "appended_prefill")]
+    dtype, chunks = (probe_criterion(code(), c, answer, seed_of(SEED, c.id), explain=False) for c in asked)
+    assert (dtype.outcome, chunks.outcome) == (Outcome.PASSED, Outcome.FAILED)
+
+
+NO_MASK = "no causal mask"
+
+
+def test_chunks_are_not_praised_where_a_prompt_sees_later_tokens() -> None:
+    chunks = judged(NO_MASK)["appended_prefill"]
+    assert (chunks.outcome, chunks.rests_on) == (Outcome.NOT_RUN, "causality")
+    assert "a prompt in chunks gives another result than in one call" in chunks.detail
+
+
+def test_no_condition_is_met_by_what_a_refused_call_or_a_cut_slot_was_given() -> None:
+    (several,) = (c for c in code().conditions if c.criterion == "batch_isolation")
+    cache = RemoteObject(1)
+    one, other = ((cache, 0, np.array([slot]), *[np.zeros((1, 1, 1, 4))] * 3) for slot in (0, 1))
+    assert not several.met("decode", one) and not several.met("decode", other)  # neither was served
+    several.served("decode", one)
+    assert several.met("decode", other)
+    several.served("truncate", (cache, 0, 1))
+    assert several.met("decode", other)
+    several.served("truncate", (cache, 0, 0))
+    assert not several.met("decode", other)
+
+
+def test_arrays_that_lie_in_the_answers_process_meet_no_condition() -> None:
+    cache, array = RemoteObject(1), RemoteObject(2)
+    for function, args in (("prefill", (cache, 0, *[array] * 5)), ("decode", (cache, 0, *[array] * 4))):
+        assert not any(condition.met(function, args) for condition in code().conditions)
+        for condition in code().conditions:
+            condition.served(function, args)
+
+
+def test_every_option_is_judged_with_the_calls_of_a_plain_cache() -> None:
+    options = {c.id for c in code().challenge.criteria if c.capability}
+    assert options <= set(next(c for c in code().conditions if c.criterion == "batch_isolation").never)
