@@ -26,7 +26,8 @@ from harness.numerics import beyond_rounding
 from harness.probing import Answer, CallFailed, Draw, FaultElsewhere, InputUse, ProbeFailure, expect
 
 from . import oracle
-from .binding import Inputs, attention, draw_inputs, only_digits
+from .binding import Inputs, alive, attention, draw_inputs, only_digits
+from .inputs import LATER
 
 Floats = NDArray[Any]
 SMALL = 0.1
@@ -35,6 +36,8 @@ STRUCTURE = {"float32": 1e-3, "float64": 1e-6}
 """Of the root mean square, what two results of one answer may differ by: digits are a criterion of their own."""
 TIMES = 32.0
 """Times what an answer is off on plain inputs that it may be off elsewhere."""
+ABOVE = (1e3, 1e11)
+"""How far hidden scores are above the others: by hundreds, and as far as a float32 of the contract's magnitudes is."""
 LARGEST = 60.0
 """Exponent beyond which a weight may have become anything."""
 
@@ -209,6 +212,28 @@ def alike(got: Floats, wanted: Floats, title: str, doing: str, answer: Answer, g
     except ProbeFailure:
         off, _ = _lost_digits(answer, given, draw)
         return expect.same("o", got, wanted, title, doing, within=max(within, TIMES * off))
+
+
+def hidden_far_above(answer: Answer, given: Inputs, draw: Draw, times: float) -> None:
+    """Require that keys `times` as large leave the output before them as it was, where half as large ones do.
+
+    Args:
+        answer: to call.
+        given: inputs whose scores are all above 0.
+        draw: of plain inputs, where outputs differ.
+        times: how much larger hidden keys are.
+    """
+    plain, length = alive(attention(answer, given), given), given.q.shape[2]
+
+    def require(times: float, title: str) -> None:
+        for cut in sorted({1, length // 2, length - 1}):
+            k = given.k.copy()
+            k[:, :, cut:] *= k.dtype.type(times)
+            o, doing = attention(answer, given.but(k=k)), f"keys from position {cut} on times {times:g}"
+            alike(o[:, :, :cut], plain[:, :, :cut], title, doing, answer, given, draw)
+
+    with expect.only_beside(lambda: require(0.5, LATER)):
+        require(times, f"{LATER} whose scores lie far above")
 
 
 def _lost_digits(answer: Answer, given: Inputs, draw: Draw) -> tuple[float, float]:

@@ -29,6 +29,8 @@ EVERY = (
 """Each family and each kind of scores once, all else normal."""
 
 
+LATER = "the output at a position depends on later ones"
+"""The fault of what takes hidden positions in."""
 EXTREME = "the output does not survive extreme values"
 """The fault of what is right at plain magnitudes and wrong near the ends of a dtype's range."""
 
@@ -78,6 +80,11 @@ def near(draw: Draw, sizes: tuple[int, int, int, int], height: float) -> tuple[F
     ranks = draw.rng.permuted(np.broadcast_to(np.arange(N), (B, H, N)), axis=-1)
     ranks[:, -1] = np.arange(N)[:: 1 if height > 0 else -1]
     return _along(draw, sizes, height * (1 + APART * ranks))
+
+
+def positive(draw: Draw, sizes: tuple[int, int, int, int]) -> tuple[Floats, Floats]:
+    """Draw q and k (B,H,N,D) whose scores are all above 0, and a few units at most: keys times 1e9 score far above."""
+    return _along(draw, sizes, 0.5 + abs(draw.normal(*sizes[:3])))
 
 
 def _along(draw: Draw, sizes: tuple[int, int, int, int], heights: Floats) -> tuple[Floats, Floats]:

@@ -90,6 +90,8 @@ HEIGHTS = (
         (HIDE, HIDE.replace("-np.inf", "-1e6"))),
     _of("extreme_scores", "mask of -1e9", "gives hidden scores -1e9, which other scores are below",
         (HIDE, HIDE.replace("-np.inf", "-1e9"))),
+    _of("extreme_scores", "mask of -1e9 added", "adds -1e9 to hidden scores, too little for some",
+        (HIDE, HIDE.replace("= -np.inf", "+= -1e9"))),
     _of("extreme_scores", "padding of -10000", "fills a last tile up with scores of -10000 where nothing is hidden",
         (WEIGHTS, WEIGHTS + "        if not causal and stop - start < tile_size < k.shape[2]:\n"
                             "            padding = np.exp(np.maximum(-1e4 - new_max, -700))\n"

@@ -1,6 +1,7 @@
 """Probes of form: dtypes, shapes, and wrong arguments."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from harness.probing import (
     expect,
     probe,
 )
+from harness.probing.conditions import judge_each
 
 from .binding import DTYPES, FUNCTION, alive, attention, draw_inputs
 from .bounds import right
@@ -78,9 +80,10 @@ def wrong_arguments_are_refused(
     flat = draw.normal(N, D)
     attempts["q, k and v of two axes"] = attempt(q=flat, k=flat, v=flat)
     attempts |= {f"a tile size of {size}": attempt(tile=size) for size in (0, -1, -3)}
-    otherwise = [what for what, each in attempts.items() if not refused(each, what)]
+    judged, left_out = judge_each({what: partial(refused, each, what) for what, each in attempts.items()})
+    otherwise = [what for what, by_value_error in judged.items() if not by_value_error]
     detail = f"another exception than ValueError for {', '.join(otherwise)}" if otherwise else ""
-    return Partial(NO_VALUE_ERROR if otherwise else 1.0, {}, detail)
+    return Partial(NO_VALUE_ERROR if otherwise else 1.0, {}, "; ".join(filter(None, (detail, left_out))))
 
 
 def refused(attempt: Callable[[], Any], what: str) -> bool:

@@ -8,6 +8,7 @@ from harness.probing import Answer, Array, Draw, InputUse, RemoteObject, laws, p
 
 from .binding import FUNCTION, Floats, Inputs, alive, attention, draw_inputs
 from .bounds import alike
+from .inputs import LATER
 
 PLAIN = {"B": 2, "H": 3, "N": 12, "tile": 4}
 WIDTHS = tuple({**PLAIN, "D": D, "dtype": dtype} for D, dtype in ((4, "float64"), (64, "float32"), (128, "float64")))
@@ -28,8 +29,7 @@ def the_future_is_hidden(answer: Answer, draw: Draw, *, B: int, H: int, N: int, 
         k[:, :, cut:], v[:, :, cut:] = (3 * draw.normal(B, H, N - cut, D) for _ in range(2))
         o = attention(answer, given.but(k=k, v=v))
         doing = f"keys and values from position {cut} on exchanged"
-        title = "the output at a position depends on later ones"
-        alike(o[:, :, :cut], plain[:, :, :cut], title, doing, answer, given, draw)
+        alike(o[:, :, :cut], plain[:, :, :cut], LATER, doing, answer, given, draw)
 
 
 @probe(*({**widths, "causal": c} for c in (True, False) for widths in WIDTHS), floors=LEAST)

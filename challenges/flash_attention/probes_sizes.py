@@ -2,12 +2,13 @@
 
 import itertools
 from collections.abc import Mapping
+from functools import partial
 
-from harness.probing import Answer, Axis, CallFailed, Draw, Drawn, FaultElsewhere, InputUse, ProbeFailure, probe
+from harness.probing import Answer, Axis, CallFailed, Draw, Drawn, FaultElsewhere, InputUse, ProbeFailure, expect, probe
 
 from .binding import DTYPES, Inputs, require_digits_of_inputs
-from .bounds import right
-from .inputs import CHEAP, EVERY, EXTREME, ROWS, SCORES, inputs_of
+from .bounds import ABOVE, hidden_far_above, right
+from .inputs import CHEAP, EVERY, EXTREME, ROWS, SCORES, inputs_of, positive
 
 SAMPLED = 12
 """Rows of queries that are judged at large sizes, of each head."""
@@ -59,7 +60,9 @@ def any_size_is_right(
             raise
         _judged(answer, draw, plain := of("plain"))
         require_digits_of_inputs(answer, plain)
-        raise FaultElsewhere(EXTREME, why.detail, where=why.where, expected=why.expected, got=why.got) from None
+        above = plain.but(**dict(zip("qk", positive(draw, plain.q.shape), strict=True)))
+        with expect.apart_from(*([partial(hidden_far_above, answer, above, draw, ABOVE[-1])] if causal else [])):
+            raise FaultElsewhere(EXTREME, why.detail, where=why.where, expected=why.expected, got=why.got) from None
 
 
 LARGE = {"dtype": DTYPES, "causal": (True, True, False), "scores": ("plain", "x30", "rising", "falling")}

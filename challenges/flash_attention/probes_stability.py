@@ -17,8 +17,8 @@ from .binding import (
     require_digits_of_inputs,
     spread,
 )
-from .bounds import alike, right_at_height, right_beside_plain
-from .inputs import EXTREME, FAR, far_above, near, ramp
+from .bounds import ABOVE, alike, hidden_far_above, right_at_height, right_beside_plain
+from .inputs import EXTREME, FAR, far_above, near, positive, ramp
 
 DRAWS = 3
 LONG = {"B": 1, "H": 1, "N": 96, "D": 64}
@@ -28,6 +28,7 @@ FARS = (FAR, 1000.0)
 """How far one score is above all others: the second, past what exp reaches in float64."""
 HEIGHTS = (-1e3, -3e4, -3e5, -3e6, -3e9, 3e6)
 """Of all scores: below the finite numbers that stand for a hidden score here and there, and far above 0."""
+
 
 
 @probe(
@@ -80,6 +81,18 @@ def scores_far_from_zero_are_right(
     q, k = near(draw, (B, H, N, D), height)
     given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal).but(q=q, k=k)
     right_at_height(answer, given, draw, height)
+
+
+@probe(*({"times": t, "dtype": d} for d in DTYPES for t in ABOVE),
+       B=1, H=2, N=12, D=8, tile=4, fixed=("times",), floors={"N": 2})  # fmt: skip
+def hidden_scores_far_above_change_nothing(
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, times: float, dtype: str
+) -> None:
+    """Keys that score far above all before them leave the output before them as it was: a finite number that is added
+    to hidden scores does not hide them."""
+    q, k = positive(draw, (B, H, N, D))
+    given = draw_inputs(draw, B, H, N, D, tile, dtype).but(q=q, k=k)
+    hidden_far_above(answer, given, draw, times)
 
 
 @probe({"power": 1000, "dtype": "float64"}, {"power": -1000, "dtype": "float64"}, {"power": 100, "dtype": "float32"},

@@ -1,6 +1,7 @@
 """Probes of form: dtypes, shapes, the cache as data, and wrong arguments."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from harness.probing import (
     expect,
     probe,
 )
+from harness.probing.conditions import judge_each
 from harness.sandbox.returns import converted
 
 from .binding import BACKWARD, DTYPES, FIELDS, FORWARD, GRADIENTS, alive, backward, draw_inputs, forward, gradient_plan
@@ -123,9 +125,10 @@ def wrong_arguments_are_refused(
     attempts |= {f"a do {how}": bwd(do=draw.normal(*shape)) for how, shape in shapes.items()}
     attempts |= {f"a tile size of {size}": fwd(tile=size) for size in (0, -1)}
     attempts |= {f"a tile size of {size} in the backward": bwd(back=size) for size in (0, -1)}
-    otherwise = [what for what, each in attempts.items() if not refused(each, what)]
+    judged, left_out = judge_each({what: partial(refused, each, what) for what, each in attempts.items()})
+    otherwise = [what for what, by_value_error in judged.items() if not by_value_error]
     detail = f"another exception than ValueError for {', '.join(otherwise)}" if otherwise else ""
-    return Partial(NO_VALUE_ERROR if otherwise else 1.0, {}, detail)
+    return Partial(NO_VALUE_ERROR if otherwise else 1.0, {}, "; ".join(filter(None, (detail, left_out))))
 
 
 def refused(attempt: Callable[[], Any], what: str) -> bool:

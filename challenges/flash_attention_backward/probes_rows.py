@@ -23,6 +23,7 @@ from .binding import (
     results,
 )
 from .bounds import alike
+from .inputs import LATER
 
 ARRAYS = ("q", "k", "v", "do")
 NOISE = "{} differs between identical calls"
@@ -45,8 +46,8 @@ def the_future_is_hidden(answer: Answer, draw: Draw, *, B: int, H: int, N: int, 
         k[:, :, cut:], v[:, :, cut:] = (3 * draw.normal(B, H, N - cut, D) for _ in range(2))
         got = results(answer, given.but(k=k, v=v))
         before = [Results(*(a[:, :, :cut] for a in each)) for each in (got, plain)]
-        title, doing = "{} at a position depends on later keys and values".format, f"those from {cut} on exchanged"
-        alike(*before, title, doing, answer, given, draw, ("o", "dq"))
+        doing = f"those from {cut} on exchanged"
+        alike(*before, LATER.format, doing, answer, given, draw, ("o", "dq"))
         do[:, :, :cut] = 3 * draw.normal(B, H, cut, D)
         got = results(answer, given.but(do=do))
         after = [Results(*(a[:, :, cut:] for a in each)) for each in (got, plain)]

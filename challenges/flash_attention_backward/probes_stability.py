@@ -8,6 +8,7 @@ from harness.probing import Answer, Draw, FaultElsewhere, Partial, ProbeFailure,
 from .binding import (
     DTYPES,
     FIELDS,
+    Results,
     alive,
     draw_inputs,
     exact,
@@ -17,7 +18,7 @@ from .binding import (
     spreads,
 )
 from .bounds import alike, right_at_height, right_beside_plain
-from .inputs import EXTREME, FAR, far_above, near, ramp
+from .inputs import EXTREME, FAR, LATER, far_above, near, positive, ramp
 
 DRAWS = 3
 FARS = ((FAR, 0), (1000.0, 1))
@@ -26,6 +27,9 @@ hidden from a row of its own tile."""
 HEIGHTS = ((-1e3, "float32"), *((-3e4, dtype) for dtype in DTYPES), (-3e6, "float64"), (3e6, "float64"))
 """Of all scores, below the finite numbers that stand for a hidden score here and there, and far above 0. What float32
 rounds off an L of millions is more than a weight."""
+
+ABOVE = (1e3, 1e11)
+"""How far hidden scores are above the others: by hundreds, and as far as a float32 of the contract's magnitudes is."""
 
 
 @probe(
@@ -75,6 +79,29 @@ def scores_far_from_zero_are_right(
     q, k = near(draw, (B, H, N, D), height)
     given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal).but(q=q, k=k)
     right_at_height(answer, given, draw, height)
+
+
+@probe(*({"times": t, "dtype": d} for d in DTYPES for t in ABOVE),
+       B=1, H=2, N=12, D=8, tile=4, fixed=("times",), floors={"N": 2})  # fmt: skip
+def hidden_scores_far_above_change_nothing(
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, times: float, dtype: str
+) -> None:
+    """Keys that score far above all before them leave o and dq before them as they were: a finite number that is added
+    to hidden scores does not hide them."""
+    q, k = positive(draw, (B, H, N, D))
+    given = draw_inputs(draw, B, H, N, D, tile, dtype).but(q=q, k=k)
+    plain = alive(results(answer, given), given)
+
+    def require_hidden(times: float, title: str) -> None:
+        for cut in sorted({1, N // 2, N - 1}):
+            k = given.k.copy()
+            k[:, :, cut:] *= k.dtype.type(times)
+            got = results(answer, given.but(k=k))
+            before = [Results(*(a[:, :, :cut] for a in each)) for each in (got, plain)]
+            alike(*before, title.format, f"keys from {cut} on times {times:g}", answer, given, draw, ("o", "dq"))
+
+    with expect.only_beside(lambda: require_hidden(0.5, LATER)):
+        require_hidden(times, f"{LATER} whose scores lie far above")
 
 
 @probe({"power": 400, "dtype": "float64"}, {"power": -400, "dtype": "float64"}, {"power": 50, "dtype": "float32"},

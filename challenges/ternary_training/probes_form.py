@@ -1,8 +1,11 @@
 """Probes of form: dtypes, ragged and empty groups, group sizes, magnitudes, wrong arguments."""
 
+from functools import partial
+
 import numpy as np
 
-from harness.probing import Answer, Array, Draw, Keep, Tree, expect, probe
+from harness.probing import Answer, Array, Draw, Keep, Partial, Tree, expect, probe
+from harness.probing.conditions import judge_each
 
 from .binding import DTYPES, Results, draw_inputs, forward, projected, results
 from .bounds import require_within, right_on_plain_inputs
@@ -112,22 +115,20 @@ def tiny_and_huge_weights_keep_their_scale(
 @probe(rows=2, columns=6, out=3, group=4, dtype="float64", fixed=("rows", "columns", "out", "group"))
 def wrong_arguments_raise_value_error(
     answer: Answer, draw: Draw, *, rows: int, columns: int, out: int, group: int, dtype: str
-) -> None:
+) -> Partial:
     """Shapes that do not fit, among them such as would broadcast, and group sizes below 1 are refused."""
     given = draw_inputs(draw, rows, columns, out, group, dtype)
     y, cache = forward(answer, given)
     expect.alive("y", y, given.x)
-    kept = Keep()
-    for size in (0, -4):
-        expect.refused(lambda size=size: answer.call("project", given.w, size, returns=kept), f"groups of {size}")
-    for shape in ((6,), (1, 3, 6)):
-        w = draw.normal(*shape)
-        expect.refused(lambda w=w: answer.call("project", w, group, returns=kept), f"w of shape {shape}")
-    for shape in ((2, 5), (2, 1), (6,), (1, 2, 6)):
-        x = draw.normal(*shape)
-        expect.refused(
-            lambda x=x: answer.call("linear_forward", x, given.w, group, returns=kept), f"x of shape {shape}"
-        )
-    for shape in ((2, 4), (1, 3), (3,), (3, 3)):
-        dy = draw.normal(*shape)
-        expect.refused(lambda dy=dy: answer.call("linear_backward", dy, cache, returns=kept), f"dy of {shape}")
+    attempts = {f"groups of {size}": ("project", given.w, size) for size in (0, -4)}
+    attempts |= {f"w of shape {shape}": ("project", draw.normal(*shape), group) for shape in ((6,), (1, 3, 6))}
+    attempts |= {
+        f"x of shape {shape}": ("linear_forward", draw.normal(*shape), given.w, group)
+        for shape in ((2, 5), (2, 1), (6,), (1, 2, 6))
+    }
+    attempts |= {
+        f"dy of {shape}": ("linear_backward", draw.normal(*shape), cache) for shape in ((2, 4), (1, 3), (3,), (3, 3))
+    }
+    calls = {what: partial(answer.call, *asked, returns=Keep()) for what, asked in attempts.items()}
+    _, left_out = judge_each({what: partial(expect.refused, call, what) for what, call in calls.items()})
+    return Partial(1.0, {}, left_out)

@@ -5,13 +5,15 @@ fault. No entry of a weight is as near to half its scale as honest sums may diff
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from harness.numerics import conditioning
-from harness.probing import Answer, Draw, InputUse, Keep, NotOffered, Tree, expect, laws, probe
+from harness.probing import Answer, Draw, InputUse, Keep, NotOffered, Partial, Tree, expect, laws, probe
+from harness.probing.conditions import judge_each
 
 from . import model_oracle, oracle
 from .binding import Floats, Inputs, results
@@ -110,7 +112,7 @@ def run_of(answer: Answer, weights: dict[str, Floats], tokens: Bytes, config: Ma
 def wrong_windows_raise_value_error(
     answer: Answer, draw: Draw, *, layers: int, heads: int, width: int, group: int, context: int, length: int,
     batch: int, text: str, dtype: str,
-) -> None:  # fmt: skip
+) -> Partial:  # fmt: skip
     """Windows that are no matrix, too long, of one byte, or of padding but for one byte are refused."""
     _require_offered(answer)
     config = config_of(layers=layers, heads=heads, width=width, group_size=group, context=context, vocab=VOCAB)
@@ -119,11 +121,14 @@ def wrong_windows_raise_value_error(
     answer.call("gradients", weights, plain, config, returns=kept)
     alone = np.full_like(plain, PADDING)
     alone[:, 2] = plain[:, 2]
-    for what, tokens in {
+    wrong = {
         "tokens of one axis": plain[0], "windows longer than the context": draw_tokens(draw, text, 2, context + 1),
         "windows of one byte": plain[:, :1].copy(), "windows in which no byte follows another": alone,
-    }.items():  # fmt: skip
-        expect.refused(lambda tokens=tokens: answer.call("gradients", weights, tokens, config, returns=kept), what)
+    }  # fmt: skip
+    call = partial(answer.call, "gradients", weights, returns=kept)
+    refusals = {what: partial(expect.refused, partial(call, each, config), what) for what, each in wrong.items()}
+    _, left_out = judge_each(refusals)
+    return Partial(1.0, {}, left_out)
 
 
 def _require_offered(answer: Answer) -> None:

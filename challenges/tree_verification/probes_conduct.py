@@ -1,5 +1,6 @@
 """Probes of how an answer deals with what it is given, and of decoding with a draft."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -10,12 +11,14 @@ from harness.probing import (
     Draw,
     FaultElsewhere,
     NotOffered,
+    Partial,
     ProbeFailure,
     Tree,
     expect,
     laws,
     probe,
 )
+from harness.probing.conditions import judge_each
 
 from .properties import apart_from_other_faults
 from .scripted import drafting
@@ -181,10 +184,11 @@ def arguments_stay_as_they_were(answer: Answer, draw: Draw, *, prompt: int, voca
 
 
 @probe(prompt=2, vocab=9, fixed=("vocab", "prompt"))
-def wrong_arguments_are_refused(answer: Answer, draw: Draw, *, prompt: int, vocab: int) -> None:
-    """Parents that do not come first, lists of different lengths, an empty prompt raise ValueError."""
+def wrong_arguments_are_refused(answer: Answer, draw: Draw, *, prompt: int, vocab: int) -> Partial:
+    """Parents that do not come first, lists of different lengths, an empty prompt raise ValueError, each by itself."""
     tree = drawn(draw, SHAPES["chain"], prompt=prompt, vocab=vocab, draft="right", ordered=False)
     tree.ask(answer)
+    attempts: dict[str, Callable[[], Any]] = {}
     for what, changes in (
         ("lists of different lengths, 5 tokens and 4 parents", {"parents": (-1, 0, 1, 2)}),
         ("an empty prompt", {"prompt": ()}),
@@ -193,8 +197,9 @@ def wrong_arguments_are_refused(answer: Answer, draw: Draw, *, prompt: int, voca
         ("a tree in which node 1 is its own parent", {"parents": (-1, 1, 1, 2, 3)}),  # some never end here
     ):
         wrong = replace(tree, **changes)
-        expect.refused(lambda wrong=wrong: wrong.ask(answer), what)
+        attempts[what] = partial(wrong.ask, answer)
         if len(wrong.parents) == len(wrong.tokens):
-            length, parents = len(wrong.prompt), list(wrong.parents)
-            attempt = lambda n=length, p=parents: answer.call("build_tree_mask", n, p, returns=Tree(4096))  # noqa: E731
-            expect.refused(attempt, f"{what} in build_tree_mask")
+            mask = partial(answer.call, "build_tree_mask", len(wrong.prompt), list(wrong.parents), returns=Tree(4096))
+            attempts[f"{what} in build_tree_mask"] = mask
+    _, left_out = judge_each({what: partial(expect.refused, attempt, what) for what, attempt in attempts.items()})
+    return Partial(1.0, {}, left_out)

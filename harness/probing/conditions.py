@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from harness.probing.answers import Answer
 from harness.probing.failures import ArgumentsRejected, NotOffered, ProbeFailure, Spared
 from harness.probing.wrapper import AnswerWrapper
 from harness.sandbox import Plan
 
+T = TypeVar("T")
 Sizes = Callable[[int, int], bool]
 """Whether a length and a tile size meet a condition."""
 EDGES: Mapping[str, Sizes] = {
@@ -107,15 +108,33 @@ class PartlyServedAnswer(AnswerWrapper):
         """As the answer.
 
         Raises:
-            Spared: only lines of the adapters raised something.
+            Spared: only lines of the adapters raised something, and not what they passed to a function of ours.
         """
         try:
             value = super().call(function, *args, returns=returns, **options)
         except ProbeFailure as failure:
-            if not failure.locations or any(place.file not in self.adapters for place in failure.locations):
+            theirs = any(place.file not in self.adapters for place in failure.locations)
+            if failure.where or theirs or not failure.locations:
                 raise
             self.refused.setdefault(function, failure.detail)
             self._unserved |= isinstance(failure, NotOffered) or not isinstance(failure, ArgumentsRejected)
             raise Spared from None
         self._returned.add(function)
         return value
+
+
+def judge_each(attempts: Mapping[str, Callable[[], T]]) -> tuple[dict[str, T], str]:
+    """Return what each attempt brings, by name, and in words which are left out: one that is spared ends no other.
+
+    Raises:
+        Spared: all are.
+    """
+    brought, spared = dict[str, T](), list[str]()
+    for name, attempt in attempts.items():
+        try:
+            brought[name] = attempt()
+        except Spared:
+            spared.append(name)
+    if spared and not brought:
+        raise Spared
+    return brought, f"not tried: {'; '.join(spared)}" if spared else ""

@@ -76,8 +76,9 @@ def misuse(used: Mapping[str, ServedUse], function: str, locations: tuple[Locati
     for name, use in used.items():
         if use.fault:
             title = f"`{function}` calls `{name}` with what it does not take"
-            return CallFailed(title, use.fault, locations=locations)
+            return CallFailed(title, use.fault, where=name, locations=locations)
         if use.exhausted:
             title = f"`{function}` calls `{name}` more often than it is answered"
-            return CallFailed(title, f"{use.calls:,} calls, and the last is not answered", locations=locations)
+            detail = f"{use.calls:,} calls, and the last is not answered"
+            return CallFailed(title, detail, where=name, locations=locations)
     return None

@@ -329,7 +329,7 @@ def _no_command(files: Sequence[SourceFile]) -> str:
     tests = [path for path, node in defined if isinstance(node, Function) and node.name.startswith("test")]
     found = sorted({file.path for file in files if file.test}.union(tests))
     if not found:
-        return "no test was found in its files"
+        return "no command that runs tests is stated, and no file or Python function is named as a test"
     return f"no command that runs its tests is stated: {', '.join(found[:3])}{' and others' if found[3:] else ''}"
 
 

@@ -352,3 +352,24 @@ class _Maskless(AnswerWrapper):
                 f"`{function}` raises NotImplementedError", "NotImplementedError: no mask", locations=place
             )
         return super().call(function, *args, returns=returns, **options)
+
+
+@pytest.mark.parametrize("challenge", [FORWARD, BOTH])
+def test_a_mask_that_hidden_scores_outweigh_is_charged_as_such_and_once(challenge: str) -> None:
+    """Values at the ends of the contract's magnitudes show it as well, and do not decide."""
+    code = code_of(challenge)
+    mutant = next(m for m in code.mutants if m.name.startswith("mask of -1e9 added"))
+    evidence = judged(challenge, code.source(mutant))
+    assert faulty(evidence) == {"extreme_scores"}
+    assert "later" in evidence["extreme_scores"].title
+    assert evidence["extreme_scores"].title.endswith("whose scores lie far above")
+
+
+def test_a_mask_that_hidden_scores_outweigh_is_no_matter_of_extreme_values() -> None:
+    code = code_of(FORWARD)
+    mutant = next(m for m in code.mutants if m.name == "mask of -1e9 added")
+    answer = LocalAnswer(module_of("answer", code.source(mutant)))
+    found = probe_criterion(
+        code, code.challenge.criterion("any_size"), answer, seed_of(SEED, "any_size"), explain=False
+    )
+    assert found.title == "the output at a position depends on later ones whose scores lie far above"

@@ -201,3 +201,21 @@ def test_what_fails_where_a_group_is_short_is_left_to_that_criterion() -> None:
     for id in ("group_sizes", "any_size"):
         assert (evidence[id].outcome, evidence[id].rests_on) == (Outcome.NOT_RUN, "ragged_groups")
         assert "fails where the last group is short" in evidence[id].detail
+
+
+OWN_PROJECTION = {"project": "s = 2 * s"}
+"""The layer multiplies by what it projects."""
+
+
+def test_a_layer_that_is_right_for_its_own_projection_is_charged_with_the_projection_alone() -> None:
+    evidence = judged(wrapped("reference", OWN_PROJECTION), "projection", "linear", "gradients")
+    assert faulty(evidence) == {"projection"}
+    assert {evidence[id].rests_on for id in ("linear", "gradients")} == {"projection"}
+    assert evidence["linear"].outcome is Outcome.FAILED, "the anchor stays failed"
+
+
+def test_a_gradient_that_no_projection_explains_is_charged_beside_it() -> None:
+    """dx is that of the answer's own projection, and dw of none."""
+    fault = OWN_PROJECTION | {"backward": "dw = 2 * dw"}
+    evidence = judged(wrapped("reference", fault), "projection", "linear", "gradients")
+    assert faulty(evidence) == {"projection", "gradients"} and evidence["gradients"].title == "dw is wrong"

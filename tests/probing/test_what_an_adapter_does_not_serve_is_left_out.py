@@ -8,11 +8,13 @@ import pytest
 
 from harness.model import Evidence, Location, Outcome
 from harness.probing.code import ChallengeCode
+from harness.probing.conditions import PartlyServedAnswer
 from harness.probing.criteria import probe_criterion, seed_of
-from harness.probing.failures import ArgumentsRejected, NotOffered
+from harness.probing.failures import ArgumentsRejected, CallFailed, NotOffered
 from harness.probing.local_answer import LocalAnswer
+from harness.probing.reply_failure import misuse
 from harness.probing.wrapper import AnswerWrapper
-from harness.sandbox import Plan
+from harness.sandbox import Keep, Plan, ServedUse
 from harness.workspace import Workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[2])
@@ -110,3 +112,35 @@ def test_a_call_that_the_adapter_refuses_with_value_error_is_not_called_unserved
     found = probe_criterion(CODE, asked, answer, seed_of(5, "gradients"), explain=False, adapters={ADAPTER})
     assert found.outcome is Outcome.NOT_RUN
     assert found.detail == "our adapter refuses what is asked of `linear_backward`: ValueError: ours"
+
+
+def test_a_wrong_argument_that_is_not_served_leaves_the_others_to_judge() -> None:
+    def no_flat_w(function: str, args: tuple[Any, ...]) -> bool:
+        return function == "project" and args[0].ndim == 1
+
+    class Crashing(BehindAdapter):
+        def call(self, function: str, *args: Any, returns: Plan, **options: Any) -> Any:
+            try:
+                return super().call(function, *args, returns=returns, **options)
+            except NotOffered as why:
+                raise CallFailed("`project` raises IndexError", "IndexError: ours", locations=why.locations) from None
+
+    def found(mutant: str = "") -> Evidence:
+        asked, answer = CODE.challenge.criterion("argument_errors"), Crashing(no_flat_w, mutant)
+        return probe_criterion(CODE, asked, answer, seed_of(5, asked.id), explain=False, adapters={ADAPTER})
+
+    assert found().outcome is Outcome.PASSED and "not tried: w of shape (6,)" in found().detail
+    assert found("wrong shapes pass").title.startswith("accepts x")
+
+
+def test_what_an_adapter_passes_to_a_function_of_ours_is_no_refusal() -> None:
+    """The function refuses it, and so it counts as what the answer's code made of the call."""
+    fault = misuse({"model": ServedUse(1, fault="mask is wrong")}, "ask", (Location(file=ADAPTER, line=6),))
+
+    class Misusing(BehindAdapter):
+        def call(self, function: str, *args: Any, returns: Plan, **options: Any) -> Any:
+            assert fault is not None
+            raise fault
+
+    with pytest.raises(CallFailed):
+        PartlyServedAnswer(Misusing(no_backward), {ADAPTER}).call("project", returns=Keep())

@@ -355,9 +355,12 @@ def test_no_command_is_a_result(answer, command):
     assert result.detail == "no command that runs its tests is stated: test_kernel.py"
 
 
-def test_an_answer_without_a_command_lacks_tests_only_where_none_is_in_its_files(answer):
+def test_an_answer_without_a_command_is_not_called_one_without_tests(answer):
     """The file that states the command may be another's."""
-    assert graded(answer(kernel=KERNEL), None).detail == "no test was found in its files"
+    nameless = "no command that runs tests is stated, and no file or Python function is named as a test"
+    assert graded(answer(kernel=KERNEL), None).detail == nameless
+    checking = f"{KERNEL}\n\nif __name__ == '__main__':\n    raise SystemExit(affine(3, 5, 7) != 22)\n"
+    assert graded(answer(kernel=checking), None).detail == nameless, "it may hold checks all the same"
     named = f"{KERNEL}\n\ndef test_affine():\n    assert affine(3, 5, 7) == 22\n"
     assert graded(answer(kernel=named), None).detail == "no command that runs its tests is stated: kernel.py"
 
