@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from harness.probing import Answer, Draw, FaultElsewhere, ProbeFailure, expect, laws, probe
+from harness.probing import Answer, Draw, FaultElsewhere, Partial, ProbeFailure, expect, laws, probe
 
 from .searches import EXACT, RESULT, Search, drawn, redrawn
 
@@ -61,18 +61,18 @@ def scores_keep_double_precision(answer: Answer, draw: Draw, *, width: int, step
 
 
 @probe(width=2, steps=2, vocab=5, fixed=("width", "steps", "vocab"))
-def wrong_arguments_are_refused(answer: Answer, draw: Draw, *, width: int, steps: int, vocab: int) -> None:
+def wrong_arguments_are_refused(answer: Answer, draw: Draw, *, width: int, steps: int, vocab: int) -> Partial:
     """Sizes below 1, an empty prompt, an EOS that is no token raise ValueError; the plain call is served."""
     search = drawn(draw, vocab=vocab, lengths=[2], width=width, steps=steps)
     search.ask(answer)
-    for what, changes in (
-        ("beam_width = 0", {"width": 0}),
-        ("max_new_tokens = 0", {"steps": 0}),
-        ("an empty prompt", {"prompts": ((1, 2), ())}),
-        ("an eos_token_id beyond the vocabulary", {"eos": vocab}),
-        ("a negative eos_token_id", {"eos": -1}),
-    ):
-        expect.refused(lambda changes=changes: _asked(answer, search, changes), what)
+    wrong: dict[str, dict[str, Any]] = {
+        "beam_width = 0": {"width": 0},
+        "max_new_tokens = 0": {"steps": 0},
+        "an empty prompt": {"prompts": ((1, 2), ())},
+        "an eos_token_id beyond the vocabulary": {"eos": vocab},
+        "a negative eos_token_id": {"eos": -1},
+    }
+    return laws.each_refused({what: partial(_asked, answer, search, changes) for what, changes in wrong.items()})
 
 
 @probe(width=2, steps=2, vocab=5, fixed=("width", "steps", "vocab"))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from harness.probing import Answer, Draw, Tree, expect, probe
+from harness.probing import Answer, Draw, Partial, Tree, expect, laws, probe
 
 from .binding import SLOT, Cache, Tokens, exact, normal, returned, right
 
@@ -37,7 +37,7 @@ def results_have_the_dtype_of_the_inputs(answer: Answer, draw: Draw, *, S: int, 
 
 
 @probe(H=2, D=4, dtype="float32", fixed=("H", "D"))
-def wrong_arguments_are_refused(answer: Answer, draw: Draw, *, H: int, D: int, dtype: str) -> None:
+def wrong_arguments_are_refused(answer: Answer, draw: Draw, *, H: int, D: int, dtype: str) -> Partial:
     """Slots, layers, lengths, shapes and options that do not exist raise ValueError."""
     two = normal(draw, 2, H, 3, D, dtype)
     one, step = two.rows(0), two.rows(0).part(0, 1)
@@ -45,19 +45,19 @@ def wrong_arguments_are_refused(answer: Answer, draw: Draw, *, H: int, D: int, d
     expect.alive("out", cache.prefill([SLOT], one), *one)
     wide = normal(draw, 1, H, 1, D + 1, dtype)
     cut = Tokens(step.q, step.k, np.concatenate([step.v, step.v], axis=2))
-    for what, attempt in (
-        ("a slot named twice", lambda: cache.store([1, 1], two)),
-        ("a slot named twice in a decode", lambda: cache.decode([1, 1], two.part(0, 1))),
-        ("a slot beyond max_batch", lambda: cache.decode([4], step)),
-        ("a negative slot", lambda: cache.decode([-1], step)),
-        ("release of a slot beyond max_batch", lambda: cache.release(4)),
-        ("a layer that does not exist", lambda: cache.decode([SLOT], step, layer=1)),
-        ("more slots than rows", lambda: cache.decode([1, SLOT], step)),
-        ("a length of 0", lambda: cache.store([1], one, [0])),
-        ("a length beyond the array", lambda: cache.store([1], one, [4])),
-        ("another head_dim", lambda: cache.decode([1], wide)),
-        ("values longer than the keys", lambda: cache.store([1], cut, [1])),
-        ("a decode of several tokens", lambda: cache.decode([1], one)),
-        ("an option that does not exist", lambda: Cache(answer, two, no_such_option=1)),
-    ):
-        expect.refused(attempt, what)
+    attempts = {
+        "a slot named twice": lambda: cache.store([1, 1], two),
+        "a slot named twice in a decode": lambda: cache.decode([1, 1], two.part(0, 1)),
+        "a slot beyond max_batch": lambda: cache.decode([4], step),
+        "a negative slot": lambda: cache.decode([-1], step),
+        "release of a slot beyond max_batch": lambda: cache.release(4),
+        "a layer that does not exist": lambda: cache.decode([SLOT], step, layer=1),
+        "more slots than rows": lambda: cache.decode([1, SLOT], step),
+        "a length of 0": lambda: cache.store([1], one, [0]),
+        "a length beyond the array": lambda: cache.store([1], one, [4]),
+        "another head_dim": lambda: cache.decode([1], wide),
+        "values longer than the keys": lambda: cache.store([1], cut, [1]),
+        "a decode of several tokens": lambda: cache.decode([1], one),
+        "an option that does not exist": lambda: Cache(answer, two, no_such_option=1),
+    }
+    return laws.each_refused(attempts)

@@ -1,11 +1,13 @@
 """Probes of form: dtypes, shapes, the cache as data, and wrong arguments."""
 
 import itertools
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from harness.probing import Answer, Array, Draw, Keep, Tree, expect, probe
+from harness.probing import Answer, Array, Draw, Keep, Partial, Tree, expect, laws, probe
 
 from .binding import (
     FIELDS,
@@ -66,24 +68,25 @@ def the_cache_is_enough_in_another_process(answer: Answer, draw: Draw, *, B: int
 
 
 @probe(B=2, T=3, D=4, dtype="float64", fixed=("B", "T", "D"))
-def wrong_shapes_raise_value_error(answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str) -> None:
+def wrong_shapes_raise_value_error(answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str) -> Partial:
     """gamma, beta and dy of shapes that would broadcast, and of shapes that would not, are refused."""
     given = draw_inputs(draw, B, T, D, dtype)
     plan = (Array(given.x.shape, dtype), Keep())
     y, cache = run_forward(answer, given)
     alive(backward(answer, given.dy, cache, y), given)
     vectors = {"of length 1": (1,), "of length D + 1": (D + 1,), "of shape (1,D)": (1, D)}
+    attempts: dict[str, Callable[[], Any]] = {}
     for name, (how, shape) in itertools.product(("gamma", "beta"), vectors.items()):
         arrays = {"gamma": given.gamma, "beta": given.beta} | {name: draw.normal(*shape)}
-        expect.refused(
-            lambda a=arrays: answer.call("forward", given.x, a["gamma"], a["beta"], given.eps, returns=plan),
-            f"{name} {how}",
+        attempts[f"{name} {how}"] = partial(
+            answer.call, "forward", given.x, arrays["gamma"], arrays["beta"], given.eps, returns=plan
         )
     for how, shape in {"(1,T,D)": (1, T, D), "(B,T,1)": (B, T, 1), "(B,T,D + 1)": (B, T, D + 1)}.items():
         dy = draw.normal(*shape)
-        expect.refused(
-            lambda dy=dy: answer.call("backward", dy, cache, returns=gradient_plan(given.dy)), f"dy of shape {how}"
+        attempts[f"dy of shape {how}"] = partial(
+            answer.call, "backward", dy, cache, returns=gradient_plan(given.dy)
         )
+    return laws.each_refused(attempts)
 
 
 def cache_of(answer: Answer, given: Any) -> tuple[Any, Any]:

@@ -4,8 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from harness.probing import Answer, Array, Draw, Keep, Partial, Tree, expect, probe
-from harness.probing.conditions import judge_each
+from harness.probing import Answer, Array, Draw, Keep, Partial, Tree, expect, laws, probe
 
 from .binding import DTYPES, Results, draw_inputs, forward, projected, results
 from .bounds import require_within, right_on_plain_inputs
@@ -130,5 +129,4 @@ def wrong_arguments_raise_value_error(
         f"dy of {shape}": ("linear_backward", draw.normal(*shape), cache) for shape in ((2, 4), (1, 3), (3,), (3, 3))
     }
     calls = {what: partial(answer.call, *asked, returns=Keep()) for what, asked in attempts.items()}
-    _, left_out = judge_each({what: partial(expect.refused, call, what) for what, call in calls.items()})
-    return Partial(1.0, {}, left_out)
+    return laws.each_refused(calls)

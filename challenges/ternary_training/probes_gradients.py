@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from harness.numerics import conditioning
 from harness.probing import Answer, Draw, InputUse, Keep, NotOffered, Partial, Tree, expect, laws, probe
-from harness.probing.conditions import judge_each
 
 from . import model_oracle, oracle
 from .binding import Floats, Inputs, results
@@ -126,9 +125,7 @@ def wrong_windows_raise_value_error(
         "windows of one byte": plain[:, :1].copy(), "windows in which no byte follows another": alone,
     }  # fmt: skip
     call = partial(answer.call, "gradients", weights, returns=kept)
-    refusals = {what: partial(expect.refused, partial(call, each, config), what) for what, each in wrong.items()}
-    _, left_out = judge_each(refusals)
-    return Partial(1.0, {}, left_out)
+    return laws.each_refused({what: partial(call, each, config) for what, each in wrong.items()})
 
 
 def _require_offered(answer: Answer) -> None:

@@ -18,7 +18,6 @@ from harness.probing import (
     laws,
     probe,
 )
-from harness.probing.conditions import judge_each
 
 from .properties import apart_from_other_faults
 from .scripted import drafting
@@ -201,5 +200,4 @@ def wrong_arguments_are_refused(answer: Answer, draw: Draw, *, prompt: int, voca
         if len(wrong.parents) == len(wrong.tokens):
             mask = partial(answer.call, "build_tree_mask", len(wrong.prompt), list(wrong.parents), returns=Tree(4096))
             attempts[f"{what} in build_tree_mask"] = mask
-    _, left_out = judge_each({what: partial(expect.refused, attempt, what) for what, attempt in attempts.items()})
-    return Partial(1.0, {}, left_out)
+    return laws.each_refused(attempts)

@@ -8,6 +8,7 @@ that `run` is expected to refuse such outputs (`expect.alive`).
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,7 +17,9 @@ from numpy.typing import NDArray
 from harness.numerics import unequal
 from harness.probing import expectations as expect
 from harness.probing.answers import Answer
+from harness.probing.conditions import judge_each
 from harness.probing.failures import CallFailed, ProbeFailure
+from harness.probing.probe import Partial
 from harness.sandbox import Array, InputUse, Keep, RemoteObject, Tree
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -291,3 +294,13 @@ def _alike(got: Any, wanted: Any) -> bool:
     if isinstance(wanted, list | tuple):
         return len(got) == len(wanted) and all(map(_alike, got, wanted))
     return bool(got == wanted or (got != got and wanted != wanted))
+
+
+def each_refused(attempts: Mapping[str, Callable[[], object]]) -> Partial:
+    """Require each attempt to raise ValueError; those that an adapter does not serve are named in the detail.
+
+    Args:
+        attempts: the calls, by what is wrong with their arguments, in a phrase.
+    """
+    _, left_out = judge_each({what: partial(expect.refused, attempt, what) for what, attempt in attempts.items()})
+    return Partial(1.0, {}, left_out)
