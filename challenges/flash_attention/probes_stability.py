@@ -107,7 +107,7 @@ def extreme_values_lose_nothing(
     with expect.works(EXTREME):
         scaled = attention(answer, given.but(q=given.q * size, k=given.k / size, v=given.v * size))
     try:  # a power of two changes no digit
-        alike((scaled / size).astype(dtype), plain, EXTREME, doing, answer, given, draw)
+        alike(scaled, (plain * size).astype(dtype), EXTREME, doing, answer, given, draw)
     except ProbeFailure:
         require_digits_of_inputs(answer, given)
         raise

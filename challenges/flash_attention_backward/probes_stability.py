@@ -114,12 +114,12 @@ def extreme_values_lose_nothing(
     given, size = draw_inputs(draw, B, H, N, D, tile, dtype), 2.0**power
     plain = alive(results(answer, given), given)
     with expect.works(EXTREME):
-        o, dq, dk, dv = results(answer, given.but(q=given.q * size, k=given.k / size, v=given.v * size))
+        scaled = results(answer, given.but(q=given.q * size, k=given.k / size, v=given.v * size))
     # a power of two changes no digit
-    back = type(plain)((o / size).astype(dtype), dq, (dk / size / size).astype(dtype), dv)
+    wanted = plain._replace(o=(plain.o * size).astype(dtype), dk=(plain.dk * size * size).astype(dtype))
     doing = f"q and v times 2^{power}, k over it"
     try:
-        alike(back, plain, lambda _: EXTREME, doing, answer, given, draw)
+        alike(scaled, wanted, lambda _: EXTREME, doing, answer, given, draw)
     except ProbeFailure:
         require_digits_of_inputs(answer, given)
         raise
