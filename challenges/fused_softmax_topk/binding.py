@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from harness.cuda.report import Report
 from harness.probing import Answer, Draw, ProbeFailure
-from harness.probing.failures import KernelFailed, WrittenOutside, WrongOutputs
+from harness.probing.checked import require_launches
+from harness.probing.failures import CallRefused, KernelFailed, WrittenOutside, WrongOutputs
 from harness.probing.launching import STREAM, DeviceCall, InputBuffer, OutputBuffer
 from harness.probing.launching import launch as launch_symbol
 from harness.probing.sizes import Case
@@ -27,8 +28,8 @@ Precise = NDArray[np.floating[Any]]
 Ints = NDArray[np.int32]
 
 SYMBOL = "fused_softmax_topk"
-LIMITS = "every_k"
-"""The criterion whose property is broken where another k is served."""
+LIMITS, SIZES = "every_k", "any_size"
+"""The criteria whose property is broken where another k is served, and where other sizes are."""
 PLAIN = (2, 64)
 """Rows and columns of a call at which an answer that serves any call ends well."""
 FEW = 10
@@ -139,6 +140,9 @@ def launch(answer: Answer, draw: Draw, logits: Floats, k: int, **options: Any) -
     except WrittenOutside as why:
         why.fault_of = "memory_safety"
         raise
+    except CallRefused as why:
+        why.fault_of = _owner_of_refusal(answer, draw, logits, k, options)
+        raise
     except KernelFailed as why:
         if not _written(answer, draw, normal(draw, *PLAIN), 1, {}):
             why.fault_of = "values"
@@ -156,6 +160,40 @@ def launch(answer: Answer, draw: Draw, logits: Floats, k: int, **options: Any) -
         return call(answer, draw, logits, k, **{**options, "fill": fill})["indices"]
 
     return Launched.of(back, logits, k, again)
+
+
+def watch(answer: Answer, draw: Draw, logits: Floats, k: int, where: str = "", **options: Any) -> Report:
+    """Return the report of a `call` in mode check or count; `where` says what is special of it.
+
+    Raises:
+        ProbeFailure: it is refused, which is the fault of the criterion that `launch` names, or launches nothing.
+    """
+    back = call(answer, draw, logits, k, **options)
+    try:
+        return require_launches(back, f"{_sizes(logits, k)}{where}")
+    except CallRefused as why:
+        why.fault_of = _owner_of_refusal(answer, draw, logits, k, options)
+        raise
+
+
+def _owner_of_refusal(answer: Answer, draw: Draw, logits: Floats, k: int, options: Mapping[str, Any]) -> str:
+    """Return the criterion whose property a refused call breaks; empty where neither its sizes nor its k decide."""
+    if _refuses(answer, draw, normal(draw, *PLAIN), 1, {}):
+        return "values"
+    rows, vocab = PLAIN[0], max(PLAIN[1], 2 * k)
+    small = normal(draw, rows, vocab)
+    if _refuses(answer, draw, small, k, options):
+        return LIMITS if k > FEW and not _refuses(answer, draw, small, FEW, options) else ""
+    return SIZES if len(logits) > rows or logits.shape[1] > vocab else ""
+
+
+def _refuses(answer: Answer, draw: Draw, logits: Floats, k: int, options: Mapping[str, Any]) -> bool:
+    """Say whether a call does not end well, whatever it writes."""
+    try:
+        back = call(answer, draw, logits, k, **options)
+    except ProbeFailure:
+        return True
+    return back.code != 0 or (not back.defects and bool(back.report.found()))
 
 
 def _unwritten(back: DeviceCall) -> NDArray[np.bool_]:

@@ -240,7 +240,7 @@ def right_under(
         except FaultElsewhere:
             raise
         except ProbeFailure:
-            if _is_right(lambda: launched(fill="nan"), answer, draw, judge):
+            if is_right(lambda: launched(fill="nan"), answer, draw, judge):
                 why.fault_of = SAFETY
             elif not asked:
                 why.fault_of = CHOICE
@@ -250,7 +250,7 @@ def right_under(
     return run
 
 
-def _is_right(launched: Callable[[], Launched], answer: Answer, draw: Draw, judge: Judge) -> bool:
+def is_right(launched: Callable[[], Launched], answer: Answer, draw: Draw, judge: Judge = right) -> bool:
     """Say whether a launch comes out right."""
     try:
         judge(launched(), answer, draw)

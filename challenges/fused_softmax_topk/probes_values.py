@@ -2,15 +2,18 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from harness.numerics import distinct
 from harness.probing import Answer, Draw, ProbeFailure, expect, probe
-from harness.probing.failures import WrongOutputs
+from harness.probing.failures import CallRefused, Spared, WrongOutputs
 
-from .binding import LARGEST_K, Floats, Launched, launch, normal, served, serving, spaced
+from .binding import LARGEST_K, SIZES, Floats, Launched, normal, served, serving, spaced
+from .binding import launch as launch_any
 from .judging import UNIT, legal_indices, right, right_choice, right_probabilities, right_under, tolerance
 
 SMALL = {"rows": 2, "vocab": 5, "k": 2}
@@ -116,7 +119,24 @@ def a_whole_row_adds_up_to_one(answer: Answer, draw: Draw, *, rows: int, vocab: 
 def _right_probabilities_under(title: str, answer: Answer, draw: Draw, logits: Floats, k: int) -> None:
     """Judge the probabilities of logits that have something special, whichever columns are chosen."""
     k = served(answer, min(k, logits.shape[1]))
-    right_under(title, answer, draw, logits, k, judge=lambda run, *_: right_probabilities(run))
+    launched = partial(launch, answer, draw, logits, k)
+    right_under(title, answer, draw, logits, k, launched=launched, judge=lambda run, *_: right_probabilities(run))
+
+
+def launch(answer: Answer, draw: Draw, logits: Floats, k: int, **options: Any) -> Launched:
+    """`binding.launch`, without the calls that are refused for their sizes: these say nothing of values.
+
+    Raises:
+        Spared: the call is refused for its sizes.
+        ProbeFailure: as there.
+        NotMeasurable: as there.
+    """
+    try:
+        return launch_any(answer, draw, logits, k, **options)
+    except CallRefused as why:
+        if why.fault_of == SIZES:
+            raise Spared from None
+        raise
 
 
 def _alive(run: Launched) -> None:

@@ -79,7 +79,8 @@ std::string too_much_shared(const Kernel& kernel, size_t dynamic_bytes, size_t s
         text += (known.static_is_known ? " and " : " and at least ") + std::to_string(static_bytes) + " of static";
     }
     text += " shared memory, where ";
-    if (!known.dynamic_limit) return text + std::to_string(kSharedDefault) + " is the limit without cudaFuncSetAttribute";
+    const std::string by_default = std::to_string(kSharedDefault) + " is the limit without cudaFuncSetAttribute";
+    if (!known.dynamic_limit) return text + by_default;
     if (dynamic_bytes <= known.dynamic_limit) return text + std::to_string(kSharedOptIn) + " is the limit";
     return text + "cudaFuncSetAttribute allows " + std::to_string(known.dynamic_limit) + " of dynamic";
 }
