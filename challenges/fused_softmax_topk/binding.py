@@ -50,21 +50,30 @@ class Launched:
     kept: bool
     """Whether the logits are what they were, with all that lies around them."""
     again: Callable[[str], Ints] | None = None
-    """Returns the indices of the same call with another fill of memory that nobody has written."""
+    """Returns what the same call leaves with another fill of memory that nobody has written: see `outputs`."""
+    relaunch: Callable[[Floats], "Launched"] | None = None
+    """Makes a call like this one of other rows, with NaN in memory that nobody has written."""
 
     @classmethod
     def of(
-        cls, back: DeviceCall, logits: Floats, k: int, again: Callable[[str], Ints] | None = None
-    ) -> "Launched":
+        cls, back: DeviceCall, logits: Floats, k: int, again: Callable[[str], Ints] | None = None,
+        relaunch: Callable[[Floats], "Launched"] | None = None,
+    ) -> "Launched":  # fmt: skip
         """A call that was made with these."""
-        return cls(logits, k, back["probs"], back["indices"], back.report, back.kept("logits"), again)
+        return cls(logits, k, back["probs"], back["indices"], back.report, back.kept("logits"), again, relaunch)
 
-    def come_from_unwritten(self, places: NDArray[np.bool_]) -> bool:
-        """Say whether indices at some places, (rows, k), change with what memory holds that nobody has written."""
+    def come_from_unwritten(self, places: NDArray[np.bool_], output: int = 0) -> bool:
+        """Say whether entries of an output, 0 for indices and 1 for probs, change with what nobody has written.
+
+        A call that differs from itself, with the same in that memory, changes for another reason.
+        """
         if self.again is None:
             return False
-        others = map(self.again, ("nan", "mixed", "mixed", "mixed"))
-        return any((other[places] != self.indices[places]).any() for other in others)
+        plain, *others = map(self.again, ("nan", "zeros", "mixed"))
+        seen = (outputs(self.indices, self.probs), *others)
+        if all((one[places, output] == plain[places, output]).all() for one in seen):
+            return False
+        return bool((self.again("nan")[places, output] == plain[places, output]).all())
 
     @property
     def rows(self) -> int:
@@ -157,9 +166,18 @@ def launch(answer: Answer, draw: Draw, logits: Floats, k: int, **options: Any) -
         raise
 
     def again(fill: str) -> Ints:
-        return call(answer, draw, logits, k, **{**options, "fill": fill})["indices"]
+        other = call(answer, draw, logits, k, **{**options, "fill": fill})
+        return outputs(other["indices"], other["probs"])
 
-    return Launched.of(back, logits, k, again)
+    def relaunch(rows: Floats) -> Launched:
+        return launch(answer, draw, rows, k, **{**options, "fill": "nan"})
+
+    return Launched.of(back, logits, k, again, relaunch)
+
+
+def outputs(indices: Ints, probs: Floats) -> Ints:
+    """Return indices, and the bits of the probabilities beside them: (rows, k, 2)."""
+    return np.stack([indices, probs.view(np.int32)], axis=-1)
 
 
 def watch(answer: Answer, draw: Draw, logits: Floats, k: int, where: str = "", **options: Any) -> Report:

@@ -14,7 +14,7 @@ from harness.probing.failures import CallRefused, Spared, WrongOutputs
 
 from .binding import LARGEST_K, SIZES, Floats, Launched, normal, served, serving, spaced
 from .binding import launch as launch_any
-from .judging import UNIT, legal_indices, right, right_choice, right_probabilities, right_under, tolerance
+from .judging import UNIT, alive, legal_indices, right, right_choice, right_probabilities, right_under, tolerance
 
 SMALL = {"rows": 2, "vocab": 5, "k": 2}
 MIDDLE = {"rows": 3, "vocab": 100, "k": 8}
@@ -26,7 +26,7 @@ def probabilities_match_the_oracle(answer: Answer, draw: Draw, *, rows: int, voc
     """T01, T02: each probability is the softmax, over the whole row, of the column named beside it."""
     run = launch(answer, draw, normal(draw, rows, vocab), k)
     ratio = right_probabilities(run)
-    _alive(run)
+    alive(run)
     return {"error_ratio": ratio}
 
 
@@ -34,7 +34,7 @@ def probabilities_match_the_oracle(answer: Answer, draw: Draw, *, rows: int, voc
 def probabilities_keep_their_proportions(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int) -> None:
     """T16: P_a / P_b = exp(x_a - x_b), whatever the sum below is."""
     run = launch(answer, draw, normal(draw, rows, vocab), k)
-    _alive(run)
+    alive(run)
     legal_indices(run)
     x = np.take_along_axis(run.logits, run.indices, axis=1).astype(np.longdouble)
     wanted = np.exp(x - x[:, :1])
@@ -59,7 +59,7 @@ def halves_merge_into_the_whole(answer: Answer, draw: Draw, *, rows: int, vocab:
     half = vocab // 2
     logits = spaced(draw, rows, vocab)
     whole = launch(answer, draw, logits, k)
-    _alive(whole)
+    alive(whole)
     parts = [launch(answer, draw, np.ascontiguousarray(part), min(k, part.shape[1]))
              for part in (logits[:, :half], logits[:, half:])]  # fmt: skip
     for run in (whole, *parts):
@@ -137,11 +137,6 @@ def launch(answer: Answer, draw: Draw, logits: Floats, k: int, **options: Any) -
         if why.fault_of == SIZES:
             raise Spared from None
         raise
-
-
-def _alive(run: Launched) -> None:
-    """A constant or zeros keep some laws."""
-    expect.alive("probs", run.probs)
 
 
 @contextmanager

@@ -214,8 +214,8 @@ def launch(
         seed: of the schedule.
         guard: elements before and behind each buffer.
         fill: what memory holds that nobody has written: `mixed`, NaN, large numbers, zeros and minus infinity in an
-            order that the draw decides; `nan`; or `left`, what was there before. A GPU's allocator may hand out other
-            memory, and its shared memory holds what was left there.
+            order that the draw decides; `nan`; `zeros`; or `left`, what was there before. A GPU's allocator may hand
+            out other memory, and its shared memory holds what was left there.
         moved: buffers that lie elsewhere than in the call before.
 
     Raises:
