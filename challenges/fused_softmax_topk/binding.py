@@ -32,6 +32,8 @@ LIMITS, SIZES = "every_k", "any_size"
 """The criteria whose property is broken where another k is served, and where other sizes are."""
 PLAIN = (2, 64)
 """Rows and columns of a call at which an answer that serves any call ends well."""
+ALIGNED = 16
+"""Bytes of the widest access: what begins at a multiple of them is read as any other such row."""
 FEW = 10
 """A k that answers with a limit serve."""
 LARGEST_K = 256
@@ -52,7 +54,7 @@ class Launched:
     again: Callable[[str], Ints] | None = None
     """Returns what the same call leaves with another fill of memory that nobody has written: see `outputs`."""
     relaunch: Callable[[Floats], "Launched"] | None = None
-    """Makes a call like this one of other rows, with NaN in memory that nobody has written."""
+    """Makes a call of some of the rows, the first as aligned as here, with NaN in memory that nobody has written."""
 
     @classmethod
     def of(
@@ -69,7 +71,7 @@ class Launched:
         """
         if self.again is None:
             return False
-        plain, *others = map(self.again, ("nan", "zeros", "mixed"))
+        plain, *others = map(self.again, ("nan", "zeros", "mixed", "mixed", "mixed"))
         seen = (outputs(self.indices, self.probs), *others)
         if all((one[places, output] == plain[places, output]).all() for one in seen):
             return False
@@ -170,7 +172,9 @@ def launch(answer: Answer, draw: Draw, logits: Floats, k: int, **options: Any) -
         return outputs(other["indices"], other["probs"])
 
     def relaunch(rows: Floats) -> Launched:
-        return launch(answer, draw, rows, k, **{**options, "fill": "nan"})
+        first = int(np.argmax((logits == rows[0]).all(axis=1)))
+        shift = (options.get("shift", 0) + first * logits.shape[1] * logits.itemsize) % ALIGNED
+        return launch(answer, draw, rows, k, **{**options, "fill": "nan", "shift": shift})
 
     return Launched.of(back, logits, k, again, relaunch)
 
