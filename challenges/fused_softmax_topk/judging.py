@@ -134,8 +134,10 @@ def _below(run: Launched) -> NDArray[np.bool_]:
 def _right_columns(run: Launched) -> None:
     """Require the k largest to be chosen, without a map of what is lost."""
     legal_indices(run)
-    if _below(run).any():
-        raise ProbeFailure("the k largest are not chosen", _size(run), fault_of=CHOICE)
+    below = _below(run)
+    if below.any():
+        failure, owner = _blamed(run, int(np.argmax(below.any(axis=1))), below, CHOICE, _right_columns)
+        raise failure("the k largest are not chosen", _size(run), fault_of=owner)
 
 
 def _beyond_float32(run: Launched, rows: NDArray[np.int_]) -> bool:
