@@ -35,6 +35,15 @@ def spoilt_by_ties(logits: Any, k: int) -> tuple[Any, Any]:
     return probs, np.array([np.flatnonzero(logits == logits[column])[0] for column in columns])
 
 
+def by_rounded_probability(logits: Any, k: int) -> tuple[Any, Any]:
+    """Choose by probabilities in float32, of which many are 0."""
+    probs, columns = exact(logits, len(logits))
+    rounded = np.zeros(len(logits), np.float32)
+    rounded[columns] = probs
+    chosen = np.argsort(-rounded, kind="stable")[:k]
+    return rounded[chosen], chosen
+
+
 def beside(plain: Launch) -> Launch:
     """Write a number behind the probabilities."""
 
@@ -99,6 +108,13 @@ def test_writing_beside_the_outputs_is_charged_by_memory_safety_alone() -> None:
     assert {id for id, e in found.items() if e.faulty} == {"memory_safety"}
     assert {e.rests_on for id, e in found.items() if id != "memory_safety"} == {"memory_safety"}
     assert all("writes outside probs" in e.detail for id, e in found.items() if id != "memory_safety")
+
+
+@pytest.mark.slow
+def test_an_order_among_probabilities_of_0_is_charged_to_stability() -> None:
+    found = evidence(answer(by_rounded_probability), ("selection", "stability", "any_size"))
+    seen = {one.title for one in found["stability"].also} | {found["any_size"].title}
+    assert found["stability"].faulty and "logits whose probabilities round to 0 come in any order" in seen
 
 
 @pytest.mark.slow
