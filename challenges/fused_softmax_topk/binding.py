@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from harness.cuda.report import Report
 from harness.probing import Answer, Draw, ProbeFailure
-from harness.probing.failures import KernelFailed, WrittenOutside, WrongOutputs
+from harness.probing.checked import require_launches
+from harness.probing.failures import CallRefused, KernelFailed, WrittenOutside, WrongOutputs
 from harness.probing.launching import STREAM, DeviceCall, InputBuffer, OutputBuffer
 from harness.probing.launching import launch as launch_symbol
 from harness.probing.sizes import Case
@@ -27,10 +28,12 @@ Precise = NDArray[np.floating[Any]]
 Ints = NDArray[np.int32]
 
 SYMBOL = "fused_softmax_topk"
-LIMITS = "every_k"
-"""The criterion whose property is broken where another k is served."""
+LIMITS, SIZES = "every_k", "any_size"
+"""The criteria whose property is broken where another k is served, and where other sizes are."""
 PLAIN = (2, 64)
 """Rows and columns of a call at which an answer that serves any call ends well."""
+ALIGNED = 16
+"""Bytes of the widest access: what begins at a multiple of them is read as any other such row."""
 FEW = 10
 """A k that answers with a limit serve."""
 LARGEST_K = 256
@@ -49,7 +52,9 @@ class Launched:
     kept: bool
     """Whether the logits are what they were, with all that lies around them."""
     again: Callable[[str], Ints] | None = None
-    """Returns the indices of the same call with another fill of memory that nobody has written."""
+    """Returns what the same call leaves with another fill of memory that nobody has written: see `outputs`."""
+    relaunch: Callable[[Floats], "Launched"] | None = None
+    """Makes a call of some of the rows, the first as aligned as here, with NaN in memory that nobody has written."""
     numbers: NDArray[np.intp] | None = None
     """Which rows of the launch these are, where they are not all."""
     of_rows: int = 0
@@ -57,17 +62,24 @@ class Launched:
 
     @classmethod
     def of(
-        cls, back: DeviceCall, logits: Floats, k: int, again: Callable[[str], Ints] | None = None
-    ) -> "Launched":
+        cls, back: DeviceCall, logits: Floats, k: int, again: Callable[[str], Ints] | None = None,
+        relaunch: Callable[[Floats], "Launched"] | None = None,
+    ) -> "Launched":  # fmt: skip
         """A call that was made with these."""
-        return cls(logits, k, back["probs"], back["indices"], back.report, back.kept("logits"), again)
+        return cls(logits, k, back["probs"], back["indices"], back.report, back.kept("logits"), again, relaunch)
 
-    def come_from_unwritten(self, places: NDArray[np.bool_]) -> bool:
-        """Say whether indices at some places, (rows, k), change with what memory holds that nobody has written."""
+    def come_from_unwritten(self, places: NDArray[np.bool_], output: int = 0) -> bool:
+        """Say whether entries of an output, 0 for indices and 1 for probs, change with what nobody has written.
+
+        A call that differs from itself, with the same in that memory, changes for another reason.
+        """
         if self.again is None:
             return False
-        others = map(self.again, ("nan", "mixed", "mixed", "mixed"))
-        return any((other[places] != self.indices[places]).any() for other in others)
+        plain, *others = map(self.again, ("nan", "zeros", "mixed", "mixed", "mixed"))
+        seen = (outputs(self.indices, self.probs), *others)
+        if all((one[places, output] == plain[places, output]).all() for one in seen):
+            return False
+        return bool((self.again("nan")[places, output] == plain[places, output]).all())
 
     @property
     def rows(self) -> int:
@@ -153,6 +165,9 @@ def launch(answer: Answer, draw: Draw, logits: Floats, k: int, **options: Any) -
     except WrittenOutside as why:
         why.fault_of = "memory_safety"
         raise
+    except CallRefused as why:
+        why.fault_of = _owner_of_refusal(answer, draw, logits, k, options)
+        raise
     except KernelFailed as why:
         if not _is_written(answer, draw, normal(draw, *PLAIN), 1, {}):
             why.fault_of = "values"
@@ -167,9 +182,54 @@ def launch(answer: Answer, draw: Draw, logits: Floats, k: int, **options: Any) -
         raise
 
     def again(fill: str) -> Ints:
-        return call(answer, draw, logits, k, **{**options, "fill": fill})["indices"]
+        other = call(answer, draw, logits, k, **{**options, "fill": fill})
+        return outputs(other["indices"], other["probs"])
 
-    return Launched.of(back, logits, k, again)
+    def relaunch(rows: Floats) -> Launched:
+        first = int(np.argmax((logits == rows[0]).all(axis=1)))
+        shift = (options.get("shift", 0) + first * logits.shape[1] * logits.itemsize) % ALIGNED
+        return launch(answer, draw, rows, k, **{**options, "fill": "nan", "shift": shift})
+
+    return Launched.of(back, logits, k, again, relaunch)
+
+
+def outputs(indices: Ints, probs: Floats) -> Ints:
+    """Return indices, and the bits of the probabilities beside them: (rows, k, 2)."""
+    return np.stack([indices, probs.view(np.int32)], axis=-1)
+
+
+def watch(answer: Answer, draw: Draw, logits: Floats, k: int, where: str = "", **options: Any) -> Report:
+    """Return the report of a `call` in mode check or count; `where` says what is special of it.
+
+    Raises:
+        ProbeFailure: it is refused, which is the fault of the criterion that `launch` names, or launches nothing.
+    """
+    back = call(answer, draw, logits, k, **options)
+    try:
+        return require_launches(back, f"{_sizes(logits, k)}{where}")
+    except CallRefused as why:
+        why.fault_of = _owner_of_refusal(answer, draw, logits, k, options)
+        raise
+
+
+def _owner_of_refusal(answer: Answer, draw: Draw, logits: Floats, k: int, options: Mapping[str, Any]) -> str:
+    """Return the criterion whose property a refused call breaks; empty where neither its sizes nor its k decide."""
+    if _refuses(answer, draw, normal(draw, *PLAIN), 1, {}):
+        return "values"
+    rows, vocab = PLAIN[0], max(PLAIN[1], 2 * k)
+    small = normal(draw, rows, vocab)
+    if _refuses(answer, draw, small, k, options):
+        return LIMITS if k > FEW and not _refuses(answer, draw, small, FEW, options) else ""
+    return SIZES if len(logits) > rows or logits.shape[1] > vocab else ""
+
+
+def _refuses(answer: Answer, draw: Draw, logits: Floats, k: int, options: Mapping[str, Any]) -> bool:
+    """Say whether a call does not end well, whatever it writes."""
+    try:
+        back = call(answer, draw, logits, k, **options)
+    except ProbeFailure:
+        return True
+    return back.code != 0 or (not back.defects and bool(back.report.found()))
 
 
 def _unwritten(back: DeviceCall) -> NDArray[np.bool_]:

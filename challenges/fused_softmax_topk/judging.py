@@ -14,6 +14,7 @@ The error ratio is the relative error over the sum of these: at most 1 passes, f
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 from harness.numerics import distinct, instead
 from harness.probing import Answer, CallFailed, Draw, FaultElsewhere, ProbeFailure, expect
 from harness.probing.checked import require_same_work
-from harness.probing.failures import FromUnwritten
+from harness.probing.failures import FromUnwritten, TrivialOutput
 
 from . import oracle
 from .binding import Floats, Launched, launch, normal
@@ -34,9 +35,9 @@ SMALLEST = 2.0**-126
 """Smallest normal float32: below it a device may flush to zero."""
 CHANCE = 0.01
 """How likely columns chosen at random may be those of some other row, to be taken for them."""
-CHOICE, PROBABILITIES, SAFETY = "selection", "values", "memory_safety"
-"""The criteria whose property is broken where wrong columns are named, where a probability is wrong, and where what
-comes out depends on memory that nobody has written."""
+CHOICE, PROBABILITIES, SAFETY, ROWS, RANGE = "selection", "values", "memory_safety", "rows", "stability"
+"""The criteria whose property is broken where wrong columns are named, where a probability is wrong, where what comes
+out depends on memory that nobody has written, or on other rows, and where logits lie too far apart."""
 UNIFORM = 1e-3
 """Spread of a factor that still counts as one factor."""
 
@@ -48,9 +49,8 @@ def inner_indices(run: Launched) -> None:
         row, i = (int(n) for n in np.argwhere(outside)[0])
         got = int(run.indices[row, i])
         place = f"indices[{run.number(row)}, {i}]"
-        by_chance = run.come_from_unwritten(outside)
-        failure, owner = (FromUnwritten, SAFETY) if by_chance else (ProbeFailure, CHOICE)
         detail = f"{_size(run)}: {place} is {got}"
+        failure, owner = _blamed(run, row, outside, CHOICE, inner_indices)
         raise failure("an index lies outside its row", detail, where=place, got=got, fault_of=owner)
 
 
@@ -65,14 +65,48 @@ def legal_indices(run: Launched) -> None:
         places = [int(p) for p in np.flatnonzero(run.indices[row] == got)]
         number = run.number(row)
         detail = f"{_size(run)}: row {number} names column {got} at places {', '.join(map(str, places[:4]))}"
-        raise ProbeFailure("a column is named twice", detail, where=f"indices[{number}]", got=got, fault_of=CHOICE)
+        there = (np.arange(run.rows)[:, None] == row) & (run.indices == got)
+        failure, owner = _blamed(run, row, there, CHOICE, legal_indices)
+        raise failure("a column is named twice", detail, where=f"indices[{number}]", got=got, fault_of=owner)
+
+
+def _blamed(
+    run: Launched, row: int, places: NDArray[np.bool_], owner: str, judged: Callable[[Launched], object],
+    output: int = 0,
+) -> tuple[type[ProbeFailure], str]:  # fmt: skip
+    """Return how a launch fails and the criterion whose property it breaks: `owner` where nothing else decides.
+
+    Args:
+        run: the launch.
+        row: one that is wrong.
+        places: (rows, k) that are wrong.
+        owner: the criterion that judges what is wrong.
+        judged: raises `ProbeFailure` where a launch is wrong.
+        output: as of `Launched.come_from_unwritten`.
+    """
+    if run.come_from_unwritten(places, output):
+        return FromUnwritten, SAFETY
+    relaunch = run.relaunch
+    if relaunch is None or run.rows < 2:
+        return ProbeFailure, owner
+
+    def fault(rows: Floats) -> ProbeFailure | None:
+        try:
+            judged(replace(relaunch(rows), relaunch=None))
+        except ProbeFailure as why:
+            return why
+        return None
+
+    alone = fault(run.logits[row : row + 1])
+    if isinstance(alone, FromUnwritten):
+        return ProbeFailure, SAFETY
+    return ProbeFailure, ROWS if alone is None and fault(run.logits) is not None else owner
 
 
 def right_choice(run: Launched, answer: Answer, draw: Draw, title: str = "candidates are lost") -> None:
     """The k chosen are the k largest logits of their row, equal ones in any order; if not, the loss is mapped."""
     legal_indices(run)
-    least = oracle.kth_largest(run.logits, run.k)
-    below = np.take_along_axis(run.logits, run.indices, axis=1) < least
+    below = _below(run)
     if not below.any():
         return
     row = int(np.argwhere(below.any(axis=1))[0][0])
@@ -80,17 +114,43 @@ def right_choice(run: Launched, answer: Answer, draw: Draw, title: str = "candid
     rank = int((logits > logits[column]).sum()) + 1
     number = run.number(row)
     seen = f"column {column}, number {rank} of row {number} ({logits[column]:.6g}), is left out"
-    cause = _of_another_row(run, row, least) or loss_map(answer, draw, run.k)
+    failure, owner = _blamed(run, row, below, CHOICE, _right_columns)
+    cause = _of_another_row(run, row)
+    if owner == CHOICE and _beyond_float32(run, np.flatnonzero(below.any(axis=1))):
+        owner, title = RANGE, "logits whose probabilities round to 0 come in any order"
+    elif owner == CHOICE:
+        cause = cause or loss_map(answer, draw, run.k)
     count = f"{int(below.sum())} of {run.indices.size} places hold a smaller logit than they should"
-    raise ProbeFailure(
+    raise failure(
         title, f"{_size(run)}: {seen}; {count}", where=f"indices[{number}]", expected=column,
-        diagnosis=cause.words if cause else None, loss=cause.loss if cause else None, fault_of=CHOICE,
+        diagnosis=cause.words if cause else None, loss=cause.loss if cause else None, fault_of=owner,
     )  # fmt: skip
 
 
-def _of_another_row(run: Launched, row: int, least: Floats) -> Lost | None:
-    """Whether the columns chosen for a row are those of another one, `least` (rows, 1) the k-th largest of each."""
-    fits = (run.logits[:, run.indices[row]] >= least).all(axis=1)
+def _below(run: Launched) -> NDArray[np.bool_]:
+    """Return which places, (rows, k), hold a logit smaller than the k-th largest of their row."""
+    chosen = np.take_along_axis(run.logits, run.indices, axis=1)
+    below: NDArray[np.bool_] = chosen < oracle.kth_largest(run.logits, run.k)
+    return below
+
+
+def _right_columns(run: Launched) -> None:
+    """Require the k largest to be chosen, without a map of what is lost."""
+    legal_indices(run)
+    below = _below(run)
+    if below.any():
+        failure, owner = _blamed(run, int(np.argmax(below.any(axis=1))), below, CHOICE, _right_columns)
+        raise failure("the k largest are not chosen", _size(run), fault_of=owner)
+
+
+def _beyond_float32(run: Launched, rows: NDArray[np.int_]) -> bool:
+    """Say whether in some rows every logit that is wrongly left out has a probability that float32 rounds to 0."""
+    return all(np.float32(run.exact[row, _best_left_out(run, int(row))]) == 0 for row in rows)
+
+
+def _of_another_row(run: Launched, row: int) -> Lost | None:
+    """Say whether the columns chosen for a row are those of another one."""
+    fits = (run.logits[:, run.indices[row]] >= oracle.kth_largest(run.logits, run.k)).all(axis=1)
     others = np.flatnonzero(fits)
     if len(others) != 1 or run.rows * (run.k / run.vocab) ** run.k > CHANCE:
         return None
@@ -113,9 +173,9 @@ def right_probabilities(run: Launched) -> float:
         inner_indices(run)
     exact = np.take_along_axis(run.exact, run.indices, axis=1)
     error = np.abs(run.probs.astype(np.longdouble) - exact)
-    ratio = np.nan_to_num(error / (tolerance(run) * exact + SMALLEST), nan=np.inf, posinf=np.inf)
-    row, i = (int(n) for n in np.unravel_index(int(ratio.argmax()), ratio.shape))
-    worst = float(ratio[row, i])
+    ratios = np.nan_to_num(error / (tolerance(run) * exact + SMALLEST), nan=np.inf, posinf=np.inf)
+    row, i = (int(n) for n in np.unravel_index(int(ratios.argmax()), ratios.shape))
+    worst = float(ratios[row, i])
     if worst <= 1.0:
         return worst
     with _but_for_one_factor(run):
@@ -124,10 +184,22 @@ def right_probabilities(run: Launched) -> float:
     place = f"probs[{run.number(row)}, {i}]"
     ratio, most = distinct(worst, 1.0, 3)
     detail = f"{_size(run)}: {place} is {instead(got, wanted)}: error ratio {ratio}, at most {most} passes"
-    raise ProbeFailure(
+    failure, owner = _blamed(run, row, ratios > 1.0, PROBABILITIES, right_probabilities, output=1)
+    cause = _factor(run, np.asarray(exact, np.float64)) if owner == PROBABILITIES else None
+    raise failure(
         "probabilities are wrong", detail, where=place, expected=wanted, got=got, measured={"error_ratio": worst},
-        diagnosis=_factor(run, np.asarray(exact, np.float64)), fault_of=PROBABILITIES,
+        diagnosis=cause, fault_of=owner,
     )  # fmt: skip
+
+
+def alive(run: Launched) -> None:
+    """Require probabilities that are not all the same: a constant or zeros keep some laws."""
+    try:
+        expect.alive("probs", run.probs)
+    except TrivialOutput as why:
+        if run.come_from_unwritten(np.ones(run.probs.shape, bool), output=1):
+            raise FromUnwritten(why.title, why.detail, fault_of=SAFETY) from None
+        raise
 
 
 @contextmanager
@@ -196,10 +268,7 @@ def same_work(watched: Callable[[], Launched], plainly: Callable[[], Launched]) 
 
 def require_right(run: Launched) -> None:
     """Choice and values of one launch, without a map of what is lost."""
-    legal_indices(run)
-    chosen = np.take_along_axis(run.logits, run.indices, axis=1)
-    if (chosen < oracle.kth_largest(run.logits, run.k)).any():
-        raise ProbeFailure("the k largest are not chosen", _size(run), fault_of=CHOICE)
+    _right_columns(run)
     right_probabilities(run)
 
 
@@ -245,7 +314,7 @@ def right_under(
         except FaultElsewhere:
             raise
         except ProbeFailure:
-            if _is_right(lambda: launched(fill="nan"), answer, draw, judge):
+            if is_right(lambda: launched(fill="nan"), answer, draw, judge):
                 why.fault_of = SAFETY
             elif not asked:
                 why.fault_of = CHOICE
@@ -255,7 +324,7 @@ def right_under(
     return run
 
 
-def _is_right(launched: Callable[[], Launched], answer: Answer, draw: Draw, judge: Judge) -> bool:
+def is_right(launched: Callable[[], Launched], answer: Answer, draw: Draw, judge: Judge = right) -> bool:
     """Say whether a launch comes out right."""
     try:
         judge(launched(), answer, draw)

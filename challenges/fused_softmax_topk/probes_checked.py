@@ -7,10 +7,10 @@ matter, unless they are wrong only here: what is watched must be what is graded.
 import numpy as np
 
 from harness.probing import Answer, Draw, probe
-from harness.probing.checked import require_launches, require_order, require_sound_accesses
+from harness.probing.checked import require_order, require_sound_accesses
 from harness.probing.sizes import Axis, Drawn
 
-from .binding import LARGEST_K, Floats, Launched, call, launch, normal, serving, spaced
+from .binding import LARGEST_K, Floats, Launched, call, launch, normal, serving, spaced, watch
 from .judging import same_work
 
 SHAPES = (
@@ -72,8 +72,7 @@ def threads_keep_their_order(answer: Answer, draw: Draw, *, rows: int, vocab: in
     logits = spaced(draw, rows, vocab)
     where = f"rows = {rows}, vocab = {vocab}, k = {k}"
     for seed in SEEDS:
-        back = call(answer, draw, logits, k, mode="check", seed=seed, guard=0)
-        require_order(answer, require_launches(back, where), where)
+        require_order(answer, watch(answer, draw, logits, k, mode="check", seed=seed, guard=0), where)
 
 
 @probe(*SHAPES, floors={"k": 1}, traced=False, fit=serving)
@@ -89,6 +88,6 @@ def what_is_watched_does_the_work(answer: Answer, draw: Draw, *, rows: int, voca
 
 def _sound(answer: Answer, draw: Draw, logits: Floats, k: int, shift: int = 0) -> None:
     where = f"rows = {logits.shape[0]}, vocab = {logits.shape[1]}, k = {k}"
-    where = f"{where}, logits {shift} bytes off" if shift else where
-    back = call(answer, draw, logits, k, mode="check", shift=shift, guard=0)
-    require_sound_accesses(answer, require_launches(back, where), where)
+    astray = f", logits {shift} bytes off" if shift else ""
+    report = watch(answer, draw, logits, k, astray, mode="check", shift=shift, guard=0)
+    require_sound_accesses(answer, report, f"{where}{astray}")

@@ -9,7 +9,7 @@ from harness.probing import Answer, Draw, ProbeFailure, expect, probe
 from harness.probing.failures import FaultElsewhere
 
 from .binding import Floats, Launched, launch, serving
-from .judging import legal_indices, right, tolerance
+from .judging import alive, legal_indices, right, tolerance
 
 MIXED = "a row depends on other rows"
 
@@ -31,7 +31,7 @@ def rows_together_equal_rows_alone(answer: Answer, draw: Draw, *, rows: int, voc
     together = launch(answer, draw, logits, k, fill="nan")
     with expect.only_beside(lambda: right(launch(answer, draw, logits[:1], k, fill="nan"), answer, draw)):
         legal_indices(together)
-    expect.alive("probs", together.probs)
+    alive(together)
     for row in range(rows):
         alone = launch(answer, draw, logits[row : row + 1], k, fill="nan")
         with expect.only_beside(lambda alone=alone: right(alone, answer, draw)):
@@ -48,7 +48,7 @@ def the_order_of_rows_does_not_matter(answer: Answer, draw: Draw, *, rows: int, 
     )
     with expect.only_beside(lambda: right(launch(answer, draw, logits[:1], k, fill="nan"), answer, draw)):
         legal_indices(moved)
-    expect.alive("probs", plain.probs)
+    alive(plain)
     if (moved.indices == plain.indices).all() and (moved.probs == plain.probs).all():
         raise FaultElsewhere("a call returns what an earlier one returned", f"rows = {rows}, in another order")
     for place, row in enumerate(order):

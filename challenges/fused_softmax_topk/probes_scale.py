@@ -7,7 +7,7 @@ import numpy as np
 from harness.probing import Answer, Draw, probe
 
 from .binding import Floats, launch, serving
-from .judging import right_under
+from .judging import is_right, right_under
 
 SHIFTS = (100.0, -100.0, 16384.0, -16384.0, -262144.0)
 GRID_BITS = 5
@@ -36,14 +36,22 @@ def far_logits_stay_right(answer: Answer, draw: Draw, *, rows: int, vocab: int, 
     right_under(title, answer, draw, logits, k, plainly=partial(launch, answer, draw, plain, k))
 
 
-@probe({"vocab": 20}, {"vocab": 1030}, rows=2, k=3, fixed=("rows", "k"), fit=serving)
-def the_largest_and_smallest_floats_are_served(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int) -> None:
-    """Rows of which every logit is near the largest float, or near the smallest."""
-    end = np.float32(3.4e38)
-    below = 2.0 ** -draw.uniform(rows, vocab, low=10, high=20)
-    logits = (np.where(np.arange(rows)[:, None] % 2, -end, end) * (1 - below)).astype(np.float32)
-    title, plain = "logits near the largest float give wrong results", np.ldexp(logits, -120)
-    right_under(title, answer, draw, logits, k, plainly=partial(launch, answer, draw, plain, k))
+@probe(*({"vocab": vocab, "sign": sign} for sign in (1, -1) for vocab in (20, 1030)), rows=2, k=3,
+       fixed=("rows", "k", "sign"), fit=serving)  # fmt: skip
+def the_largest_and_smallest_floats_are_served(
+    answer: Answer, draw: Draw, *, rows: int, vocab: int, sign: int, k: int
+) -> None:
+    """Rows of which every logit is near the largest float, or near minus that: all the same, and far apart.
+
+    They are judged where rows of zeros, and logits as far apart below 0, come out right: else size does not decide.
+    """
+    end, size = np.float32(sign * 3.4e38), (rows, vocab)
+    title = f"logits near {'minus ' * (sign < 0)}the largest float give wrong results"
+    apart = (end * (1 - 2.0 ** -draw.uniform(*size, low=10, high=20))).astype(np.float32)
+    for logits in (np.full(size, end), apart):
+        near = logits - logits.max(axis=1, keepdims=True)
+        if is_right(lambda near=near: launch(answer, draw, near, k), answer, draw):
+            right_under(title, answer, draw, logits, k, plainly=partial(launch, answer, draw, near, k))
 
 
 def _grid(draw: Draw, rows: int, vocab: int) -> Floats:

@@ -4,7 +4,6 @@ Counts are exact and the same on every run; no time is measured. The figures fee
 """
 
 from harness.probing import Answer, Draw, NotMeasurable, Partial, ProbeFailure, expect, probe
-from harness.probing.checked import require_launches
 from harness.probing.traffic import (
     Steps,
     allocated_bytes,
@@ -16,7 +15,7 @@ from harness.probing.traffic import (
     written_bytes,
 )
 
-from .binding import Launched, call, launch, normal, served
+from .binding import Launched, launch, normal, served, watch
 from .judging import same_work
 
 VOCAB = 50257
@@ -115,8 +114,7 @@ def less_is_moved_than_the_naive_way(answer: Answer, draw: Draw, *, k: int) -> P
 def work_is_put_on_the_given_stream(answer: Answer, draw: Draw, *, vocab: int, k: int) -> None:
     """Every launch and copy is on the stream that was passed, not on the default one."""
     k = served(answer, k)
-    back = call(answer, draw, normal(draw, ROWS, vocab), k, mode="count")
-    report = require_launches(back, f"rows = {ROWS}, vocab = {vocab}, k = {k}")
+    report = watch(answer, draw, normal(draw, ROWS, vocab), k, mode="count")
     strays = sorted({n.kernel for n in report.launches if n.stream == 0})
     expect.that(not strays, "work is put on the default stream", f"launched on it: {', '.join(strays)}")
     copies = [copy for copy in report.streams.copies if copy.stream == 0]

@@ -2,16 +2,19 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from harness.numerics import distinct
 from harness.probing import Answer, Draw, ProbeFailure, expect, probe
-from harness.probing.failures import WrongOutputs
+from harness.probing.failures import CallRefused, Spared, WrongOutputs
 
-from .binding import LARGEST_K, Floats, Launched, launch, normal, served, serving, spaced
-from .judging import UNIT, legal_indices, right, right_choice, right_probabilities, right_under, tolerance
+from .binding import LARGEST_K, SIZES, Floats, Launched, normal, served, serving, spaced
+from .binding import launch as launch_any
+from .judging import UNIT, alive, legal_indices, right, right_choice, right_probabilities, right_under, tolerance
 
 SMALL = {"rows": 2, "vocab": 5, "k": 2}
 MIDDLE = {"rows": 3, "vocab": 100, "k": 8}
@@ -23,7 +26,7 @@ def probabilities_match_the_oracle(answer: Answer, draw: Draw, *, rows: int, voc
     """T01, T02: each probability is the softmax, over the whole row, of the column named beside it."""
     run = launch(answer, draw, normal(draw, rows, vocab), k)
     ratio = right_probabilities(run)
-    _alive(run)
+    alive(run)
     return {"error_ratio": ratio}
 
 
@@ -31,7 +34,7 @@ def probabilities_match_the_oracle(answer: Answer, draw: Draw, *, rows: int, voc
 def probabilities_keep_their_proportions(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int) -> None:
     """T16: P_a / P_b = exp(x_a - x_b), whatever the sum below is."""
     run = launch(answer, draw, normal(draw, rows, vocab), k)
-    _alive(run)
+    alive(run)
     legal_indices(run)
     x = np.take_along_axis(run.logits, run.indices, axis=1).astype(np.longdouble)
     wanted = np.exp(x - x[:, :1])
@@ -56,7 +59,7 @@ def halves_merge_into_the_whole(answer: Answer, draw: Draw, *, rows: int, vocab:
     half = vocab // 2
     logits = spaced(draw, rows, vocab)
     whole = launch(answer, draw, logits, k)
-    _alive(whole)
+    alive(whole)
     parts = [launch(answer, draw, np.ascontiguousarray(part), min(k, part.shape[1]))
              for part in (logits[:, :half], logits[:, half:])]  # fmt: skip
     for run in (whole, *parts):
@@ -116,12 +119,24 @@ def a_whole_row_adds_up_to_one(answer: Answer, draw: Draw, *, rows: int, vocab: 
 def _right_probabilities_under(title: str, answer: Answer, draw: Draw, logits: Floats, k: int) -> None:
     """Judge the probabilities of logits that have something special, whichever columns are chosen."""
     k = served(answer, min(k, logits.shape[1]))
-    right_under(title, answer, draw, logits, k, judge=lambda run, *_: right_probabilities(run))
+    launched = partial(launch, answer, draw, logits, k)
+    right_under(title, answer, draw, logits, k, launched=launched, judge=lambda run, *_: right_probabilities(run))
 
 
-def _alive(run: Launched) -> None:
-    """A constant or zeros keep some laws."""
-    expect.alive("probs", run.probs)
+def launch(answer: Answer, draw: Draw, logits: Floats, k: int, **options: Any) -> Launched:
+    """`binding.launch`, without the calls that are refused for their sizes: these say nothing of values.
+
+    Raises:
+        Spared: the call is refused for its sizes.
+        ProbeFailure: as there.
+        NotMeasurable: as there.
+    """
+    try:
+        return launch_any(answer, draw, logits, k, **options)
+    except CallRefused as why:
+        if why.fault_of == SIZES:
+            raise Spared from None
+        raise
 
 
 @contextmanager

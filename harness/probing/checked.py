@@ -8,7 +8,7 @@ from harness.model import Location, Observation
 from harness.probing.answers import Answer
 from harness.probing.device import located
 from harness.probing.failures import NotMeasurable, ProbeFailure, WrongOutputs
-from harness.probing.launching import DeviceCall
+from harness.probing.launching import REFUSED, DeviceCall
 
 Run = TypeVar("Run")
 
@@ -20,7 +20,7 @@ ORDER = {
     "deadlock": "threads wait for each other for ever",
     "runaway": "a kernel does not end",
 }
-"""Defects of the order in which threads work; all others are of what they touch."""
+"""Defects of the order in which threads work; all others, but for a launch refused, are of what they touch."""
 ACCESS = {
     "out_of_bounds": "memory out of bounds is touched",
     "uninitialized_read": "reads uninitialised memory",
@@ -34,9 +34,15 @@ def require_launches(call: DeviceCall, where: str) -> Report:
     Args:
         call: in mode check or count.
         where: the sizes of the call, for the message.
+
+    Raises:
+        CallRefused: the device, or the answer, refuses the call: it shows nothing of what it would have done.
+        ProbeFailure: nothing is launched.
     """
-    if call.code and not call.report.found():
-        raise ProbeFailure("a legal call is refused", f"{where}: it returns {call.code}")
+    if call.defects:
+        return call.report
+    if call.code or (call.report.found() and not call.report.launches):
+        raise call.failure(where)
     if not call.report.launches:
         raise ProbeFailure("nothing is launched", where)
     return call.report
@@ -44,7 +50,7 @@ def require_launches(call: DeviceCall, where: str) -> Report:
 
 def require_sound_accesses(answer: Answer, report: Report, where: str) -> None:
     """Nothing beside a buffer, unwritten, freed or misaligned was read or written."""
-    _require_none(answer, report, where, ACCESS, lambda kind: kind not in ORDER)
+    _require_none(answer, report, where, ACCESS, lambda kind: kind not in (*ORDER, REFUSED))
 
 
 def require_order(answer: Answer, report: Report, where: str) -> None:

@@ -69,7 +69,11 @@ class FaultElsewhere(ProbeFailure):
 
 
 class KernelFailed(ProbeFailure):
-    """A legal call of a device is refused, or its kernel ends with a fault."""
+    """A legal call of a device does not end well."""
+
+
+class CallRefused(KernelFailed):
+    """A legal call of a device is refused: nothing of it runs."""
 
 
 class WrongOutputs(ProbeFailure):

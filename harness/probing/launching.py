@@ -14,10 +14,17 @@ from numpy.typing import NDArray
 
 from harness.cuda.driver.driver import MODES, REPORT_BYTES
 from harness.cuda.plausible import contradiction
-from harness.cuda.report import Report, parse
+from harness.cuda.report import DeviceDefect, Report, parse
 from harness.probing.answers import Answer
 from harness.probing.draw import Draw
-from harness.probing.failures import KernelFailed, NotMeasurable, ProbeFailure, WrittenOutside, WrongOutputs
+from harness.probing.failures import (
+    CallRefused,
+    KernelFailed,
+    NotMeasurable,
+    ProbeFailure,
+    WrittenOutside,
+    WrongOutputs,
+)
 from harness.probing.patterns import pattern_of
 from harness.sandbox import Array, Scalar
 
@@ -30,6 +37,8 @@ GUARD = 64
 buffer starts where device memory would."""
 STREAM = "stream"
 """The argument that becomes a stream which is not the default one."""
+REFUSED = "invalid_launch"
+"""The defect of a launch that the device refuses: nothing of it runs."""
 NARROWEST = 4
 """Bytes of an output's element, at least: a narrower one may equal the random bytes below it by chance."""
 
@@ -163,7 +172,7 @@ class DeviceCall:
         """
         defects = self.report.found()
         if self.code or (defects and self.mode == "plain"):
-            raise KernelFailed(self._ending, f"{where}: it returns {self.code}{_messages(self.report)}")
+            raise self.failure(where)
         for region in self._outputs:
             _require_inside(region, where)
         for region in self._outputs:
@@ -174,11 +183,16 @@ class DeviceCall:
         return [region for region in self.regions.values() if isinstance(region.buffer, OutputBuffer)]
 
     @property
-    def _ending(self) -> str:
-        defects = [defect for defect in self.report.found() if defect.kind != "invalid_launch"]
-        if defects:
-            return f"the kernel ends with {defects[0].kind.replace('_', ' ')}"
-        return "a legal call is refused"
+    def defects(self) -> list[DeviceDefect]:
+        """What the device found wrong with what ran, a launch that it refused aside."""
+        return [defect for defect in self.report.found() if defect.kind != REFUSED]
+
+    def failure(self, where: str) -> KernelFailed:
+        """Return how a call failed that did not end well."""
+        detail = f"{where}: it returns {self.code}{_messages(self.report)}"
+        if not self.defects:
+            return CallRefused("a legal call is refused", detail)
+        return KernelFailed(f"the kernel ends with {self.defects[0].kind.replace('_', ' ')}", detail)
 
 
 def launch(
@@ -200,8 +214,8 @@ def launch(
         seed: of the schedule.
         guard: elements before and behind each buffer.
         fill: what memory holds that nobody has written: `mixed`, NaN, large numbers, zeros and minus infinity in an
-            order that the draw decides; `nan`; or `left`, what was there before. A GPU's allocator may hand out other
-            memory, and its shared memory holds what was left there.
+            order that the draw decides; `nan`; `zeros`; or `left`, what was there before. A GPU's allocator may hand
+            out other memory, and its shared memory holds what was left there.
         moved: buffers that lie elsewhere than in the call before.
 
     Raises:

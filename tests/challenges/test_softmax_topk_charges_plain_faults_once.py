@@ -35,6 +35,15 @@ def spoilt_by_ties(logits: Any, k: int) -> tuple[Any, Any]:
     return probs, np.array([np.flatnonzero(logits == logits[column])[0] for column in columns])
 
 
+def by_rounded_probability(logits: Any, k: int) -> tuple[Any, Any]:
+    """Choose by probabilities in float32, of which many are 0."""
+    probs, columns = exact(logits, len(logits))
+    rounded = np.zeros(len(logits), np.float32)
+    rounded[columns] = probs
+    chosen = np.argsort(-rounded, kind="stable")[:k]
+    return rounded[chosen], chosen
+
+
 def beside(plain: Launch) -> Launch:
     """Write a number behind the probabilities."""
 
@@ -57,11 +66,22 @@ def refusing(plain: Launch) -> Launch:
     return launch
 
 
+def short_rows_only(plain: Launch) -> Launch:
+    """Refuse rows of more than 2,000 columns."""
+    none = refusing(plain)
+
+    def launch(symbol: str, arguments: list[Any], **options: Any) -> tuple[Any, ...]:
+        return (none if arguments[2] > 2000 else plain)(symbol, arguments, **options)
+
+    return launch
+
+
 ANSWERS: Mapping[str, tuple[Callable[[], LocalAnswer], set[str]]] = {
     "probabilities 1/32 of the right ones": (lambda: answer(thirty_second), {"values"}),
     "a column is named twice": (lambda: answer(first_twice), {"selection"}),
     "one row of two is never written": (lambda: answer(exact, writes=lambda row: row % 2 == 0), {"rows"}),
     "every call is refused": (lambda: answer(exact, around=refusing), {"values"}),
+    "long rows are refused": (lambda: answer(exact, around=short_rows_only), {"any_size", "large_vocab"}),
     "the first of equal logits is named for each": (lambda: answer(spoilt_by_ties), {"ties", "special_values"}),
 }  # fmt: skip
 
@@ -88,6 +108,19 @@ def test_writing_beside_the_outputs_is_charged_by_memory_safety_alone() -> None:
     assert {id for id, e in found.items() if e.faulty} == {"memory_safety"}
     assert {e.rests_on for id, e in found.items() if id != "memory_safety"} == {"memory_safety"}
     assert all("writes outside probs" in e.detail for id, e in found.items() if id != "memory_safety")
+
+
+@pytest.mark.slow
+def test_an_order_among_probabilities_of_0_is_charged_to_stability() -> None:
+    found = evidence(answer(by_rounded_probability), ("selection", "stability", "any_size"))
+    seen = {one.title for one in found["stability"].also} | {found["any_size"].title}
+    assert found["stability"].faulty and "logits whose probabilities round to 0 come in any order" in seen
+
+
+@pytest.mark.slow
+def test_values_are_right_where_only_long_rows_are_refused() -> None:
+    found = evidence(answer(exact, around=short_rows_only), ("values", "any_size"))
+    assert {id: e.outcome for id, e in found.items()} == {"values": Outcome.PASSED, "any_size": Outcome.FAILED}
 
 
 def test_a_case_states_the_k_that_is_called() -> None:

@@ -23,6 +23,14 @@ __global__ void large(float* out) {
     out[threadIdx.x] = tile[threadIdx.x];
 }
 
+__global__ void both(float* out) {
+    extern __shared__ float dynamic[];
+    dynamic[threadIdx.x] = 1.0f;
+    __shared__ float rest[33];
+    rest[threadIdx.x] = 1.0f;
+    out[threadIdx.x] = dynamic[threadIdx.x] + rest[threadIdx.x];
+}
+
 static void say(const char* what) { printf("%s %s\n", what, cudaGetErrorName(cudaGetLastError())); }
 
 int main(int, char** argv) {
@@ -45,6 +53,14 @@ int main(int, char** argv) {
         fill<<<1, 32, 100 * 1024>>>(out, 32); say("100KiB");
         large<<<1, 32>>>(values); say("static");
         large<<<1, 32, 10 * 1024>>>(values); say("both");
+    } else if (!strcmp(argv[1], "first")) {
+        both<<<1, 32, 49152 - 144 + 1>>>(values); say("first");
+        both<<<1, 32, 49152 - 144>>>(values); say("fits");
+        both<<<1, 32, 49152 - 144 + 1>>>(values); say("again");
+        both<<<1, 32, 60000>>>(values); say("far");
+        cudaFuncSetAttribute(both, cudaFuncAttributeMaxDynamicSharedMemorySize, 60000);
+        both<<<1, 32, 60000>>>(values); say("allowed");
+        both<<<1, 32, 60001>>>(values); say("beyond");
     } else if (!strcmp(argv[1], "handles")) {
         cudaStream_t stream;
         cudaStreamCreate(&stream);
@@ -83,6 +99,25 @@ def test_shared_memory_needs_the_attribute_beyond_48_kib(program: Callable[..., 
     assert said["48KiB"] == said["100KiB"] == said["static"] == "cudaSuccess"
     assert said["more"] == said["both"] == "cudaErrorInvalidValue"
     assert said["refused"] == "cudaErrorInvalidValue"
+
+
+def test_the_first_launch_of_a_kernel_counts_its_static_shared_memory(program: Callable[..., ProgramRun]) -> None:
+    run = program("first")
+    said = _said(run)
+    assert said["fits"] == said["allowed"] == "cudaSuccess"
+    assert {said[name] for name in ("first", "again", "far", "beyond")} == {"cudaErrorInvalidValue"}
+    assert run.report is not None
+    texts = [defect.text for defect in run.report.found()]
+    assert all(defect.kind == "invalid_launch" and not defect.kernel for defect in run.report.found())
+    assert [text.partition("`: ")[2] for text in texts] == [
+        "49009 bytes of dynamic and at least 144 of static shared memory, where 49152 is the limit without"
+        " cudaFuncSetAttribute",
+        "49009 bytes of dynamic and 144 of static shared memory, where 49152 is the limit without cudaFuncSetAttribute",
+        "60000 bytes of dynamic and 144 of static shared memory, where 49152 is the limit without cudaFuncSetAttribute",
+        "60001 bytes of dynamic and 144 of static shared memory, where cudaFuncSetAttribute allows 60000 of dynamic",
+    ]
+    assert [launch.dynamic_shared for launch in run.report.launches] == [49008, 60000]
+    assert run.report.launches_not_run == 4
 
 
 def test_a_destroyed_stream_is_no_stream(program: Callable[..., ProgramRun]) -> None:

@@ -14,7 +14,7 @@ REPORT_BYTES = 1 << 18
 """Room for a report; a longer one is cut and no longer parses."""
 MODES = {"plain": 0, "check": 1, "count": 2, "all": 3, "sample": 4}
 """Bits by name; `sample` runs only some blocks of large grids, and watches no access."""
-FILLS = {"nan": 0, "mixed": 1, "left": 2}
+FILLS = {"nan": 0, "mixed": 1, "left": 2, "zeros": 3}
 """What memory holds that nobody has written: NaN bytes, several values in turn, or what was there before."""
 
 

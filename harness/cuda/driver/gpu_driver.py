@@ -59,7 +59,7 @@ class Gpu:
         """Fill memory that nobody holds, so far as the allocator hands out again what was freed last."""
         if fill == "left":
             return
-        words = np.full(max(DIRTIED) // 4, UNWRITTEN[0], np.uint32)
+        words = np.full(max(DIRTIED) // 4, 0 if fill == "zeros" else UNWRITTEN[0], np.uint32)
         if fill == "mixed":
             words = np.random.default_rng(turn).choice(np.array(UNWRITTEN, np.uint32), words.size)
         places = [(self.runtime.malloc(size), size) for size in DIRTIED]
@@ -137,7 +137,7 @@ def launch(
             lies elsewhere than in the call before.
         mode: plain; a GPU checks and counts nothing here.
         seed: of the schedule, which a GPU makes itself.
-        fill: what memory holds that nobody has written: "nan", "mixed", or "left" for what was there before.
+        fill: what memory holds that nobody has written: "nan", "zeros", "mixed", or "left" for what was there before.
         turn: seed of what is mixed.
 
     Returns:

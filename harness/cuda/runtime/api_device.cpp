@@ -291,7 +291,8 @@ cudaError_t attributes(cudaFuncAttributes* result, const void* function) {
     result->maxThreadsPerBlock = 1024;
     result->numRegs = 32;  // not known here: few enough for a full multiprocessor
     result->ptxVersion = result->binaryVersion = 80;
-    result->maxDynamicSharedSizeBytes = static_cast<int>(known.dynamic_limit);
+    const size_t unasked = kSharedDefault - std::min(known.static_shared, kSharedDefault);
+    result->maxDynamicSharedSizeBytes = static_cast<int>(known.dynamic_limit ? known.dynamic_limit : unasked);
     return cudaSuccess;
 }
 

@@ -182,7 +182,8 @@ enum { EMU_PLAIN = 0, EMU_CHECK = 1, EMU_COUNT = 2, EMU_SAMPLE = 4 };
 /// Set the mode and the schedule's seed (0: in order) for launches from here on, and start an empty report.
 void emu_start(unsigned mode, uint64_t seed);
 /// What memory holds from here on that nobody has written, that of each block included: 0 for NaN bytes, 1 for a mixture
-/// of NaN, large numbers, zeros and minus infinity that begins where `turn` says, 2 for what was there before.
+/// of NaN, large numbers, zeros and minus infinity that begins where `turn` says, 2 for what was there before, 3 for
+/// zeros.
 void emu_fill(unsigned fill, uint64_t turn);
 /// Call a buffer by a name in reports; returns 0, or -1 when `address` is in no allocation.
 int emu_name(const void* address, const char* name);

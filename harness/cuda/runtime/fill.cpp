@@ -37,8 +37,8 @@ void choose_fill(Fill fill, uint64_t turn) {
 void fill_unwritten(void* memory, size_t bytes) {
     if (chosen_fill == Fill::Left) return;
     auto* to = static_cast<unsigned char*>(memory);
-    if (chosen_fill == Fill::Nan) {
-        std::memset(to, 0xFF, bytes);
+    if (chosen_fill != Fill::Mixed) {
+        std::memset(to, chosen_fill == Fill::Nan ? 0xFF : 0, bytes);
         return;
     }
     for (size_t word = mixture_begins; bytes; word = 0) {

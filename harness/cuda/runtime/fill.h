@@ -6,8 +6,8 @@
 
 namespace emu {
 
-/// NaN bytes; NaN, large numbers, zeros and minus infinity, mixed; or whatever was there before.
-enum class Fill : unsigned { Nan, Mixed, Left };
+/// NaN bytes; NaN, large numbers, zeros and minus infinity, mixed; whatever was there before; or zeros.
+enum class Fill : unsigned { Nan, Mixed, Left, Zeros };
 
 /// Fill what nobody writes so from here on. `turn` is where the mixture begins in each piece of memory: equal turns
 /// fill equally, wherever the memory lies.

@@ -91,14 +91,8 @@ int check(const Kernel& kernel, const Configuration& c) {
         return invalid(cudaErrorInvalidConfiguration,
                        "a grid of " + dimensions(g) + " blocks, where 2147483647 x 65535 x 65535 is the limit");
     }
-    const KernelState& known = kernel_state(kernel);
-    if (c.dynamic_shared + known.static_shared > std::max(known.dynamic_limit, kSharedDefault)) {
-        return invalid(cudaErrorInvalidValue,
-                       std::to_string(c.dynamic_shared) + " bytes of dynamic and " +
-                           std::to_string(known.static_shared) + " of static shared memory, where " +
-                           std::to_string(known.dynamic_limit) + " is the limit" +
-                           (known.dynamic_limit < kSharedOptIn ? " without cudaFuncSetAttribute" : ""));
-    }
+    const std::string shared = too_much_shared(kernel, c.dynamic_shared, kernel_state(kernel).static_shared);
+    if (!shared.empty()) return invalid(cudaErrorInvalidValue, shared);
     const uint64_t blocks = static_cast<uint64_t>(g.x) * g.y * g.z;
     const uint64_t resident = resident_blocks(kernel, static_cast<unsigned>(threads), c.dynamic_shared);
     if (c.cooperative && blocks > resident) {
@@ -244,9 +238,8 @@ void run(const Kernel& kernel, const Configuration& c, void (*entry)(const void*
         return;
     }
     Launch launch{++launches, state().launches++, &kernel, c.grid, c.block, c.dynamic_shared, entry, closure, c.pc, {}};
-    unsigned stream = static_cast<unsigned>(stream_number(c.stream));
-    auto& streams = state().kernel_streams;
-    if (std::find(streams.begin(), streams.end(), stream) == streams.end()) list(streams, stream);
+    const unsigned stream = static_cast<unsigned>(stream_number(c.stream));
+    const size_t defects = state().defects.size();
     launch.cooperative = c.cooperative;
     launch.record = record_of(launch, stream);
     if (follower.launch) follower.launch(launch);
@@ -259,7 +252,19 @@ void run(const Kernel& kernel, const Configuration& c, void (*entry)(const void*
     launch.record.finished = run_blocks(launch);
     launch.record.arithmetic = arithmetic_so_far() - before;
     on_launch_end(launch);
-    kernel_state(kernel).static_shared = launch.record.static_shared;
+    KernelState& known = kernel_state(kernel);
+    known.static_shared = std::max<size_t>(known.static_shared, launch.record.static_shared);
+    if (!launch.refused.empty()) {
+        // a GPU runs none of it
+        --state().launches;
+        ++state().launches_not_run;
+        state().defects.erase(state().defects.begin() + static_cast<std::ptrdiff_t>(defects), state().defects.end());
+        refuse(kernel, "invalid_launch", c.pc, cudaErrorInvalidValue, launch.refused);
+        return;
+    }
+    known.static_is_known |= launch.record.finished;
+    auto& streams = state().kernel_streams;
+    if (std::find(streams.begin(), streams.end(), stream) == streams.end()) list(streams, stream);
     keep(std::move(launch.record));
 }
 

@@ -10,8 +10,9 @@ namespace emu {
 
 /// What is known of a kernel from its launches and attributes.
 struct KernelState {
-    size_t dynamic_limit = 48 << 10;
-    size_t static_shared = 0;  // of its last launch
+    size_t dynamic_limit = 0;     // that cudaFuncSetAttribute set; 0 where it set none
+    size_t static_shared = 0;     // the most that launches have used so far
+    bool static_is_known = false;  // a launch came to its end
 };
 KernelState& kernel_state(const Kernel& kernel);
 

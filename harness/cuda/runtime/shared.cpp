@@ -7,6 +7,7 @@
 
 #include "../include/cuda_runtime_api.h"
 #include "fill.h"
+#include "launch.h"
 #include "observer.h"
 #include "scheduler.h"
 
@@ -31,6 +32,14 @@ void refuse(const SharedSlot& slot) {
     defect.space = "shared";
     report(defect);
     end_launch(cudaErrorLaunchOutOfResources);
+}
+
+// The first launch of a kernel shows what static shared memory it has.
+void refuse_if_too_much(Launch& launch) {
+    launch.refused = too_much_shared(*launch.kernel, dynamic_bytes, static_bytes);
+    if (launch.refused.empty()) return;
+    on_cut_off();
+    scheduler().leave();
 }
 
 }  // namespace
@@ -59,6 +68,23 @@ void begin_shared(Block& block) {
     on_shared(block, base, dynamic_bytes, "dynamic shared memory");
 }
 
+std::string too_much_shared(const Kernel& kernel, size_t dynamic_bytes, size_t static_bytes) {
+    constexpr size_t kDynamicAlignment = 16;  // it lies behind what is static
+    const KernelState& known = kernel_state(kernel);
+    if (dynamic_bytes) static_bytes = rounded(static_bytes, kDynamicAlignment);
+    const size_t all = dynamic_bytes + static_bytes;
+    if (all <= kSharedDefault || (dynamic_bytes <= known.dynamic_limit && all <= kSharedOptIn)) return {};
+    std::string text = std::to_string(dynamic_bytes) + " bytes of dynamic";
+    if (static_bytes) {
+        text += (known.static_is_known ? " and " : " and at least ") + std::to_string(static_bytes) + " of static";
+    }
+    text += " shared memory, where ";
+    const std::string by_default = std::to_string(kSharedDefault) + " is the limit without cudaFuncSetAttribute";
+    if (!known.dynamic_limit) return text + by_default;
+    if (dynamic_bytes <= known.dynamic_limit) return text + std::to_string(kSharedOptIn) + " is the limit";
+    return text + "cudaFuncSetAttribute allows " + std::to_string(known.dynamic_limit) + " of dynamic";
+}
+
 std::vector<unsigned char> saved_shared() { return {base, base + used}; }
 
 void restore_shared(const std::vector<unsigned char>& saved) {
@@ -74,10 +100,12 @@ void* shared(SharedSlot& slot) {
     slot.offset = rounded(used, std::max(slot.alignment, kSharedRedZone));
     static_bytes = rounded(static_bytes, slot.alignment) + slot.bytes;
     if (static_bytes > kSharedDefault || slot.offset + slot.bytes > kSharedCapacity) refuse(slot);
+    Launch& launch = *running_block->launch;
+    launch.record.static_shared = static_bytes;
+    refuse_if_too_much(launch);
     used = rounded(slot.offset + slot.bytes, kSharedRedZone) + kSharedRedZone;
     slot.launch = current_launch;
     fill_unwritten(base + slot.offset, used - slot.offset);
-    running_block->launch->record.static_shared = static_bytes;
     on_shared(*running_block, base + slot.offset, slot.bytes, slot.name);
     return base + slot.offset;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "threads.h"
@@ -18,6 +19,8 @@ unsigned char* shared_base();
 void begin_shared(Launch& launch);
 /// Poison what the launch has used so far; for its first block, give dynamic shared memory its place.
 void begin_shared(Block& block);
+/// Why a block of the kernel has too much of it; empty where it has not.
+std::string too_much_shared(const Kernel& kernel, size_t dynamic_bytes, size_t static_bytes);
 /// What the block has in shared memory, and another block's in its place.
 std::vector<unsigned char> saved_shared();
 void restore_shared(const std::vector<unsigned char>& saved);

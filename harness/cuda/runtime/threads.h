@@ -84,6 +84,7 @@ struct Launch {
     const void* pc;       // of the author's launch
     LaunchRecord record;
     bool cooperative = false;  // its blocks may wait for each other
+    std::string refused = {};  // why a GPU would not have begun it, once its static shared memory is known
 };
 
 // The thread that runs, null while host code does: for each host thread its own, as only one of them is inside a launch.
