@@ -8,7 +8,7 @@ Faults hide one another, so most probes draw tokens that show one of them and ar
   only those.
 
 Numbers are judged by their error over the oracle's movement under half an ulp of its inputs. Two results of the answer
-that should be equal may differ by twice what one may be off. Lost digits are charged as `dtype` alone: elsewhere an
+that should be equal may differ by twice what one may be off. Lost digits are charged as `accuracy` alone: elsewhere an
 answer whose plain results have lost some is judged as coarsely as these are exact.
 
 The docstrings of the probes name the relations K01 to K24. Every relation between results of the answer itself starts

@@ -274,7 +274,7 @@ class History:
             place = f"out[{row}, {head}, {position}, {feature}]"
             is_, be = float(got[head, position, feature]), float(oracle[head, position, feature])
             detail = f"{place} is {instead(is_, be)}, in call {len(self.lines)}"
-            owner = "dtype" if out_of_range else ""
+            owner = "accuracy" if out_of_range else ""
             raise ProbeFailure(title, detail, where=place, expected=be, got=is_, fault_of=owner)
 
     def _wrong(self, step: Wrong) -> None:

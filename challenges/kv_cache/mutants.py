@@ -151,7 +151,7 @@ SOFTMAX = (
     Mutant(
         "denominator off by a millionth",
         "adds 1e-6 to the denominator",
-        criterion="dtype",
+        criterion="accuracy",
         edits=((NORMALISE, NORMALISE.replace("\n", " + 1e-6\n")),),
     ),
     Mutant(
@@ -558,19 +558,19 @@ NUMBERS = (
     Mutant(
         "float16 store",
         "keeps keys and values in half precision",
-        criterion="dtype",
+        criterion="accuracy",
         edits=((PLAIN, "        return [kv.astype(np.float16)]\n"),),
     ),
     Mutant(
         "float32 store",
         "keeps float64 keys and values in single precision",
-        criterion="dtype",
+        criterion="accuracy",
         edits=((PLAIN, "        return [kv.astype(np.float32)]\n"),),
     ),
     Mutant(
         "float32 inside",
         "computes in single precision whatever it is given",
-        criterion="dtype",
+        criterion="accuracy",
         edits=((SCORES, "    groups, k, v = (array.astype(np.float32) for array in (groups, k, v))\n" + SCORES),),
     ),
     Mutant(

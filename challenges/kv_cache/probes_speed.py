@@ -79,7 +79,7 @@ class Decode:
             seen, most = distinct(off, OFF, 3)
             detail = f"off by {seen} of its largest entry, at most {most} passes"
             digits = is_near(output, given.exact, HALF)
-            raise ProbeFailure("a decode is wrong while it is timed", detail, fault_of="dtype" if digits else "")
+            raise ProbeFailure("a decode is wrong while it is timed", detail, fault_of="accuracy" if digits else "")
 
     def _tokens(self, B: int, H: int, n: int, D: int) -> Tokens:
         return Tokens(*(self.random.uniform(B, H, n, D, dtype="float32", low=-2, high=2) for _ in range(3)))

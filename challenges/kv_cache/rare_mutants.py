@@ -104,7 +104,7 @@ SIZES = (
     Mutant(
         "float32 sums of long histories",
         "rounds the weights to float32 where more than 150 tokens are seen",
-        criterion="dtype",
+        criterion="accuracy",
         edits=(
             (
                 NORMALISE,

@@ -145,13 +145,13 @@ LOST_DIGITS = ("float16 store", "float32 store", "float32 inside", "denominator 
 
 
 @pytest.mark.parametrize("fault", LOST_DIGITS)
-def test_lost_digits_are_charged_as_the_dtype_alone(fault: str) -> None:
+def test_lost_digits_are_charged_as_accuracy_alone(fault: str) -> None:
     mutant = next(mutant for mutant in code().mutants if mutant.name == fault)
     answer = LocalAnswer(module_of("answer", code().source(mutant)))
     history = code().challenge.criterion("any_history")
     found = probe_criterion(code(), history, answer, seed_of(SEED, history.id), explain=False)
     evidence = {e.criterion: e for e in charged_once(code(), [*judged(fault).values(), found])}
-    assert {id for id, e in evidence.items() if e.faulty} == {"dtype"}, evidence
+    assert {id for id, e in evidence.items() if e.faulty} == {"accuracy"}, evidence
 
 
 DIGITS_OF_CHUNKS = """
@@ -166,11 +166,11 @@ def attend_slot(cache, store, slot, *new):
 
 
 def test_digits_that_plain_results_keep_count_elsewhere() -> None:
-    """What only a chunk loses, a thousandth, is no lost digit of the dtype."""
+    """What only a chunk loses, a thousandth, is no loss of the plain results."""
     answer = LocalAnswer(module_of("answer", code().source() + DIGITS_OF_CHUNKS))
-    asked = [code().challenge.criterion(id) for id in ("dtype", "appended_prefill")]
-    dtype, chunks = (probe_criterion(code(), c, answer, seed_of(SEED, c.id), explain=False) for c in asked)
-    assert (dtype.outcome, chunks.outcome) == (Outcome.PASSED, Outcome.FAILED)
+    asked = [code().challenge.criterion(id) for id in ("accuracy", "appended_prefill")]
+    accuracy, chunks = (probe_criterion(code(), c, answer, seed_of(SEED, c.id), explain=False) for c in asked)
+    assert (accuracy.outcome, chunks.outcome) == (Outcome.PASSED, Outcome.FAILED)
 
 
 NO_MASK = "no causal mask"
