@@ -123,7 +123,7 @@ def _refuse_what_is_no_text(path: Path, head: bytes) -> None:
         hint = "of an inspect_ai log in its binary form, make JSON:  inspect log dump FILE.eval > FILE.json"
         raise SpecError(path, "is an archive, not JSON", hint=hint)
     if b"\0" in (line := head.partition(b"\n")[0]):  # in a later line, that line alone is broken
-        raise SpecError(path, f"is no text: byte {line.index(0)} is 0", hint="save it as JSON lines in UTF-8")
+        raise SpecError(path, f"is not text: byte {line.index(0)} is 0", hint="save it as JSON lines in UTF-8")
 
 
 def _document(path: Path, file: BinaryIO) -> Any:
@@ -181,7 +181,7 @@ def _lines(file: BinaryIO, fields: SampleFields) -> Iterator[ReplySample | Unrea
         if len(line) > MAX_LINE:
             while line and not line.endswith(b"\n"):
                 line = file.readline(MAX_LINE)
-            yield UnreadSample(place, f"is longer than {MAX_LINE >> 20} MiB, and replies are not")
+            yield UnreadSample(place, f"is longer than {MAX_LINE >> 20} MiB, the most that is read")
         elif line.strip():
             yield _of_line(place, line, fields)
 

@@ -207,7 +207,7 @@ def test_a_line_of_fifty_megabytes_is_passed_over(workspace: Workspace) -> None:
     ("data", "words"),
     [
         (b"", "holds no sample"), (b"\n \n", "holds no sample"), (b"PK\x03\x04abc", "inspect log dump"),
-        (b"a\0b", "is no text"), (b"[]", "holds no sample"),
+        (b"a\0b", "is not text"), (b"[]", "holds no sample"),
     ],
 )  # fmt: skip
 def test_a_file_that_holds_no_samples_is_an_error(workspace: Workspace, data: bytes, words: str) -> None:
