@@ -76,10 +76,36 @@ def short_rows_only(plain: Launch) -> Launch:
     return launch
 
 
+def columns_of_the_first_row(plain: Launch) -> Launch:
+    """Name in every row the columns of the first, as threads do whose rows share one buffer."""
+
+    def launch(symbol: str, arguments: list[Any], **options: Any) -> tuple[Any, ...]:
+        code, logits, probs, indices, report = plain(symbol, arguments, **options)
+        k, shift = arguments[3], arguments[5]["shift"] // 4
+        for row in range(1, arguments[1] if code == 0 else 0):
+            indices[shift + row * k : shift + (row + 1) * k] = indices[shift : shift + k]
+        return code, logits, probs, indices, report
+
+    return launch
+
+
+def in_the_order_of_warps(plain: Launch) -> Launch:
+    """Move each probability by an ulp where the schedule is another one, as sums by atomics do."""
+
+    def launch(symbol: str, arguments: list[Any], **options: Any) -> tuple[Any, ...]:
+        code, logits, probs, *rest = plain(symbol, arguments, **options)
+        inside = slice(start := arguments[4]["shift"] // 4, start + arguments[1] * arguments[3] * (code == 0))
+        probs[inside] = np.nextafter(probs[inside], np.float32(options.get("seed", 0) % 2))
+        return code, logits, probs, *rest
+
+    return launch
+
+
 ANSWERS: Mapping[str, tuple[Callable[[], LocalAnswer], set[str]]] = {
     "probabilities 1/32 of the right ones": (lambda: answer(thirty_second), {"values"}),
     "a column is named twice": (lambda: answer(first_twice), {"selection"}),
     "one row of two is never written": (lambda: answer(exact, writes=lambda row: row % 2 == 0), {"rows"}),
+    "rows name the columns of the first": (lambda: answer(exact, around=columns_of_the_first_row), {"rows"}),
     "every call is refused": (lambda: answer(exact, around=refusing), {"values"}),
     "long rows are refused": (lambda: answer(exact, around=short_rows_only), {"any_size", "large_vocab"}),
     "the first of equal logits is named for each": (lambda: answer(spoilt_by_ties), {"ties", "special_values"}),
@@ -121,6 +147,14 @@ def test_an_order_among_probabilities_of_0_is_charged_to_stability() -> None:
 def test_values_are_right_where_only_long_rows_are_refused() -> None:
     found = evidence(answer(exact, around=short_rows_only), ("values", "any_size"))
     assert {id: e.outcome for id, e in found.items()} == {"values": Outcome.PASSED, "any_size": Outcome.FAILED}
+
+
+def test_sums_in_the_order_of_warps_are_no_equal_replies() -> None:
+    asked = ("values", "repeatable")
+    found = evidence(answer(exact, around=in_the_order_of_warps), asked)
+    assert {id: (e.outcome, e.title) for id, e in found.items()} == {
+        "values": (Outcome.PASSED, ""), "repeatable": (Outcome.FAILED, "identical calls get different replies"),
+    }  # fmt: skip
 
 
 def test_a_case_states_the_k_that_is_called() -> None:
