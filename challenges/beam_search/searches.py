@@ -32,7 +32,7 @@ NEAR = 1e-5
 lost digits."""
 EXACT = 1e-12
 """The same for an answer that sums in double precision: tens of terms, each with an error of 1e-16."""
-TRIES = 200
+TRIES = 2000
 """Models that are drawn for one in which no two candidates are too near, and what is wanted happens."""
 RESULT = Tree(1 << 14)
 EOS = {"never": (-60.0, 0.0), "even": (0.0, 0.0), "frequent": (1.2, 0.0), "rare": (-3.0, 0.0), "first": (0.0, 6.0)}

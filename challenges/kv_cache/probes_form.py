@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from harness.probing import Answer, Draw, Partial, Tree, expect, laws, probe
+from harness.probing import Answer, ArgumentsRejected, Draw, NotOffered, Partial, Tree, expect, laws, probe
 
 from .binding import SLOT, Cache, Tokens, exact, normal, returned, right
 
@@ -58,6 +58,14 @@ def wrong_arguments_are_refused(answer: Answer, draw: Draw, *, H: int, D: int, d
         "another head_dim": lambda: cache.decode([1], wide),
         "values longer than the keys": lambda: cache.store([1], cut, [1]),
         "a decode of several tokens": lambda: cache.decode([1], one),
-        "an option that does not exist": lambda: Cache(answer, two, no_such_option=1),
+        "an option that does not exist": lambda: _with_no_such_option(answer, two),
     }
     return laws.each_refused(attempts)
+
+
+def _with_no_such_option(answer: Answer, tokens: Tokens) -> None:
+    """Ask for an option that does not exist: an answer without options may take it for one that it does not offer."""
+    try:
+        Cache(answer, tokens, no_such_option=1)
+    except NotOffered as why:
+        raise ArgumentsRejected(why.title, why.detail) from None
