@@ -42,7 +42,7 @@ def chunks_give_what_one_call_gives(
     cache, starts = Cache(answer, tokens), range(0, S, chunk)
     parts = [cache.prefill([SLOT], tokens.part(start, start + chunk)) for start in starts]
     split, spread = np.concatenate(parts, axis=2), exact(tokens, draw)[1]
-    doing = f"a prompt of {S} in chunks of {chunk}"
+    doing = f"a prompt of {S} in chunks of {chunk} against the same in one call"
     try:
         agree(answer, CHUNKS_DIFFER, "out", split, whole, spread, doing)
     except ProbeFailure as why:

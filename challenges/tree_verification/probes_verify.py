@@ -98,8 +98,9 @@ def _decoded_apart(answer: Answer, draw: Draw, tree: Verification) -> None:
 def every_shape_is_decoded_greedily(answer: Answer, draw: Draw, *, shape: str, prompt: int, vocab: int) -> None:
     """Many forms of trees, each with a path that is right, wrong, half right, and any part right.
 
-    Beside the right one lies what greedy decoding gives one deeper.
+    Beside the right one lies what greedy decoding gives one deeper. No shape is drawn as another one is.
     """
+    draw = Draw(draw.integer(0, 2**62), shape)
     for draft in DRAFTS:
         lies = {"last": False, "lure": DEEPER} if draft == "right" else {}
         tree = drawn(draw, SHAPES[shape], prompt=prompt, vocab=vocab, draft=draft, ordered=False, **lies)

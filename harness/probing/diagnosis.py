@@ -13,7 +13,7 @@ from harness.errors import HarnessError
 from harness.model import Counterexample, Diagnosis, Evidence, Outcome
 from harness.probing.answers import Answer
 from harness.probing.code import ChallengeCode
-from harness.probing.failures import CallTimedOut, ProbeFailure
+from harness.probing.failures import CallTimedOut, ProbeFailure, Spared
 from harness.probing.local_answer import LocalAnswer
 from harness.probing.mutants import NUMBER, Mutant
 from harness.probing.probe import Probe, ProbeResult, once
@@ -230,10 +230,13 @@ class Fit:
 
 
 def _failed(probe: Probe, answer: Answer, seed: int, case: Case) -> bool:
+    """Return whether a case fails; one that a criterion is judged without does not."""
     try:
         once(probe, answer, seed, case)
     except ProbeFailure:
         return True
+    except Spared:
+        pass
     return False
 
 

@@ -104,7 +104,7 @@ def _explaining(
         alone = _without(code, [condition], evidence, answer, adapters, explain=False)
         if alone.detail == NOTHING_LEFT:
             met_by_all[condition] = alone
-        elif _right(alone):
+        elif _right(alone) and alone.detail != SOME_LEFT:
             return [condition], alone, ""
     if met_by_all:
         return list(met_by_all), next(iter(met_by_all.values())), " and "

@@ -263,7 +263,7 @@ def _public_names(
 def _duplication(files: Sequence[SourceFile]) -> Metric:
     first_seen: dict[tuple[str, ...], tuple[int, int]] = {}
     repeated: set[tuple[int, int]] = set()
-    worst: tuple[Location, ...] = ()
+    runs: dict[tuple[int, int], tuple[int, tuple[int, int]]] = {}  # by place: windows that repeat in a row, and what
     for number, file in enumerate(files):
         for start in range(file.sloc - WINDOW + 1):
             window = tuple(line.text for line in file.code[start : start + WINDOW])
@@ -271,11 +271,15 @@ def _duplication(files: Sequence[SourceFile]) -> Metric:
             if origin == (number, start) or (origin[0] == number and start - origin[1] < WINDOW):
                 continue
             repeated.update((number, index) for index in range(start, start + WINDOW))
-            earlier = files[origin[0]]
-            worst = worst or (
-                *Location.within(file.path, file.code[start].number),
-                *Location.within(earlier.path, earlier.code[origin[1]].number),
-            )
+            before, earlier = runs.get((number, start - 1), (0, origin))
+            runs[number, start] = (before + 1 if earlier == (origin[0], origin[1] - 1) else 1, origin)
+    worst: tuple[Location, ...] = ()
+    if runs:
+        (number, end), (length, (other, last)) = max(runs.items(), key=lambda run: run[1][0])
+        ends = ((files[number], end), (files[other], last))
+        worst = tuple(
+            place for file, at in ends for place in Location.within(file.path, file.code[at - length + 1].number)
+        )
     share = 100 * len(repeated) / _sloc(files)
     detail = f"{_count(len(repeated), 'code line')} of {_sloc(files)} repeat earlier ones, {WINDOW} or more in a row"
     return _metric("duplication", share, detail, worst, " repeats ".join(map(str, worst)))
