@@ -20,7 +20,7 @@ ORDER = {
     "deadlock": "threads wait for each other for ever",
     "runaway": "a kernel does not end",
 }
-"""Defects of the order in which threads work; all others, but for a launch refused, are of what they touch."""
+"""Defects of the order in which threads work. All others, except refused launches, concern what threads touch."""
 ACCESS = {
     "out_of_bounds": "memory out of bounds is touched",
     "uninitialized_read": "reads uninitialised memory",

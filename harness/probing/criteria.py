@@ -223,7 +223,7 @@ def _sum(draws: Iterable[Draws | None]) -> Draws | None:
 def _also(first: ProbeResult, others: Sequence[ProbeResult]) -> tuple[Observation, ...]:
     """Return what else the first probe saw, and what the others did, each once.
 
-    What a probe traced to another fault is left out where the first one saw a fault of this criterion.
+    What a probe traced to a fault of no named criterion is left out, unless the first one did so as well.
     """
     if first.obstacle is not Obstacle.FAULT:
         others = [o for o in others if o.obstacle is not Obstacle.FAULT or o.fault_of]

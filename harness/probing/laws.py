@@ -297,7 +297,7 @@ def _alike(got: Any, wanted: Any) -> bool:
 
 
 def each_refused(attempts: Mapping[str, Callable[[], object]]) -> Partial:
-    """Require each attempt to raise ValueError; those that an adapter does not serve are named in the detail.
+    """Require each attempt to raise ValueError, and name those that were not tried in the detail.
 
     Args:
         attempts: the calls, by what is wrong with their arguments, in a phrase.

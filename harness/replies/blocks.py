@@ -33,8 +33,10 @@ _HERE = re.compile(
 )
 _TARGET = re.compile(r"[ ]{0,3}>[ ]{0,3}['\"]?(?P<path>[\w./-]{1,200})['\"]?[ ]{0,3}")
 _EXPANDED = re.compile(r"[$`\\]")
-WRITES = re.compile(r"(?<![>-])>{1,2}(?![>=])[ ]?[\w./\"'$]|\b(?:sed|tee|patch|apply|mv|cp|perl)\b")
-"""Where a line of shell commands may write a file."""
+OUTPUT = re.compile(r"(?:(?<![>-])>{1,2}(?![>=&])|\btee(?:[ ]-a)?\b)[ ]?(?P<file>[\w./\"'$*]+)")
+"""Where a line of shell commands sends what a command prints."""
+EDITS = re.compile(r"\b(?:sed|patch|apply|mv|cp|perl)\b")
+"""Commands that write files among their operands."""
 
 
 @dataclass(frozen=True)
@@ -192,7 +194,7 @@ def _written(block: CodeBlock) -> Iterator[CodeBlock]:
         found.append(replace(place, info=f'title="{target["path"]}"', text=text))
         at += 1
     yield from found or [block]
-    if found and any(WRITES.search(line) for line in others):
+    if found and any(OUTPUT.search(line) or EDITS.search(line) for line in others):
         yield replace(block, text=_ended("\n".join(others)))
 
 

@@ -2,7 +2,7 @@
 
 import re
 
-from harness.replies.blocks import NEW, SHELL, WRITES
+from harness.replies.blocks import EDITS, NEW, OUTPUT, SHELL
 from harness.replies.found import BlocksOfReply, ReadBlock
 from harness.replies.names import labels_within, names_in
 
@@ -45,4 +45,5 @@ def _problem(read: ReadBlock, given: dict[str, str]) -> str:
 
 def _writes_file(command: str) -> bool:
     """Return whether a line of shell commands may write a file that it names, or files of one suffix."""
-    return bool(WRITES.search(command) and names_in(command.replace("*.", "any.")))
+    written = command if EDITS.search(command) else " ".join(match["file"] for match in OUTPUT.finditer(command))
+    return bool(names_in(written.replace("*.", "any.")))

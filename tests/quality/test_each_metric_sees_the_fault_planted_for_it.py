@@ -113,6 +113,16 @@ def test_repetition_starts_at_the_window(answer):
     assert figure(block) == pytest.approx(100 * 6 / 15)
 
 
+def test_the_longest_repetition_is_named(answer):
+    short, long = (
+        [f"{name} = {n} * 17 + {n}" for n in range(rows)] for name, rows in (("a", WINDOW), ("b", 2 * WINDOW))
+    )
+    lines = [*short, "A = 1", *long, "B = 2", *short, "C = 3", *long]
+    metric = measure(answer(flat="\n".join(lines))).metrics["duplication"]
+    again = len(lines) - len(long) + 1
+    assert metric.worst == f"flat.py:{again} repeats flat.py:{WINDOW + 2}"
+
+
 def test_repetition_is_seen_across_files_and_names_both(answer):
     folder = answer(first=CLEAN, second=CLEAN)
     metric = measure(folder).metrics["duplication"]

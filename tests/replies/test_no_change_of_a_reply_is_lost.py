@@ -51,7 +51,10 @@ def test_commands_that_write_beside_a_here_document_are_seen(read, command: str,
     assert read(f"```bash\n{lines}```\n", n1="").read("m")["answer.py"].decode() == f"{CODE}\n"
 
 
-@pytest.mark.parametrize("command", ["python answer.py", "python -m pytest 2>&1", "chmod +x answer.py", "ls *.py"])
+@pytest.mark.parametrize("command", [
+    "python answer.py", "python -m pytest 2>&1", "chmod +x answer.py", "ls *.py", "python answer.py > /dev/null",
+    "python answer.py 2> errors | tee log",
+])  # fmt: skip
 def test_commands_that_write_nothing_keep_no_file_from_being_taken(read, command: str) -> None:
     importer = read(f"```bash\n{WRITTEN}{command}\n```\n")
     assert importer.read("m")["answer.py"].decode() == f"{CODE}\n"
