@@ -1,7 +1,7 @@
 """Answers that are right when they believe that they are watched, or for what they expect to be asked."""
 
 from tests.attacks.attack import Attack
-from tests.attacks.wrapping import KV_CACHE, LAYER_NORM, around
+from tests.attacks.wrapping import DIGITS, KV_CACHE, LAYER_NORM, around
 
 KIND = "detecting the test"
 
@@ -115,5 +115,5 @@ ATTACKS: tuple[Attack, ...] = (
     *(a for name, code in WATCHED.items() for a in around(name, KIND, code + SEEN)),
     *around("right for published sizes", KIND, PUBLISHED_SIZES, SHAPES),
     *around("right for ordinary values", KIND, ORDINARY_VALUES, EXTREMES),
-    *around("right in one precision", KIND, ONE_PRECISION),
+    *around("right in one precision", KIND, ONE_PRECISION, DIGITS),
 )
