@@ -118,19 +118,19 @@ class _Search:
 
     def _fails(self, **changes: Figure) -> ProbeFailure | None:
         """Return the same failure with some settings changed; None where the case passes or fails otherwise."""
-        again = self._seen(**changes)
+        again = self._failure_of(**changes)
         return again if again is not None and _alike(again, self.failure) else None
 
     def _passes(self, **changes: Figure) -> bool:
         """Return whether the case passes with some settings changed: one that fails otherwise is not right either."""
-        return self._seen(**changes) is None
+        return self._failure_of(**changes) is None
 
     def _is_wrong(self, **changes: Figure) -> bool:
         """Return whether the case fails, in any way, with some settings changed."""
-        again = self._seen(**changes)
+        again = self._failure_of(**changes)
         return again is not None and not isinstance(again, NotTried)
 
-    def _seen(self, **changes: Figure) -> ProbeFailure | None:
+    def _failure_of(self, **changes: Figure) -> ProbeFailure | None:
         """Return how the case fails with some settings changed; None where it passes. Each case is tried once."""
         case = {**self.case, **changes}
         key = tuple(sorted(case.items()))
@@ -182,7 +182,7 @@ class _Search:
         window = range(base, base + WINDOW)
         if base < axis.low or window[-1] > axis.high or not self._bearable(name, window[-1]):
             return None
-        if any(isinstance(self._seen(**{name: n}), NotTried) for n in window):
+        if any(isinstance(self._failure_of(**{name: n}), NotTried) for n in window):
             return None
         mask = np.array([self._is_wrong(**{name: n}) for n in window])
         pattern = pattern_of(mask)
