@@ -1,24 +1,11 @@
 """Probes of form: dtypes, shapes, and wrong arguments."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from harness.probing import (
-    Answer,
-    ArgumentsRejected,
-    Array,
-    Draw,
-    Partial,
-    ProbeFailure,
-    Tree,
-    WorkerLost,
-    expect,
-    probe,
-)
-from harness.probing.conditions import judge_each
+from harness.probing import Answer, Array, Draw, Partial, Tree, expect, laws, probe
 
 from .binding import DTYPES, FUNCTION, alive, attention, draw_inputs
 from .bounds import right
@@ -80,25 +67,4 @@ def wrong_arguments_are_refused(
     flat = draw.normal(N, D)
     attempts["q, k and v of two axes"] = attempt(q=flat, k=flat, v=flat)
     attempts |= {f"a tile size of {size}": attempt(tile=size) for size in (0, -1, -3)}
-    judged, left_out = judge_each({what: partial(refused, each, what) for what, each in attempts.items()})
-    otherwise = [what for what, by_value_error in judged.items() if not by_value_error]
-    detail = f"another exception than ValueError for {', '.join(otherwise)}" if otherwise else ""
-    return Partial(NO_VALUE_ERROR if otherwise else 1.0, {}, "; ".join(filter(None, (detail, left_out))))
-
-
-def refused(attempt: Callable[[], Any], what: str) -> bool:
-    """Whether `attempt` raises ValueError rather than another exception.
-
-    Raises:
-        ProbeFailure: it raises nothing, or the answer's process is gone.
-    """
-    try:
-        attempt()
-    except ArgumentsRejected:
-        return True
-    except WorkerLost:
-        raise
-    except ProbeFailure as why:
-        expect.that(" raises " in why.title, f"accepts {what}", f"{what} must raise ValueError: {why.title}")
-        return False
-    raise ProbeFailure(f"accepts {what}", f"{what} must raise ValueError")
+    return laws.each_refused(attempts, NO_VALUE_ERROR)

@@ -1,25 +1,11 @@
 """Probes of form: dtypes, shapes, the cache as data, and wrong arguments."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from harness.probing import (
-    Answer,
-    ArgumentsRejected,
-    Array,
-    Draw,
-    Keep,
-    Partial,
-    ProbeFailure,
-    Tree,
-    WorkerLost,
-    expect,
-    probe,
-)
-from harness.probing.conditions import judge_each
+from harness.probing import Answer, Array, Draw, Keep, Partial, Tree, expect, laws, probe
 from harness.sandbox.returns import converted
 
 from .binding import BACKWARD, DTYPES, FIELDS, FORWARD, GRADIENTS, alive, backward, draw_inputs, forward, gradient_plan
@@ -125,25 +111,4 @@ def wrong_arguments_are_refused(
     attempts |= {f"a do {how}": bwd(do=draw.normal(*shape)) for how, shape in shapes.items()}
     attempts |= {f"a tile size of {size}": fwd(tile=size) for size in (0, -1)}
     attempts |= {f"a tile size of {size} in the backward": bwd(back=size) for size in (0, -1)}
-    judged, left_out = judge_each({what: partial(refused, each, what) for what, each in attempts.items()})
-    otherwise = [what for what, by_value_error in judged.items() if not by_value_error]
-    detail = f"another exception than ValueError for {', '.join(otherwise)}" if otherwise else ""
-    return Partial(NO_VALUE_ERROR if otherwise else 1.0, {}, "; ".join(filter(None, (detail, left_out))))
-
-
-def refused(attempt: Callable[[], Any], what: str) -> bool:
-    """Whether `attempt` raises ValueError rather than another exception.
-
-    Raises:
-        ProbeFailure: it raises nothing, or the answer's process is gone.
-    """
-    try:
-        attempt()
-    except ArgumentsRejected:
-        return True
-    except WorkerLost:
-        raise
-    except ProbeFailure as why:
-        expect.that(" raises " in why.title, f"accepts {what}", f"{what} must raise ValueError: {why.title}")
-        return False
-    raise ProbeFailure(f"accepts {what}", f"{what} must raise ValueError")
+    return laws.each_refused(attempts, NO_VALUE_ERROR)

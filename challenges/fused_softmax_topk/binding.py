@@ -220,7 +220,7 @@ def _owner_of_refusal(answer: Answer, draw: Draw, logits: Floats, k: int, option
     small = normal(draw, rows, vocab)
     if _refuses(answer, draw, small, k, options):
         return LIMITS if k > FEW and not _refuses(answer, draw, small, FEW, options) else ""
-    return SIZES if len(logits) > rows or logits.shape[1] > vocab else ""
+    return SIZES if _refuses(answer, draw, normal(draw, *logits.shape), k, options) else ""
 
 
 def _refuses(answer: Answer, draw: Draw, logits: Floats, k: int, options: Mapping[str, Any]) -> bool:

@@ -262,19 +262,18 @@ class History:
         if self.digits and not (off <= structure).all():
             return
         title = INEXACT if self.digits else WRONG
-        wrong, out_of_range = ~(off <= (bound if self.digits else np.maximum(bound, structure))), False
+        wrong, coarse = ~(off <= (bound if self.digits else np.maximum(bound, structure))), np.zeros(1)
         if wrong.any() and not self.digits:
             lost = measure_lost_digits(self.answer, create.dtype)
-            coarse = _bound_of_narrower(problem, oracle, lost) if lost > 1 else 0.0
+            coarse = _bound_of_narrower(problem, oracle, lost) if lost > 1 else coarse
             wrong &= ~(off <= coarse)
-            out_of_range = not np.isfinite(coarse).all()
         if wrong.any():
             over = np.where(wrong, np.nan_to_num(off / bound, nan=np.inf), 0)
             head, position, feature = (int(i) for i in np.unravel_index(int(over.argmax()), over.shape))
             place = f"out[{row}, {head}, {position}, {feature}]"
             is_, be = float(got[head, position, feature]), float(oracle[head, position, feature])
             detail = f"{place} is {instead(is_, be)}, in call {len(self.lines)}"
-            owner = "accuracy" if out_of_range else ""
+            owner = "" if np.isfinite(np.broadcast_to(coarse, off.shape)[head]).all() else "accuracy"
             raise ProbeFailure(title, detail, where=place, expected=be, got=is_, fault_of=owner)
 
     def _wrong(self, step: Wrong) -> None:

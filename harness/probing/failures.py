@@ -94,6 +94,10 @@ class ArgumentsRejected(CallFailed):
     """The answer raised ValueError: right where the arguments are wrong, a fault elsewhere."""
 
 
+class OtherRaised(CallFailed):
+    """The answer raised an exception of no kind that the contract speaks of."""
+
+
 class NotOffered(ArgumentsRejected):
     """The answer raised NotImplementedError: it does not offer what was asked for."""
 

@@ -18,7 +18,7 @@ from harness.numerics import unequal
 from harness.probing import expectations as expect
 from harness.probing.answers import Answer
 from harness.probing.conditions import judge_each
-from harness.probing.failures import CallFailed, ProbeFailure
+from harness.probing.failures import CallFailed, NotOffered, OtherRaised, ProbeFailure
 from harness.probing.probe import Partial
 from harness.sandbox import Array, InputUse, Keep, RemoteObject, Tree
 
@@ -296,11 +296,26 @@ def _alike(got: Any, wanted: Any) -> bool:
     return bool(got == wanted or (got != got and wanted != wanted))
 
 
-def each_refused(attempts: Mapping[str, Callable[[], object]]) -> Partial:
+def each_refused(attempts: Mapping[str, Callable[[], object]], otherwise: float = 0.0) -> Partial:
     """Require each attempt to raise ValueError, and name those that were not tried in the detail.
 
     Args:
         attempts: the calls, by what is wrong with their arguments, in a phrase.
+        otherwise: share that an answer earns that raises another exception for some of them; 0 fails it.
     """
-    _, left_out = judge_each({what: partial(expect.refused, attempt, what) for what, attempt in attempts.items()})
-    return Partial(1.0, {}, left_out)
+    refusals = {what: partial(_raises_value_error, attempt, what, otherwise) for what, attempt in attempts.items()}
+    judged, left_out = judge_each(refusals)
+    others = [what for what, by_value_error in judged.items() if not by_value_error]
+    detail = f"another exception than ValueError for {', '.join(others)}" if others else ""
+    return Partial(otherwise if others else 1.0, {}, "; ".join(filter(None, (detail, left_out))))
+
+
+def _raises_value_error(attempt: Callable[[], object], what: str, otherwise: float) -> bool:
+    """Require an attempt to raise ValueError, or another exception where that earns something."""
+    try:
+        expect.refused(attempt, what)
+    except (OtherRaised, NotOffered):
+        if not otherwise:
+            raise
+        return False
+    return True

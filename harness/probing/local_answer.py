@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from harness.probing.answers import Cost
-from harness.probing.failures import ArgumentsRejected, CallFailed, NotOffered, ProbeFailure
+from harness.probing.failures import ArgumentsRejected, CallFailed, NotOffered, OtherRaised, ProbeFailure
 from harness.probing.mutants import module_of
 from harness.probing.reply_failure import misuse
 from harness.sandbox import (
@@ -101,7 +101,7 @@ class LocalAnswer:
         except NotImplementedError as error:
             raise NotOffered(f"`{function}` raises NotImplementedError", str(error)) from None
         except Exception as error:
-            kind = ArgumentsRejected if isinstance(error, ValueError) else CallFailed
+            kind = ArgumentsRejected if isinstance(error, ValueError) else OtherRaised
             raise kind(f"`{function}` raises {type(error).__name__}", str(error)) from None
         self.cost = Cost(time.perf_counter() - wall, time.process_time() - processor)
         return result

@@ -8,6 +8,7 @@ from harness.probing.failures import (
     CallFailed,
     CallTimedOut,
     NotOffered,
+    OtherRaised,
     OutOfMemory,
     ProbeFailure,
     WorkerLost,
@@ -26,7 +27,7 @@ def failure_of(reply: Reply, function: str) -> ProbeFailure:
         if "NotImplementedError" in reply.lineage:
             return NotOffered(f"`{function}` raises NotImplementedError", reply.text, locations=reply.locations)
         known = {"ValueError": ArgumentsRejected, "MemoryError": OutOfMemory}
-        kind = next((known[name] for name in reply.lineage if name in known), CallFailed)
+        kind = next((known[name] for name in reply.lineage if name in known), OtherRaised)
         return kind(f"`{function}` raises {reply.exception}", reply.text, locations=reply.locations)
     if reply.status is CallStatus.MALFORMED:
         return CallFailed(f"`{function}` returns something else than the contract says", reply.text)
