@@ -24,8 +24,6 @@ COLUMN = 0.7
 FIRST = 2500
 READ = 0.15
 """Microseconds for any logit: to read it, and to judge it in extended precision."""
-SHORT = 600
-"""Columns of the rows, the first aside, by which a reward tries every k."""
 MOST_SHORT_ROWS = 100
 FREE = 40
 """Rows that a launch may have whatever it costs: else most launches of many rows would have single columns."""
@@ -82,16 +80,16 @@ def special_logits_at_any_size(
 @probe(
     drawn=Drawn(
         {"vocab": Axis(LARGEST_K, 6000)}, count=2 * LARGEST_K, cost=lambda vocab: vocab, most=6000.0,
-        choices={"k": tuple(range(1, LARGEST_K + 1)), "rows": (1, 2, 3), "family": ORDINARY, "shift": SHIFTS,
+        choices={"k": tuple(range(1, LARGEST_K + 1)), "rows": (1,), "family": ORDINARY, "shift": SHIFTS,
                  "before": ("nothing", "a refused call")},
-        covered=LARGEST_K, brief=SHORT / SMALLEST_SHARE,
+        covered=LARGEST_K, brief=FIRST / SMALLEST_SHARE,
     ),
     fit=lambda answer, case: {**case, "k": 1 + (case["k"] - 1) % max_k(answer)},
 )  # fmt: skip
 def any_k_is_right(
     answer: Answer, draw: Draw, *, vocab: int, rows: int, k: int, family: str, shift: int, before: str
 ) -> dict[str, float]:
-    """T01 to T05 for each k there is: two launches each, of rows of any length up to some thousands."""
+    """T01 to T05 for each k there is: two launches each, of one row of any length up to some thousands."""
     _call_before(answer, draw, before, rows, vocab, k, shift)
     run = launch(answer, draw, logits_of(draw, family, rows, vocab, k), k, shift=shift)
     return {"error_ratio_any_k": _right(run, answer, draw)}

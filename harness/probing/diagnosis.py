@@ -205,7 +205,10 @@ class Fit:
         }
         fault = NUMBER.sub(lambda m: f"a number such as {m[0]}" if m[0] in unknown else m[0], mutant.fault)
         how = "to the last bit" if gap == 0 else f"to {gap:.0e}"
-        words = f"agrees with `{mutant.name}` {how} on the same inputs: the answer {fault}"
+        if all(notes and isinstance(notes[-1], str) for notes in self._theirs):  # no result sets them apart
+            words = f"fails in the same call as `{mutant.name}`: the answer {fault}"
+        else:
+            words = f"agrees with `{mutant.name}` {how} on the same inputs: the answer {fault}"
         return Diagnosis(words=words, established="agreement", mutant=mutant.name)
 
     def agreeing(self, mutant: Mutant) -> int:

@@ -89,7 +89,8 @@ def _explaining(
 ) -> tuple[Sequence[Condition], Evidence, str]:  # fmt: skip
     """Return the conditions that explain a failure, what is seen without them, and the word that joins their names.
 
-    That is the first without which something is left and right, else all those that every case meets, else all.
+    That is the first without which something is left and right, else all those that every case meets, else those
+    that are left when each that the others do without is dropped, the last first.
 
     Args:
         code: the challenge's code.
@@ -108,7 +109,12 @@ def _explaining(
             return [condition], alone, ""
     if met_by_all:
         return list(met_by_all), next(iter(met_by_all.values())), " and "
-    return possible, together, " or "
+    needed = list(possible)
+    for condition in reversed(possible) if len(possible) > 1 else ():
+        fewer = [other for other in needed if other is not condition]
+        if fewer and _right(alone := _without(code, fewer, evidence, answer, adapters, explain=False)):
+            needed, together = fewer, alone
+    return needed, together, " or "
 
 
 def _in_no_other(again: Evidence) -> str:

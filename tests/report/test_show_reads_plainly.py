@@ -25,7 +25,7 @@ def test_everything_a_reader_asks_for_is_there():
         "failed: causality",
         f"1. {sample.FUTURE['title']}  (critical: causality)",
         f"Likeliest fault: {sample.FUTURE['diagnosis'].words}",
-        "Smallest failing input: B = 1, H = 1, S = 2, D = 1, probe causality, seed 7",
+        "Smallest failing input found: B = 1, H = 1, S = 2, D = 1, probe causality, seed 7",
         "At: out[0, 0, 0, 1]: expected 0.25, got 0.518",
         "Run it again: harness replay glm-5/kv_cache causality",
         "readability, gpu_plan: needs a review",
