@@ -12,6 +12,9 @@ def _met(sizes: Sizes) -> Callable[[str, Sequence[Any]], bool]:
 
 CONDITIONS = (
     Condition("a call is made without the mask", "full_attention", lambda _, args: args[4:5] == (False,), mode=True),
+    Condition(
+        "a call is made with the mask", "causality", lambda _, args: args[4:5] != (False,), mode=True, lacking=True
+    ),
     Condition("there is one position", "shapes", lambda _, args: args[0].shape[2:3] == (1,)),
     Condition("there is one feature", "shapes", lambda _, args: args[0].shape[3:4] == (1,)),
     *(Condition(name, "tile_invariance", _met(sizes)) for name, sizes in EDGES.items()),

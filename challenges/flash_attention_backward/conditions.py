@@ -25,8 +25,13 @@ def _maskless(function: str, args: Sequence[Any]) -> bool:
     return args[at : at + 1] == (False,)
 
 
+def _masked(function: str, args: Sequence[Any]) -> bool:
+    return not _maskless(function, args)
+
+
 CONDITIONS = (
     Condition("a call is made without the mask", "full_attention", _maskless, mode=True),
+    Condition("a call is made with the mask", "causality", _masked, mode=True, lacking=True),
     Condition("there is one position", "shapes", lambda _, args: args[0].shape[2:3] == (1,)),
     Condition("there is one feature", "shapes", lambda _, args: args[0].shape[3:4] == (1,)),
     *(

@@ -34,7 +34,7 @@ FAMILIES = ("normal", "neighbouring floats", "few values", "late winner", "winne
 
 
 @probe({"rows": 17 * 1024, "vocab": 8, "k": 3}, {"rows": 4 * 1024 + 5, "vocab": 1100, "k": 9},
-       {"rows": WORD + 37, "vocab": 3, "k": 3},
+       {"rows": WORD + 37, "vocab": 3, "k": 3}, fit=serving,
        shrinker=lambda *failed: _smallest_grid(*failed))  # fmt: skip
 def very_many_rows_are_served(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int) -> dict[str, float]:
     """T09: every one of so many rows is written, and holds what is right."""

@@ -144,8 +144,6 @@ def _locations(defect: DeviceDefect) -> Iterator[Location]:
 
 def _diagnosis(defect: DeviceDefect) -> str | None:
     place, other = _place(defect), defect.other
-    if not place:
+    if not place or other is None or not other.file or not other.line:
         return None
-    if other is not None and other.file and other.line:
-        return f"{place} and {other.file}:{other.line} use the same place without order"
-    return f"it is done at {place}"
+    return f"{place} and {other.file}:{other.line} use the same place without order"

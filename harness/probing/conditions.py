@@ -39,6 +39,7 @@ class Condition:
         met: whether a call meets it, by the function's name and the arguments.
         never: criteria that it does not explain, such as those of calls that must be refused.
         mode: whether it is a mode: where each call in it fails, all else is judged by the calls outside it.
+        lacking: whether it counts only where each call in it fails.
         served: called with each call that the answer took, of a condition that depends on those before.
     """
 
@@ -47,6 +48,7 @@ class Condition:
     met: Callable[[str, Sequence[Any]], bool]
     never: Collection[str] = ()
     mode: bool = False
+    lacking: bool = False
     served: Callable[[str, Sequence[Any]], None] = lambda function, args: None
 
 

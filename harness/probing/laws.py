@@ -18,7 +18,7 @@ from harness.numerics import unequal
 from harness.probing import expectations as expect
 from harness.probing.answers import Answer
 from harness.probing.conditions import judge_each
-from harness.probing.failures import CallFailed, NotOffered, OtherRaised, ProbeFailure
+from harness.probing.failures import CallFailed, NotOffered, OtherRaised, ProbeFailure, WorkerLost
 from harness.probing.probe import Partial
 from harness.sandbox import Array, InputUse, Keep, RemoteObject, Tree
 
@@ -302,20 +302,32 @@ def each_refused(attempts: Mapping[str, Callable[[], object]], otherwise: float 
     Args:
         attempts: the calls, by what is wrong with their arguments, in a phrase.
         otherwise: share that an answer earns that raises another exception for some of them; 0 fails it.
+
+    Raises:
+        ProbeFailure: how the first fails that does not, with the names of the others.
     """
     refusals = {what: partial(_raises_value_error, attempt, what, otherwise) for what, attempt in attempts.items()}
     judged, left_out = judge_each(refusals)
+    wrong = {what: failure for what, failure in judged.items() if isinstance(failure, ProbeFailure)}
+    if wrong:
+        first, *more = wrong
+        wrong[first].detail += f"; as little refused: {', '.join(more)}" if more else ""
+        raise wrong[first]
     others = [what for what, by_value_error in judged.items() if not by_value_error]
     detail = f"another exception than ValueError for {', '.join(others)}" if others else ""
     return Partial(otherwise if others else 1.0, {}, "; ".join(filter(None, (detail, left_out))))
 
 
-def _raises_value_error(attempt: Callable[[], object], what: str, otherwise: float) -> bool:
-    """Require an attempt to raise ValueError, or another exception where that earns something."""
+def _raises_value_error(attempt: Callable[[], object], what: str, otherwise: float) -> bool | ProbeFailure:
+    """Return how an attempt fails to raise ValueError, or whether it does where other exceptions earn something.
+
+    Raises:
+        WorkerLost: the answer's process is gone.
+    """
     try:
         expect.refused(attempt, what)
-    except (OtherRaised, NotOffered):
-        if not otherwise:
-            raise
-        return False
+    except WorkerLost:
+        raise
+    except ProbeFailure as failure:
+        return False if otherwise and isinstance(failure, OtherRaised | NotOffered) else failure
     return True

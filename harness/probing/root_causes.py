@@ -42,8 +42,9 @@ def judged_without_conditions(
         if id not in items or not items[id].faulty or elsewhere or id in {earlier.criterion for earlier in found}:
             continue
         charged = items[id] = _judged_again(code, found, items[id], answer, adapters)
-        if charged.faulty and _passes(code, [*found, condition], charged, answer, adapters):
-            lacking = condition.mode and charged.obstacle is Obstacle.CALL
+        lacking = condition.mode and charged.obstacle is Obstacle.CALL
+        possible = charged.faulty and (lacking or not condition.lacking)
+        if possible and _passes(code, [*found, condition], charged, answer, adapters):
             found.append(replace(condition, mode=lacking))
     apart = {condition.criterion for condition in found}
     return [e if id in apart else _judged_again(code, found, e, answer, adapters) for id, e in items.items()]

@@ -367,6 +367,6 @@ def _failure(record: Record, criterion: str, example: Counterexample | None, see
         sizes=formatting.sizes(example) if example else "",
         values=formatting.values(example) if example else "",
         seed="" if seed is None else str(seed),
-        replay=f"harness replay {record.name} {criterion}",
+        replay=formatting.again(record, criterion),
         program=example.program if example else (),
     )

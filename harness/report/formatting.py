@@ -20,6 +20,7 @@ from harness.model import (
     Location,
     Outcome,
     Provenance,
+    Record,
     Score,
     Status,
 )
@@ -285,7 +286,16 @@ def uncredited(evidence: Evidence) -> str:
         return "Not told apart"
     if evidence.own_outcome in (Outcome.UNSUPPORTED, Outcome.NOT_RUN):
         return "Not measured, and earns nothing"
+    if evidence.own_outcome is None:
+        return "Not seen to hold, and earns nothing"
     return "Held in part, but earns nothing" if evidence.own_outcome is Outcome.PARTIAL else "Held, but earns nothing"
+
+
+def again(record: Record, criterion: str) -> str:
+    """Return the command that runs a criterion again with the inputs of a record."""
+    if record.outside:
+        return f"harness grade FOLDER --challenge {record.challenge} --criterion {criterion} --seed {record.seed}"
+    return f"harness replay {record.name} {criterion}"
 
 
 def status(status: Status) -> str:

@@ -101,7 +101,7 @@ def _why(record: Record, item: Evidence, finding: Finding | None) -> tuple[str, 
         return f"{formatting.uncredited(item)} while {item.rests_on} fails", item.detail
     if finding is None:
         return item.detail.partition("\n")[0] or formatting.outcome(item), item.detail
-    again = f"\nRun it again: harness replay {record.name} {item.criterion}" if item.seed is not None else ""
+    again = f"\nRun it again: {formatting.again(record, item.criterion)}" if item.seed is not None else ""
     return finding.title, _words(finding) + again
 
 

@@ -50,9 +50,8 @@ def show(challenge: Challenge, record: Record, unfetched: Names[str] = ()) -> Re
 
 def _parts(challenge: Challenge, record: Record, unfetched: Names[str]) -> Iterator[RenderableType]:
     yield Text(f"{record.name}  ({formatting.provenance(record.provenance)})", style="bold")
-    yield _line(
-        "Overall", formatting.standing(record.overall) + (" assessed" if 0 < record.overall.coverage < 1 else "")
-    )
+    partly = record.overall.score is not None and record.overall.coverage < 1
+    yield _line("Overall", formatting.standing(record.overall) + (" assessed" if partly else ""))
     yield from (_line(label, text) for label, text in origin_facts(record, unfetched))
     if record.status is not Status.GRADED:
         status = record.build.title if record.build else formatting.status(record.status)
@@ -181,7 +180,7 @@ def _made(record: Record) -> Iterator[RenderableType]:
     yield _line("Took", formatting.took(record.seconds))
     yield _line("Key", record.key)
     if any(e.seed is not None and e.outcome is not Outcome.NOT_RUN for e in record.evidence):
-        yield _line("Run a criterion again", f"harness replay {record.name} CRITERION")
+        yield _line("Run a criterion again", formatting.again(record, "CRITERION"))
 
 
 def _table(*names: str) -> Table:

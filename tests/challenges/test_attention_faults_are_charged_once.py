@@ -187,6 +187,17 @@ def test_where_a_mode_is_missing_all_else_is_judged_by_the_other(challenge: str)
     assert not faulty(judged(challenge, source_of(challenge, "reference")))
 
 
+@pytest.mark.parametrize("challenge", [FORWARD, BOTH])
+def test_where_the_mask_is_missing_all_else_is_judged_without_it(challenge: str) -> None:
+    missing = "if causal:\n        raise NotImplementedError('full attention only')"
+    both = {"early": missing, "before": missing} if challenge == BOTH else {"before": missing}
+    source = wrapped("reference", both) if challenge == FORWARD else backward_wrapped("reference", **both)
+    evidence = judged(challenge, source)
+    assert faulty(evidence) == {"causality"}
+    assert all(e.outcome is Outcome.PASSED or e.rests_on == "causality" for id, e in evidence.items() if id != "causality")
+    assert "judged without the cases where a call is made with the mask" in evidence["shapes"].detail
+
+
 def test_a_fault_beside_a_missing_mode_is_still_charged() -> None:
     missing = "if not causal:\n        raise NotImplementedError('causal attention only')"
     both = {"before": missing, "after": FAULTS["tile_invariance"]["after"]}

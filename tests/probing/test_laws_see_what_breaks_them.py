@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from harness.probing import Answer, Array, InputUse, Keep, ProbeFailure, expect, laws
-from harness.probing.failures import FaultElsewhere
+from harness.probing.failures import ArgumentsRejected, FaultElsewhere, NotOffered
 from harness.probing.local_answer import LocalAnswer
 from harness.probing.mutants import module_of
 
@@ -155,3 +155,27 @@ def test_a_rearranged_array_looks_the_same_in_brief() -> None:
     other = laws.rearranged(FLOATS, np.random.default_rng(0))
     assert not np.array_equal(other, FLOATS) and np.array_equal(np.sort(other, None), np.sort(FLOATS, None))
     assert (other[0, 0], other[-1, -1]) == (FLOATS[0, 0], FLOATS[-1, -1])
+
+
+def test_every_argument_that_is_not_refused_is_named() -> None:
+    def accepted() -> None:
+        return None
+
+    def refused() -> None:
+        raise ArgumentsRejected("`f` raises ValueError")
+
+    attempts = {"a tile of 0": accepted, "a tile of -1": refused, "a k of one head": accepted}
+    with pytest.raises(ProbeFailure) as seen:
+        laws.each_refused(attempts)
+    assert seen.value.title == "accepts a tile of 0"
+    assert seen.value.detail == "a tile of 0 must raise ValueError; as little refused: a k of one head"
+    assert laws.each_refused({"a tile of -1": refused}).fraction == 1
+    not_offered = {"a tile of 0": _raises(NotOffered("`f` raises NotImplementedError"))}
+    assert laws.each_refused(not_offered, otherwise=0.5).fraction == 0.5
+
+
+def _raises(failure: ProbeFailure) -> Callable[[], None]:
+    def attempt() -> None:
+        raise failure
+
+    return attempt
