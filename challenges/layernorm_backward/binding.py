@@ -176,8 +176,14 @@ def where_special(answer: Answer, draw: Draw, dtype: str) -> Iterator[None]:
 
 
 @contextmanager
-def but_for_digits(answer: Answer, dtype: str) -> Iterator[None]:
-    """Charge lost digits inside the block only where a plain case keeps them: else they are charged as digits there."""
+def but_for_digits(answer: Answer, dtype: str, *, anew: bool = False) -> Iterator[None]:
+    """Charge lost digits inside the block only where a plain case keeps them: else they are charged as digits there.
+
+    Args:
+        answer: that is judged.
+        dtype: of the plain case.
+        anew: whether a new process makes the plain case, which no earlier call can have changed.
+    """
     try:
         yield
     except CallFailed:
@@ -185,7 +191,11 @@ def but_for_digits(answer: Answer, dtype: str) -> Iterator[None]:
     except ProbeFailure as why:
         size = 1.0 if why.expected is None else 1.0 + abs(why.expected)
         off = float(why.measured.get("difference", np.inf)) if why.expected is None else abs(why.got - why.expected)
-        if not (off <= laws.DIGITS[dtype] * size and loses_digits(answer, dtype)):
+        if not off <= laws.DIGITS[dtype] * size:
+            raise
+        if anew:
+            answer.fresh()
+        if not loses_digits(answer, dtype):
             raise
 
 
@@ -204,12 +214,9 @@ def loses_digits(answer: Answer, dtype: str) -> bool:
 
 
 def is_right(name: str, got: Floats, right: Floats, spread: float) -> None:
-    """Require the oracle's values of an output; digits that are lost are called so."""
-    try:
+    """Require the oracle's values of an output but for digits, which are a criterion of their own."""
+    if not laws.only_digits_apart(got, right):
         expect.close(name, got, right, spread)
-    except ProbeFailure as why:
-        why.title = f"{name} loses digits" if laws.only_digits_apart(got, right) else why.title
-        raise
 
 
 def agree(

@@ -126,7 +126,7 @@ DX_TERMS = (
     Mutant(
         "single precision inside",
         "rounds dx to float32 whatever it was given",
-        criterion="gradients",
+        criterion="accuracy",
         edits=((GRADIENTS, "    dx = dx.astype(np.float32).astype(dy.dtype)\n" + GRADIENTS),),
     ),
     Mutant(
