@@ -111,7 +111,7 @@ def wrong_pairs_are_rejected(answer: Answer, draw: Draw, *, B: int, T: int, D: i
 
     Nothing is earned by a check that rejects a right pair as well, or accepts layer norm's backward for any forward:
     its verdict does not follow the pair. A check may draw inputs of its own: a few faults that hardly show there do not
-    count.
+    count, and `planted_hidden` says how many.
     """
     given = draw_inputs(draw, B, T, D, dtype)
     missed, hidden = [], []
@@ -123,7 +123,7 @@ def wrong_pairs_are_rejected(answer: Answer, draw: Draw, *, B: int, T: int, D: i
     if len(hidden) > MOST_HIDDEN * len(FAULTS):
         missed, hidden = [*missed, *hidden], []
     caught, tried = sum(fault not in (*missed, *hidden) for fault in FAULTS), len(FAULTS) - len(hidden)
-    figures = {"planted_caught": caught, "planted_tried": tried}
+    figures = {"planted_caught": caught, "planted_tried": tried, "planted_hidden": len(hidden)}
     detail = f"rejects {caught} of {tried} wrong pairs; accepts {', '.join(missed)}" if missed else ""
     if not caught or STRANGE in missed:
         raise ProbeFailure(DEAF if caught else "the check accepts every wrong pair", detail, measured=figures)

@@ -27,7 +27,8 @@ MISSED = {
 """What is said of a check that misses all faults of a group."""
 RIGHT_POINTS = ("zero rows of dy", "no dy", "dy near 1e-30", "dy near 1e30", "one feature", "one row", "odd shape")
 SCALES = {"dy near 1e-30": 1e-30, "dy near 1e-3": 1e-3, "dy near 1e30": 1e30}
-"""What dy is multiplied by. Faults are shown where an ordinary absolute tolerance, of 1e-5 or so, sees them."""
+"""What dy is multiplied by. Faults are shown where an ordinary absolute tolerance, of 1e-5 or so, sees them, and the
+title of `catches_planted` says so."""
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,15 @@ def nodes_go_by_their_parents(answer: Answer, draw: Draw, prompt: int = 2, vocab
     return _rejected_nodes_change_nothing(answer, draw, SIBLINGS, prompt, vocab, _on_path, title)
 
 
+def told_apart_from_parents(answer: Answer, draw: Draw) -> None:
+    """Leave what was not seen to be wrong to `nodes_go_by_their_parents` where that property is seen broken."""
+    try:
+        nodes_go_by_their_parents(answer, draw)
+    except ProbeFailure as broken:
+        if broken.obstacle is None:
+            raise FaultElsewhere(broken.title, broken.detail) from None
+
+
 def subtrees_are_rejected(answer: Answer, draw: Draw, prompt: int = 2, vocab: int = 97) -> ProbeFailure | None:
     """Require that what hangs on a wrong node changes nothing, whatever the model takes there or so deep."""
     title = "what hangs on a node off the greedy path changes what is emitted"

@@ -87,7 +87,7 @@ class Gate(Model):
     ceiling: float
     """Highest mark left."""
     unmet: float | None = Field(default=None, ge=0, le=1)
-    """Share of the critical weight that is not met, where the gate caps the overall: each tenth takes a point off its
+    """Share not met of the critical weight assessed, where the gate caps the overall: each tenth takes a point off its
     ceiling. Null for a dimension, and in records made before critical criteria ordered marks under a ceiling."""
     reason: Text
     """Why, in a sentence."""

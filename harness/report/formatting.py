@@ -78,7 +78,9 @@ def ceiling(gate: Gate) -> str:
     if gate.unmet is None:
         return mark(gate.ceiling)
     highest = round(gate.ceiling - UNMET_POINTS * gate.unmet, 2)
-    unmet = f"{100 * gate.unmet:.3g} % of critical weight not met"
+    if gate.unmet == 1:  # be it that none was assessed
+        return f"{highest:g} ({mark(gate.ceiling)} less {UNMET_POINTS}, as no critical criterion is met)"
+    unmet = f"{100 * gate.unmet:.3g} % not met of the critical weight assessed"
     return f"{highest:g} ({mark(gate.ceiling)} less {UNMET_POINTS} times the {unmet})"
 
 

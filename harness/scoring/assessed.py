@@ -123,7 +123,7 @@ class AssessedAttempts:
 
         Args:
             gated: how many critical criteria of it failed.
-            unmet: share of the critical weight of it that is not met.
+            unmet: share not met of the critical weight assessed of it.
         """
         several = np.where(gated > 1, gates.MORE_CRITICAL_OVERALL, gates.ONE_CRITICAL_OVERALL)
         tops = np.where(self._built, np.where(gated > 0, several, np.inf), gates.UNBUILT_OVERALL)
@@ -174,7 +174,7 @@ class AssessedRecord:
 
 
 def _critical_met(results: Iterable[tuple[CriterionResult, Fraction | int]]) -> Fraction:
-    """Return the per cent of the critical weight that are met; see `gates.critical_met`."""
+    """Return the per cent met of the critical weight assessed; see `gates.critical_met`."""
     weight = Severity.CRITICAL.weight
     credits = [credit for result, credit in results if result.weight == weight]
     return Fraction(100 * sum(credits), weight * len(credits)) if credits else Fraction(100)

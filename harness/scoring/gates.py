@@ -1,8 +1,8 @@
 """Ceilings on marks: what no amount of other merit can make up for.
 
 Critical criteria order the marks under a ceiling: the overall is at most the ceiling, less `UNMET_POINTS` times the
-share of critical weight that is not met. So of two submissions that other merit lifts to the same ceiling, the one that
-meets more critical criteria has the higher mark.
+share not met of the critical weight assessed. So of two submissions that other merit lifts to the same ceiling, the one
+that meets more critical criteria has the higher mark.
 """
 
 from collections.abc import Iterable, Sequence
@@ -65,7 +65,7 @@ def critical_met(evidence: Iterable[Evidence]) -> ExactMark:
 
 
 def unmet(evidence: Iterable[Evidence]) -> float:
-    """Return the share of the critical weight that is not met; all of it where none was assessed."""
+    """Return the share not met of the critical weight assessed; all of it where none was."""
     return float(1 - (critical_met(evidence).point or Fraction(0)) / 100)
 
 
@@ -74,7 +74,7 @@ def lowered(ceiling: float, met: Fraction) -> Fraction:
 
     Args:
         ceiling: of the gate.
-        met: per cent of the critical weight that are met.
+        met: per cent met of the critical weight assessed.
     """
     return exact(ceiling) - UNMET_POINTS * (1 - met / 100)
 

@@ -7,8 +7,8 @@ passes never lowers it, which it could if a dimension's weight grew with its cov
 assessed shows in its interval and coverage, and in the overall's. An unassessed dimension has no point and
 counts in the overall's interval only.
 
-Under a ceiling on it the overall is lower by ten times the share of critical weight that is not met, so that critical
-criteria order what other merit lifts to the ceiling.
+Under a ceiling on it the overall is lower by ten times the share not met of the critical weight assessed, so that
+critical criteria order what other merit lifts to the ceiling.
 
 The interval moves unassessed weight and nothing else: a gate needs a failure that was seen.
 

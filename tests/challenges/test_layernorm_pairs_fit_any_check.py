@@ -6,13 +6,34 @@ import numpy as np
 import pytest
 
 from harness.numerics import check_gradients
-from harness.probing import Draw
+from harness.probing import Draw, Mutant
 from harness.probing.code import ChallengeCode
+from harness.probing.local_answer import LocalAnswer
+from harness.probing.probe import run
 from harness.workspace import Workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[2])
 CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("layernorm_backward"))
-VARIED, PLANTED = CODE.module("varied_questions"), CODE.module("planted")
+QUESTIONS, VARIED, PLANTED = map(CODE.module, ("questions", "varied_questions", "planted"))
+VERDICT = "    return bool(dgamma_agrees.all() and dbeta_agrees.all() and dx_agrees)\n"
+ORDINARY = """
+    given, found = [x, gamma, beta], backward(dy, forward(x, gamma, beta, eps)[1])
+    for number, gradient in enumerate(found):
+        for place in np.ndindex(gradient.shape):
+            ends = []
+            for move in (1e-5, -1e-5):
+                moved = [np.array(values) for values in given]
+                moved[number][place] += move
+                ends.append((dy * forward(*moved, eps)[0]).sum())
+            if abs((ends[0] - ends[1]) / 2e-5 - gradient[place]) > 1e-3 * abs(gradient).max():
+                return False
+    return True
+"""
+"""A check of every element with a tolerance of 1e-3 of the largest."""
+DRAWN = """
+    rng = np.random.default_rng(42)
+    x, dy, gamma = (rng.standard_normal(values.shape) for values in (x, dy, gamma))
+"""
 SHAPES = [(2, 3, 5), (1, 4, 3), (4, 5, 16)]
 
 
@@ -55,3 +76,15 @@ def test_every_fault_shows_beyond_an_ordinary_absolute_tolerance(seed: int) -> N
         ]
         off = max(float(abs(one - other).max()) for one, other in zip(*found, strict=True))
         assert off > 1e-4, (fault, off)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("inputs", ["", DRAWN], ids=["inputs as given", "inputs of its own"])
+def test_an_ordinary_check_has_the_same_verdict_by_every_seed(inputs: str, seed: int) -> None:
+    """What it cannot see at inputs of its own is counted beside what it rejects."""
+    check = Mutant("ordinary", "has a tolerance", criterion="catches_planted", edits=((VERDICT, inputs + ORDINARY),))
+    found = run(CODE.probes["wrong_pairs_are_rejected"], LocalAnswer(CODE.imported(check)), seed, shrink=False)
+    seen = found.figures
+    assert found.passed and found.fraction == 1 and seen["planted_caught"] == seen["planted_tried"]
+    assert seen["planted_tried"] + seen["planted_hidden"] == len(QUESTIONS.FAULTS)
+    assert inputs or not seen["planted_hidden"]

@@ -65,7 +65,7 @@ def test_nothing_assessed_at_all_is_shown_as_such():
 
 def test_a_gate_names_its_probe_its_counterexample_and_how_to_see_it_again():
     gate, *_ = shown(sample.record()).one("details", id="glm-5/kv_cache").all("div", class_="gate")
-    highest = "55.67 (59 less 10 times the 33.3 % of critical weight not met)"
+    highest = "55.67 (59 less 10 times the 33.3 % not met of the critical weight assessed)"
     assert f"Overall at most {highest}: a critical criterion failed: causality" in gate.text
     assert "probe causality" in gate.text and "B = 1, H = 1, S = 2, D = 1" in gate.text
     assert "expected 0.25, got 0.518" in gate.text

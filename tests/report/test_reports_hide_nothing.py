@@ -68,7 +68,7 @@ def test_coverage_never_looks_larger_than_it_is():
 
 def test_a_gate_names_its_criteria_probe_and_counterexample():
     text = section(page(sample.record()), "### glm-5")
-    highest = "55.67 (59 less 10 times the 33.3 % of critical weight not met)"
+    highest = "55.67 (59 less 10 times the 33.3 % not met of the critical weight assessed)"
     assert f"* Overall at most {highest}: a critical criterion failed: causality." in text
     assert "* Correctness at most 40: a critical criterion of Correctness failed: causality." in text
     assert (
@@ -105,7 +105,7 @@ def test_a_question_to_reviewers_is_asked_once_however_many_answers_there_are():
 def test_a_failed_build_shows_its_words_once_and_its_gates():
     text = section(page(sample.unbuilt()), "### broken")
     assert text.count("SyntaxError: invalid syntax (answer.py, line 3)") == 1
-    assert "* Overall at most 20 (30 less 10 times the 100 % of critical weight not met):" in text
+    assert "* Overall at most 20 (30 less 10, as no critical criterion is met):" in text
     assert "* Correctness at most 0:" in text
     assert "**0** (does not build)" in page(sample.unbuilt())
 

@@ -21,8 +21,8 @@ def test_everything_a_reader_asks_for_is_there():
     for words in (
         "glm-5/kv_cache  (reconstruction)",
         "Overall: 49 [40, 53], 87 % assessed",
-        "Gate: Overall at most 55.67 (59 less 10 times the 33.3 % of critical weight not met): a critical criterion "
-        "failed: causality",
+        "Gate: Overall at most 55.67 (59 less 10 times the 33.3 % not met of the critical weight assessed): a critical "
+        "criterion failed: causality",
         f"1. {sample.FUTURE['title']}  (critical: causality)",
         f"Likeliest fault: {sample.FUTURE['diagnosis'].words}",
         "Smallest failing input found: B = 1, H = 1, S = 2, D = 1, probe causality, seed 7",
