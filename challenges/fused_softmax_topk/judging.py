@@ -50,7 +50,7 @@ def inner_indices(run: Launched) -> None:
         got = int(run.indices[row, i])
         place = f"indices[{run.number(row)}, {i}]"
         detail = f"{_size(run)}: {place} is {got}"
-        failure, owner = _blamed(run, row, outside, CHOICE, inner_indices)
+        failure, owner = _blamed(run, row, CHOICE)
         raise failure("an index lies outside its row", detail, where=place, got=got, fault_of=owner)
 
 
@@ -65,26 +65,20 @@ def legal_indices(run: Launched) -> None:
         places = [int(p) for p in np.flatnonzero(run.indices[row] == got)]
         number = run.number(row)
         detail = f"{_size(run)}: row {number} names column {got} at places {', '.join(map(str, places[:4]))}"
-        there = (np.arange(run.rows)[:, None] == row) & (run.indices == got)
-        failure, owner = _blamed(run, row, there, CHOICE, legal_indices)
+        failure, owner = _blamed(run, row, CHOICE)
         raise failure("a column is named twice", detail, where=f"indices[{number}]", got=got, fault_of=owner)
 
 
-def _blamed(
-    run: Launched, row: int, places: NDArray[np.bool_], owner: str, judged: Callable[[Launched], object],
-    output: int = 0,
-) -> tuple[type[ProbeFailure], str]:  # fmt: skip
+def _blamed(run: Launched, row: int, owner: str) -> tuple[type[ProbeFailure], str]:
     """Return how a launch fails and the criterion whose property it breaks: `owner` where nothing else decides.
 
     Args:
         run: the launch.
         row: one that is wrong.
-        places: (rows, k) that are wrong.
-        owner: the criterion that judges what is wrong.
-        judged: raises `ProbeFailure` where a launch is wrong.
-        output: as of `Launched.come_from_unwritten`.
+        owner: the criterion that judges what is wrong, the columns or the probabilities.
     """
-    if run.come_from_unwritten(places, output):
+    judged = _right_columns if owner == CHOICE else right_probabilities
+    if _unwritten_decides(run.part(np.arange(run.rows) == row), judged):
         return FromUnwritten, SAFETY
     relaunch = run.relaunch
     if relaunch is None or run.rows < 2:
@@ -103,6 +97,28 @@ def _blamed(
     return ProbeFailure, ROWS if alone is None and fault(run.logits) is not None else owner
 
 
+def _unwritten_decides(run: Launched, judged: Callable[[Launched], object]) -> bool:
+    """Say whether a launch that is wrong is right with other values in memory that nobody has written.
+
+    A call that differs from itself, with the same in that memory, changes for another reason.
+    """
+    if run.again is None:
+        return False
+    plain, *others = map(run.again, ("nan", "zeros", "mixed", "mixed", "mixed"))
+    if not any(_passes(partial(judged, run.replying(one))) for one in (plain, *others)):
+        return False
+    return bool((run.again("nan") == plain).all())
+
+
+def _passes(check: Callable[[], object]) -> bool:
+    """Say whether a check finds nothing wrong."""
+    try:
+        check()
+    except ProbeFailure:
+        return False
+    return True
+
+
 def right_choice(run: Launched, answer: Answer, draw: Draw, title: str = "candidates are lost") -> None:
     """The k chosen are the k largest logits of their row, equal ones in any order; if not, the loss is mapped."""
     legal_indices(run)
@@ -114,7 +130,7 @@ def right_choice(run: Launched, answer: Answer, draw: Draw, title: str = "candid
     rank = int((logits > logits[column]).sum()) + 1
     number = run.number(row)
     seen = f"column {column}, number {rank} of row {number} ({logits[column]:.6g}), is left out"
-    failure, owner = _blamed(run, row, below, CHOICE, _right_columns)
+    failure, owner = _blamed(run, row, CHOICE)
     cause = _of_another_row(run, row)
     if owner == CHOICE and _beyond_float32(run, np.flatnonzero(below.any(axis=1))):
         owner, title = RANGE, "logits whose probabilities round to 0 come in any order"
@@ -139,7 +155,7 @@ def _right_columns(run: Launched) -> None:
     legal_indices(run)
     below = _below(run)
     if below.any():
-        failure, owner = _blamed(run, int(np.argmax(below.any(axis=1))), below, CHOICE, _right_columns)
+        failure, owner = _blamed(run, int(np.argmax(below.any(axis=1))), CHOICE)
         raise failure("the k largest are not chosen", _size(run), fault_of=owner)
 
 
@@ -184,7 +200,7 @@ def right_probabilities(run: Launched) -> float:
     place = f"probs[{run.number(row)}, {i}]"
     ratio, most = distinct(worst, 1.0, 3)
     detail = f"{_size(run)}: {place} is {instead(got, wanted)}: error ratio {ratio}, at most {most} passes"
-    failure, owner = _blamed(run, row, ratios > 1.0, PROBABILITIES, right_probabilities, output=1)
+    failure, owner = _blamed(run, row, PROBABILITIES)
     cause = _factor(run, np.asarray(exact, np.float64)) if owner == PROBABILITIES else None
     raise failure(
         "probabilities are wrong", detail, where=place, expected=wanted, got=got, measured={"error_ratio": worst},
@@ -197,7 +213,7 @@ def alive(run: Launched) -> None:
     try:
         expect.alive("probs", run.probs)
     except TrivialOutput as why:
-        if run.come_from_unwritten(np.ones(run.probs.shape, bool), output=1):
+        if _unwritten_decides(run, right_probabilities):
             raise FromUnwritten(why.title, why.detail, fault_of=SAFETY) from None
         raise
 
@@ -314,7 +330,7 @@ def right_under(
         except FaultElsewhere:
             raise
         except ProbeFailure:
-            if is_right(lambda: launched(fill="nan"), answer, draw, judge):
+            if _passes(lambda: judge(launched(fill="nan"), answer, draw)):
                 why.fault_of = SAFETY
             elif not asked:
                 why.fault_of = CHOICE
@@ -322,15 +338,6 @@ def right_under(
                 why.title = title
             raise
     return run
-
-
-def is_right(launched: Callable[[], Launched], answer: Answer, draw: Draw, judge: Judge = right) -> bool:
-    """Say whether a launch comes out right."""
-    try:
-        judge(launched(), answer, draw)
-    except ProbeFailure:
-        return False
-    return True
 
 
 def _factor(run: Launched, exact: Floats) -> str | None:

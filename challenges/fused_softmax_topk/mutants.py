@@ -98,6 +98,16 @@ ONE_BANK = """\
     } keys;
     int count;
 """
+IN_ONE_BANK = (
+    (POOL, ONE_BANK),
+    ("sort_descending(Key* keys, int size)", "sort_descending(Pool& keys, int size)"),
+    ("sort_descending(pool.keys, size);", "sort_descending(pool, size);"),
+    ("const Key a = keys[low], b = keys[high];", "const Key a = keys.keys[low], b = keys.keys[high];"),
+    ("keys[low] = b;", "keys.keys[low] = b;"),
+    ("keys[high] = a;", "keys.keys[high] = a;"),
+)
+COUNTING = "    __shared__ volatile int counted[THREADS];\n"
+COUNTED = "        for (int i = 0; threadIdx.x % 32 == 0 && i < 4096; ++i) counted[threadIdx.x] = first + i;\n"
 SAME_ROWS = f"    if (row % 2 == 1)\n    {SERVE.replace('row * vocab', '(row - 1) * vocab')}"
 
 VALUES = (
@@ -157,6 +167,9 @@ CHOICE = (
     Mutant("-inf no candidate", "never considers a logit of -inf", criterion="special_values",
            edits=((FIRST_COLUMNS, FIRST_COLUMNS.replace("pool, 0,", "pool, 0x007fffffu,")),
                   (FLOOR, FLOOR.replace("? 0 :", "? 0x007fffffu :")))),
+    Mutant("lists start at the smallest float", "never considers a logit of -FLT_MAX", criterion="stability",
+           edits=((FIRST_COLUMNS, FIRST_COLUMNS.replace("pool, 0,", "pool, 0x00800000u,")),
+                  (FLOOR, FLOOR.replace("? 0 :", "? 0x00800000u :")))),
     Mutant("maximum starts at -inf", "takes -inf from -inf where a row begins with it", criterion="special_values",
            edits=((START, START.replace("-FLT_MAX", "-__int_as_float(0x7f800000)")),)),
 )  # fmt: skip
@@ -215,10 +228,9 @@ TRAFFIC = (
     Mutant("a stripe for each thread", "lets neighbouring threads read columns far from each other",
            criterion="coalescing", edits=((LOOP, STRIPES),)),
     Mutant("one bank", "spreads neighbouring keys so that they lie in one bank", criterion="bank_conflicts",
-           edits=((POOL, ONE_BANK), ("sort_descending(Key* keys, int size)", "sort_descending(Pool& keys, int size)"),
-                  ("sort_descending(pool.keys, size);", "sort_descending(pool, size);"),
-                  ("const Key a = keys[low], b = keys[high];", "const Key a = keys.keys[low], b = keys.keys[high];"),
-                  ("keys[low] = b;", "keys.keys[low] = b;"), ("keys[high] = a;", "keys.keys[high] = a;"))),
+           edits=IN_ONE_BANK),
+    Mutant("one bank, and stores of single lanes", "spreads keys so that they lie in one bank, and counts vectors",
+           criterion="bank_conflicts", edits=(*IN_ONE_BANK, (LOOP, COUNTING + LOOP), (VOTE, VOTE + COUNTED))),
     Mutant("logits copied", "copies the logits to memory of its own and reads the copy", criterion="less_traffic",
            edits=((LAUNCH, COPIED), (KERNEL, COPY_KERNEL + KERNEL))),
     Mutant("logits copied by the runtime", "has the runtime copy the logits to memory that it keeps between calls",

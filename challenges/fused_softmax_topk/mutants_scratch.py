@@ -21,6 +21,7 @@ LONG_PARTS = """\
     const int begin = part * length, end = min(begin + length, vocab);
     if (vocab > 8192 && begin >= end) return;
 """
+BRING_IN = "    pool.keys[place] = key_of(logit, column);\n"
 LEFT = "        const Candidate mine = lists[i];\n"
 
 UNWRITTEN = (
@@ -35,4 +36,6 @@ UNWRITTEN = (
            criterion="memory_safety", file="variants/three_kernels.cu",
            edits=((PART, LONG_PARTS),
                   (LEFT, "        const Candidate mine = {fmaxf(lists[i].logit, -INFINITY), lists[i].column};\n"))),
+    Mutant("candidates of one lane written", "makes room for all candidates, of which the first lane writes its own",
+           criterion="selection", edits=((BRING_IN, f"    if (threadIdx.x % 32 == 0)\n    {BRING_IN}"),)),
 )  # fmt: skip

@@ -4,10 +4,10 @@ from functools import partial
 
 import numpy as np
 
-from harness.probing import Answer, Draw, probe
+from harness.probing import Answer, Draw, FaultElsewhere, probe
 
 from .binding import Floats, launch, serving
-from .judging import is_right, right_under
+from .judging import right_under
 
 SHIFTS = (100.0, -100.0, 16384.0, -16384.0, -262144.0)
 GRID_BITS = 5
@@ -41,17 +41,23 @@ def far_logits_stay_right(answer: Answer, draw: Draw, *, rows: int, vocab: int, 
 def the_largest_and_smallest_floats_are_served(
     answer: Answer, draw: Draw, *, rows: int, vocab: int, sign: int, k: int
 ) -> None:
-    """Rows of which every logit is near the largest float, or near minus that: all the same, and far apart.
+    """Rows of which every logit is the largest float, or minus that, and rows of logits near it, far apart.
 
-    They are judged where rows of zeros, and logits as far apart below 0, come out right: else size does not decide.
+    They are judged by rows of zeros, and by logits as far apart below 0: where neither comes out right, size does not
+    decide.
     """
-    end, size = np.float32(sign * 3.4e38), (rows, vocab)
+    end, size = np.float32(sign * np.finfo(np.float32).max), (rows, vocab)
     title = f"logits near {'minus ' * (sign < 0)}the largest float give wrong results"
     apart = (end * (1 - 2.0 ** -draw.uniform(*size, low=10, high=20))).astype(np.float32)
-    for logits in (np.full(size, end), apart):
+    inputs, elsewhere = (np.full(size, end), apart), list[FaultElsewhere]()
+    for logits in inputs:
         near = logits - logits.max(axis=1, keepdims=True)
-        if is_right(lambda near=near: launch(answer, draw, near, k), answer, draw):
+        try:
             right_under(title, answer, draw, logits, k, plainly=partial(launch, answer, draw, near, k))
+        except FaultElsewhere as why:
+            elsewhere.append(why)
+    if len(elsewhere) == len(inputs):
+        raise elsewhere[0]
 
 
 def _grid(draw: Draw, rows: int, vocab: int) -> Floats:

@@ -89,7 +89,7 @@ def warps_read_whole_sectors(answer: Answer, draw: Draw, *, k: int) -> Partial:
 
 @probe({"k": 8}, {"k": 256}, traced=False, fixed=("k",))
 def shared_memory_has_few_bank_conflicts(answer: Answer, draw: Draw, *, k: int) -> Partial:
-    """Wavefronts of shared loads and stores over the fewest possible; 1 where there are none."""
+    """Wavefronts of shared loads and stores by several lanes over the fewest possible; 1 where there are none."""
     report = _counted(answer, draw, k).report
     factor = conflict_factor(report)
     figures = {

@@ -85,6 +85,8 @@ class Wavefronts(ReportPart):
     requests: Count = 0
     wavefronts: Count = 0
     ideal_wavefronts: Count = 0
+    lone_requests: Count = 0
+    """Requests of a single lane: a wavefront each, which nothing can conflict with."""
 
     @property
     def conflict_factor(self) -> float | None:

@@ -210,11 +210,11 @@ def _locations(gate: "CompilerResult") -> tuple[Location, ...]:
 
 
 def _spills(gate: "CompilerResult") -> CompilerVerdict:
-    """Whether every kernel keeps its values in registers."""
+    """Whether no kernel spills; beside it the largest stack frame, which lies in local memory, spills or not."""
     if not gate.kernels:
         return CompilerVerdict(None, f"{gate.compiler} tells nothing of registers")
     spilled = sum(k.spill_store_bytes + k.spill_load_bytes for k in gate.kernels)
-    measured: dict[str, Figure] = {"spill_bytes": spilled}
+    measured: dict[str, Figure] = {"spill_bytes": spilled, "stack_bytes": max(k.stack_bytes for k in gate.kernels)}
     if not spilled:
         return CompilerVerdict(True, measured=measured)
     worst = max(gate.kernels, key=lambda k: k.spill_store_bytes + k.spill_load_bytes)

@@ -55,10 +55,10 @@ def sector_factor(report: Report) -> float:
 
 
 def conflict_factor(report: Report) -> float:
-    """Wavefronts of shared loads and stores over the fewest possible; 1 where there are none."""
+    """Wavefronts of shared loads and stores by several lanes over the fewest possible; 1 where there are none."""
     kinds: tuple[Callable[[KernelLaunch], Wavefronts], ...] = (lambda n: n.shared_load, lambda n: n.shared_store)
-    waves = sum(total(report, kind, lambda traffic: traffic.wavefronts) for kind in kinds)
-    ideal = sum(total(report, kind, lambda traffic: traffic.ideal_wavefronts) for kind in kinds)
+    waves = sum(total(report, kind, lambda shared: shared.wavefronts - shared.lone_requests) for kind in kinds)
+    ideal = sum(total(report, kind, lambda shared: shared.ideal_wavefronts - shared.lone_requests) for kind in kinds)
     return waves / ideal if ideal else 1.0
 
 

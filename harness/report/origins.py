@@ -34,9 +34,10 @@ def origin_facts(record: Record, unfetched: Names[str] = ()) -> Facts:
         ("Our adapter", f"{origin.adapter}, no line of it counted. {origin.decides}"),
     ]
     facts += [("Not charged", f"{criterion}: {why}") for criterion, why in origin.not_charged.items()]
-    if origin.not_asked:
+    gating = record.build.criteria if record.build else ()  # asked for or not, a failed build lowers every mark
+    if beside := [criterion for criterion in origin.not_asked if criterion not in gating]:
         prompt = f"{origin.prompt}, SHA-256 {origin.prompt_sha256}"
-        facts.append(("Not asked", f"{', '.join(origin.not_asked)}: not by its prompt ({prompt}), so in no mark"))
+        facts.append(("Not asked", f"{', '.join(beside)}: not by its prompt ({prompt}), so in no mark"))
     if not origin.redistribute:
         facts.append(("Its own words", "not shown: they may not be passed on; files and lines are named instead"))
     return (*facts, ("A wrong finding", origin.dispute))

@@ -98,7 +98,7 @@ def gates_marks(evidence: Evidence) -> bool:
 def _unbuilt(challenge: Challenge, built: bool) -> list[Gate]:
     if built:
         return []
-    reason = "the submission does not build, so nothing it computes can be right"
+    reason = "the submission does not build: nothing of it could be run"
     found = [Gate(criteria=(), dimension=None, ceiling=UNBUILT_OVERALL, reason=reason)]
     if any(d.id == CORRECTNESS for d in challenge.dimensions):
         found.append(Gate(criteria=(), dimension=CORRECTNESS, ceiling=UNBUILT_CORRECTNESS, reason=reason))

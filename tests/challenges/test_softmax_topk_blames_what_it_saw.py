@@ -93,6 +93,26 @@ def test_what_was_kept_or_never_written_is_no_matter_of_inputs(unsound: Callable
                 assert failure.title != BLAMED[name]
 
 
+def test_columns_that_are_lost_whatever_nobody_wrote_are_a_matter_of_selection() -> None:
+    """Half of the columns are lost, and one more where what nobody wrote is not NaN."""
+    holding = [""]
+
+    def around(plain: Launch) -> Launch:
+        def launch(*given: Any, fill: str, **options: Any) -> tuple[Any, ...]:
+            holding[0] = fill
+            return plain(*given, **options)
+
+        return launch
+
+    def row(logits: Any, k: int) -> tuple[Any, Any]:
+        probs, columns = blind(lambda columns, vocab: columns % 2 > 0)(logits, k)
+        return probs, np.where(np.arange(k) == 0, {"nan": -1, "zeros": 0}.get(holding[0], 7), columns)
+
+    with pytest.raises(ProbeFailure) as failure:
+        once(CODE.probes["every_column_can_win"], answer(row, around=around), 1, {"vocab": 37, "k": 8})
+    assert failure.value.fault_of == "selection"
+
+
 def test_rows_that_are_left_out_by_chance_begin_at_no_size() -> None:
     smallest, case = CODE.module("probes_grids")._smallest_grid, {"rows": 4200, "vocab": 1, "k": 1}
     for seed in range(24):

@@ -10,8 +10,9 @@ from softmax_topk_answers import CODE, Launch, answer, exact
 from harness.model import Evidence, Outcome
 from harness.probing.charging import charged_once
 from harness.probing.criteria import probe_criterion, seed_of
+from harness.probing.failures import FaultElsewhere
 from harness.probing.local_answer import LocalAnswer
-from harness.probing.probe import run
+from harness.probing.probe import once, run
 
 LOGITS = "selection", "values", "rows", "stability", "ties", "special_values", "shapes", "any_size", "large_vocab"
 ASKED = (*LOGITS, "every_k", "refusal")
@@ -33,6 +34,13 @@ def spoilt_by_ties(logits: Any, k: int) -> tuple[Any, Any]:
     """Name the first of equal logits for each of them."""
     probs, columns = exact(logits, k)
     return probs, np.array([np.flatnonzero(logits == logits[column])[0] for column in columns])
+
+
+def listing_larger_than_the_smallest(logits: Any, k: int) -> tuple[Any, Any]:
+    """Keep a list that begins with -FLT_MAX, which only a larger logit replaces."""
+    probs, columns = exact(logits, k)
+    listed = logits[columns] > np.finfo(np.float32).min
+    return np.where(listed, probs, 0), np.where(listed, columns, -1)
 
 
 def by_rounded_probability(logits: Any, k: int) -> tuple[Any, Any]:
@@ -109,6 +117,9 @@ ANSWERS: Mapping[str, tuple[Callable[[], LocalAnswer], set[str]]] = {
     "every call is refused": (lambda: answer(exact, around=refusing), {"values"}),
     "long rows are refused": (lambda: answer(exact, around=short_rows_only), {"any_size", "large_vocab"}),
     "the first of equal logits is named for each": (lambda: answer(spoilt_by_ties), {"ties", "special_values"}),
+    "a list begins with the smallest float": (
+        lambda: answer(listing_larger_than_the_smallest), {"stability", "special_values"},
+    ),
 }  # fmt: skip
 
 
@@ -134,6 +145,13 @@ def test_writing_beside_the_outputs_is_charged_by_memory_safety_alone() -> None:
     assert {id for id, e in found.items() if e.faulty} == {"memory_safety"}
     assert {e.rests_on for id, e in found.items() if id != "memory_safety"} == {"memory_safety"}
     assert all("writes outside probs" in e.detail for id, e in found.items() if id != "memory_safety")
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_ends_of_the_floats_are_not_judged_where_plain_logits_fail(sign: int) -> None:
+    case = {"rows": 2, "vocab": 20, "k": 3, "sign": sign}
+    with pytest.raises(FaultElsewhere, match="probabilities are wrong"):
+        once(CODE.probes["the_largest_and_smallest_floats_are_served"], answer(thirty_second), 1, case)
 
 
 @pytest.mark.slow

@@ -89,6 +89,7 @@ def wavefronts(requests: list[list[tuple[int, int]]]) -> dict[str, int]:
         "requests": len(requests),
         "wavefronts": count,
         "ideal_wavefronts": ideal,
+        "lone_requests": sum(len(lanes) == 1 for lanes in requests),
     }
 
 

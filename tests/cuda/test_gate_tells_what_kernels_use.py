@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 from gate_rooms import A_TIER, RIGHT, TIERS, needs_nvcc, put
 
-from harness.cuda.gate import gate
+from harness.cuda.gate import CompilerResult, gate
 from harness.cuda.gate_messages import demangled, kernels, ptx_facts
+from harness.languages.cuda import _spills
 from harness.model import Tier
 
 # 200 running sums cannot stay in the 32 registers a thread is left with here
@@ -103,6 +104,17 @@ ptxas info    : Used 24 registers, used 1 barriers, 16 bytes stack, 128 bytes sm
     (kernel,) = kernels(log)
     assert (kernel.stack_bytes, kernel.spill_store_bytes, kernel.spill_load_bytes) == (16, 4, 8)
     assert (kernel.registers, kernel.static_shared_bytes, kernel.constant_bytes) == (24, 128, 368)
+
+
+def test_a_stack_frame_is_told_beside_no_spills() -> None:
+    log = """
+ptxas info    : Compiling entry function '_Z1kv' for 'sm_80'
+ptxas info    : Function properties for _Z1kv
+    2048 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used 24 registers, used 1 barriers, 2048 bytes stack, 360 bytes cmem[0]
+"""
+    verdict = _spills(CompilerResult("nvcc", True, kernels=kernels(log)))
+    assert (verdict.met, verdict.measured) == (True, {"spill_bytes": 0, "stack_bytes": 2048})
 
 
 def test_instructions_are_counted_by_width() -> None:

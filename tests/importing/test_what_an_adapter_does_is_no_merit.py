@@ -35,6 +35,12 @@ def test_positions_that_the_adapter_passes_are_not_the_answer_s() -> None:
     assert all("position_arguments" in answer.not_charged for answer in trees)
 
 
+def test_refusals_and_scales_that_are_the_adapter_s_are_not_the_answer_s() -> None:
+    refusing, reading = excused("the adapter refuses every k without"), excused("the largest magnitude of a group is s")
+    assert len(refusing) == 3 and all("refusal" in criteria for criteria in refusing)
+    assert len(reading) == 3 and all("zero_groups" in criteria for criteria in reading)
+
+
 def test_chunks_that_the_adapter_puts_together_are_neither_praised_nor_charged() -> None:
     found = excused("Later chunks go through")
     assert len(found) == 1

@@ -15,6 +15,7 @@ from harness.running.options import Options
 from harness.running.submission_grade import grade_one
 from harness.scoring.doubts import find_doubts
 from harness.scoring.record_summary import RecordSummary
+from harness.workspace import Workspace
 from tests.toy import CHALLENGE_ID, REFERENCE
 
 PROMPT = b"Sum the rows. Scale them.\n"
@@ -94,3 +95,10 @@ def test_a_prompt_with_another_hash_is_refused(published: Published) -> None:
     state(published, sha256="0" * 64)
     with pytest.raises(SpecError, match=rf"challenges\.{CHALLENGE_ID}\.prompt.*has SHA-256"):
         laid_out(published)
+
+
+def test_no_prompt_of_the_published_answers_asks_for_an_option_of_ours() -> None:
+    workspace = Workspace(Path(__file__).parents[2])
+    for challenge, prompt in workspace.collection("llm_programming_tests").challenges.items():
+        options = {c.id for c in workspace.challenge(challenge).criteria if c.capability}
+        assert options <= prompt.not_asked.keys(), challenge

@@ -9,6 +9,7 @@ from rich.console import Console
 from harness.model import Origin, Outcome, Record
 from harness.report.inputs import ReportInputs
 from harness.report.not_asked_board import MarkPair, not_asked_board
+from harness.report.origins import origin_facts
 from harness.report.pages import NOT_ASKED, SCOREBOARD, render_all
 from harness.report.record_view import show, shown_markdown
 from harness.scoring import score
@@ -69,6 +70,14 @@ def test_the_scoreboard_leads_to_the_page_only_where_there_is_one() -> None:
     having, lacking = render_all(inputs(not_asked={"lint": "no"})), render_all(inputs())
     assert "](not_asked.md)" in having[SCOREBOARD] and "`kv/PROMPT.md`" in having[NOT_ASKED]
     assert NOT_ASKED not in lacking and "not_asked" not in lacking[SCOREBOARD]
+
+
+def test_a_build_that_lowers_every_mark_is_not_said_to_be_in_none() -> None:
+    record = sample.unbuilt(origin=origin(not_asked={"lint": "no word of it", "gqa": "no groups"}))
+    assert record.build is not None
+    gating = record.model_copy(update={"build": record.build.model_copy(update={"criteria": ("lint",)})})
+    told = [dict(origin_facts(one))["Not asked"].partition(":")[0] for one in (record, gating)]
+    assert told == ["lint, gqa", "gqa"]
 
 
 @pytest.mark.parametrize("page", ["show", "md", "kv_cache.md", "index.html"])

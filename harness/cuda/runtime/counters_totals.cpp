@@ -136,6 +136,7 @@ void close_windows(WarpWindows& windows) {
             ++total.requests;
             total.wavefronts += wavefronts_of(request);
             total.ideal_wavefronts += ideal_wavefronts_of(request);
+            total.lone_requests += __builtin_popcount(request.lanes) == 1;
         }
         reset(windows.shared[place]);
     }

@@ -16,6 +16,7 @@ struct GlobalTraffic {
 
 struct SharedTraffic {
     uint64_t bytes = 0, requests = 0, wavefronts = 0, ideal_wavefronts = 0;
+    uint64_t lone_requests = 0;  // of a single lane: a wavefront each, which nothing can conflict with
 };
 
 struct BufferTraffic {

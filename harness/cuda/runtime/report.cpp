@@ -101,7 +101,8 @@ void write_global(Json& json, const char* key, const GlobalTraffic& t) {
 
 void write_shared(Json& json, const char* key, const SharedTraffic& t) {
     json.key(key).open('{').key("bytes").number(t.bytes).key("requests").number(t.requests);
-    json.key("wavefronts").number(t.wavefronts).key("ideal_wavefronts").number(t.ideal_wavefronts).close('}');
+    json.key("wavefronts").number(t.wavefronts).key("ideal_wavefronts").number(t.ideal_wavefronts);
+    json.key("lone_requests").number(t.lone_requests).close('}');
 }
 
 void write_buffer(Json& json, const std::string& name, const BufferTraffic& t) {
