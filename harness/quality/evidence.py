@@ -20,7 +20,7 @@ FIGURES = {
     "complexity": "complex_code_percent",
     "function_length": "function_length_lines",
     "lint": "likely_bugs_per_100_loc",
-    "documentation": "documented_percent",
+    "documentation": "documented_and_annotated_percent",
     "duplication": "repeated_code_percent",
 }
 """What each source metric counts, as a name with its unit."""

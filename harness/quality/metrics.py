@@ -129,7 +129,7 @@ def measure(
             _unanswered("complexity", "lizard") if pieces is None else _complexity(files, pieces),
             _unanswered("function_length", "lizard") if pieces is None else _function_length(pieces),
             _unanswered("lint", "ruff") if seen.remarks is None else _lint(files, seen.remarks),
-            _documentation(files, pieces or ()),
+            _documentation(files, seen.functions or ()),
             _duplication(files),
         ]
     if part.lines_left_out:

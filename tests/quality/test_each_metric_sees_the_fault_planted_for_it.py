@@ -262,13 +262,18 @@ def test_the_name_that_lacks_most_is_the_worst(answer):
     assert [(place.line, place.function) for place in metric.locations] == [(21, "more")]
 
 
+def test_a_module_is_no_function_to_document(answer):
+    metric = measure(answer(clean=CLEAN.replace('"""Means."""\n', ""))).metrics["documentation"]
+    assert (metric.figure, metric.worst) == (100, "")
+
+
 def test_only_what_is_public_is_asked_for_annotations(answer):
     """A private function, and one within a function, is nobody else's to call."""
     private = "\n\ndef _twice(x):\n    def inner(y):\n        return y\n\n    return inner(x) * 2\n"
     assert measure(answer(clean=CLEAN + private)).metrics["documentation"].figure == 100
     bare = '\n\ndef twice(x):\n    """Double."""\n    return x * 2\n'
     metric = measure(answer(clean=CLEAN + bare)).metrics["documentation"]
-    assert metric.detail == "4 of 4 public names documented, 2 of 3 parameters of theirs annotated"
+    assert metric.detail == "3 of 3 public names documented, 2 of 3 parameters of theirs annotated"
     assert metric.worst == "clean.py:17 twice lacks 1 annotation"
 
 
