@@ -181,7 +181,7 @@ def _kill_rate(criterion: Criterion, result: SuiteGrade) -> Evidence:
         detail += f"; unnoticed: {', '.join(distinct[:SHOWN])}" + (" and others" if len(distinct) > SHOWN else "")
     return _credited(
         criterion, min(1.0, result.kill_rate / GOOD_KILL_RATE), detail, measured, result.survivor_locations[:SHOWN],
-        title="" if result.tried else UNSEEN,
+        title=f"{criterion.fault}: {result.killed} of {result.tried}" if result.tried else UNSEEN,
     )  # fmt: skip
 
 

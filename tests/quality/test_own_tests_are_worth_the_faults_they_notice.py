@@ -75,6 +75,15 @@ def test_code_that_may_not_be_quoted_is_named_by_its_place(answer):
     assert "`" not in found.detail and "a * x" not in found.detail
 
 
+@pytest.mark.turns(4)
+def test_a_finding_says_how_many_of_the_faults_were_noticed(answer):
+    """The share of the criterion that is met reads as that number, and is another."""
+    suite = f"{STRONG.partition('    assert [')[0]}    assert inside(2, 1, 3)\n"
+    seen = noticed(answer(kernel=KERNEL, test_kernel=suite), {"kill_rate": "minor"})["kill_rate"]
+    killed = round(seen.measured["kill_rate"] * seen.measured["mutants_tried"])
+    assert seen.outcome is Outcome.PARTIAL and seen.title == f"not met: T: {killed} of 11"
+
+
 @pytest.mark.drawn(4)
 @pytest.mark.parametrize(
     ("name", "command", "suite"),
