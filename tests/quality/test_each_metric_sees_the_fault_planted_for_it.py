@@ -123,6 +123,13 @@ def test_the_longest_repetition_is_named(answer):
     assert metric.worst == f"flat.py:{again} repeats flat.py:{WINDOW + 2}"
 
 
+def test_a_repetition_begins_with_its_first_line_where_that_repeats_another_place_too(answer):
+    first, rest = ([f"{name} = {n} * 17 + {n}" for n in range(WINDOW)] for name in "ab")
+    lines = [*first, "A = 1", *first, *rest, "B = 2", *first, *rest]
+    metric = measure(answer(flat="\n".join(lines))).metrics["duplication"]
+    assert metric.worst == f"flat.py:{len(lines) - 2 * WINDOW + 1} repeats flat.py:{WINDOW + 2}"
+
+
 def test_repetition_is_seen_across_files_and_names_both(answer):
     folder = answer(first=CLEAN, second=CLEAN)
     metric = measure(folder).metrics["duplication"]

@@ -539,6 +539,14 @@ def test_an_honest_script_keeps_its_credit(answer):
     assert found["suite_passes"] is Outcome.PASSED
 
 
+def test_tests_without_a_check_are_counted_where_there_are_tests(answer):
+    suites = {"run_tests.py": (SCRIPT, ("python", "run_tests.py")), "test_kernel.py": (STRONG, PYTEST)}
+    for name, (text, command) in suites.items():
+        folder = answer({"kernel.py": KERNEL, name: text})
+        measured = noticed(folder, {"real_assertions": "minor"}, command)["real_assertions"].measured
+        assert ("tests_without_check" in measured) is (name == "test_kernel.py")
+
+
 SLOW = "from kernel import affine\n\n\ndef test_it():\n    while 1 == 1:\n        assert affine(3, 5, 7) == 22\n"
 FAILING = "from kernel import affine\n\n\ndef test_values():\n    assert affine(3, 5, 7) == 0\n"
 
