@@ -110,11 +110,10 @@ class PythonSyntax(Syntax):
     def public_names(
         self, text: str, tree: ast.Module | None, functions: Sequence[NamedLine]
     ) -> Iterator[DocumentedName]:
-        """As `Syntax.public_names`: the module and every public class, function and method, by their docstrings."""
-        for node, name in _public(tree, "") if tree else ():
+        """As `Syntax.public_names`: every public class, function and method, by their docstrings."""
+        for node, name in _public(tree) if tree else ():
             documented = ast.get_docstring(node, clean=False) is not None
-            line = getattr(node, "lineno", 1)
-            yield DocumentedName(line, name or "(module)", documented, tuple(_annotated(node, name)))
+            yield DocumentedName(node.lineno, name, documented, tuple(_annotated(node, name)))
 
     def hints(self, path: str, text: str, tree: ast.Module | None) -> Iterator[NamedLine]:
         """As `Syntax.hints`; none of a file that does not parse."""
@@ -122,14 +121,14 @@ class PythonSyntax(Syntax):
 
 
 def _public(
-    node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, name: str
-) -> Iterator[tuple[ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, str]]:
-    """`node` and every public class, function and method in it, functions within functions left out."""
-    yield node, name
-    if isinstance(node, ast.Module | ast.ClassDef):
-        for child in node.body:
-            if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and child.name[0] != "_":
-                yield from _public(child, f"{name}.{child.name}".lstrip("."))
+    node: ast.Module | ast.ClassDef, within: str = ""
+) -> Iterator[tuple[ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, str]]:
+    """Yield every public class, function and method in `node`, functions within functions left out."""
+    for child in node.body:
+        if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and child.name[0] != "_":
+            yield child, f"{within}{child.name}"
+            if isinstance(child, ast.ClassDef):
+                yield from _public(child, f"{within}{child.name}.")
 
 
 def _annotated(node: ast.AST, name: str) -> Iterator[bool]:

@@ -6,13 +6,14 @@ holds (`vacuous`), when it is inside a `try` that swallows the failure, when it 
 skipped or expected to fail.
 
 In test files every function is looked at; in another file that the test command names (a module that tests itself)
-module level code is, functions named like a check, and of the others those that running the file calls for no value: of
-these the assertions count, but no `raise`, which is how code refuses its arguments.
+module level code is, functions named like a check, and of the others those that running the file calls for no value. Of
+these others, and of functions to which the answer's contract leads, the assertions count, but no `raise`, which is how
+code refuses its arguments.
 """
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
@@ -86,14 +87,17 @@ class _Unit:
         return sum(check.vacuous is None for check in self.checks)
 
 
-def count_assertions(files: Iterable[SourceFile], command: Sequence[str] = ()) -> AssertionReport:
+def count_assertions(
+    files: Iterable[SourceFile], command: Sequence[str] = (), served: Collection[tuple[str, int]] = ()
+) -> AssertionReport:
     """Count the checks in the tests among `files`.
 
     Args:
         files: all files of an answer.
         command: its test command; a source file it names is looked at as well.
+        served: path and line of the functions to which its contract leads.
     """
-    units = [unit for file in files if file.tree for unit in _units(file, file.tree, command)]
+    units = [unit for file in files if file.tree for unit in _units(file, file.tree, command, served)]
     checked = {unit.name for unit in units if unit.real and unit.name}
     while more := {unit.name for unit in units if unit.name and unit.calls & checked} - checked:
         checked |= more
@@ -114,7 +118,9 @@ def _asserts(test: _Unit) -> str:
     return "asserts nothing itself: only an exception fails it" if test.off is None else "is switched off"
 
 
-def _units(file: SourceFile, tree: ast.Module, command: Sequence[str]) -> Iterator[_Unit]:
+def _units(
+    file: SourceFile, tree: ast.Module, command: Sequence[str], served: Collection[tuple[str, int]]
+) -> Iterator[_Unit]:
     named = any(PurePosixPath(word.partition("::")[0]).name == PurePosixPath(file.path).name for word in command)
     if not (file.test or named):
         return
@@ -123,11 +129,13 @@ def _units(file: SourceFile, tree: ast.Module, command: Sequence[str]) -> Iterat
     yield _unit(file.path, "", 1, loose, None, functions)
     run = _run_by(loose, functions)
     for function in functions:
-        body, off = function.body, _switched_off(function)
-        if file.test or _CHECK_NAME.match(function.name):
-            yield _unit(file.path, function.name, function.lineno, body, off, functions)
-        elif function.name in run:
-            whole = _unit(file.path, function.name, function.lineno, body, off, functions)
+        named_check = _CHECK_NAME.match(function.name)
+        if not (file.test or named_check or function.name in run):
+            continue
+        whole = _unit(file.path, function.name, function.lineno, function.body, _switched_off(function), functions)
+        if file.test or (named_check and (file.path, function.lineno) not in served):
+            yield whole
+        else:
             refused = {node.lineno for node in ast.walk(function) if isinstance(node, ast.Raise)}
             yield replace(whole, checks=tuple(check for check in whole.checks if check.line not in refused))
 

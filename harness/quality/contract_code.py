@@ -16,9 +16,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from harness.languages.ast_operators import called_name
+from harness.quality.assertions import Function
 from harness.quality.sources import SourceFile
 
-Defined = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+Defined = Function | ast.ClassDef
 
 _TEST_NAME = re.compile(r"_*test", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -74,6 +75,30 @@ def contract_code(
         files=tuple(after for before, after in zip(counted, kept, strict=True) if after.sloc or not before.sloc),
         files_left_out=tuple(file.path for file in source if file.for_tests),
         lines_left_out={a.path: lines for a, b in zip(counted, kept, strict=True) if (lines := a.sloc - b.sloc)},
+    )
+
+
+def served_functions(
+    files: Iterable[SourceFile], functions: Iterable[str], adapters: Collection[str] = ()
+) -> frozenset[tuple[str, int]]:
+    """Return path and line of every function to which a contract leads, by the names that its code mentions.
+
+    Args:
+        files: all files of an answer, those of the harness included.
+        functions: those of the contract.
+        adapters: files that are the harness's own: what they mention is reached.
+    """
+    bodies: dict[str, list[Defined]] = {}
+    places: dict[Defined, str] = {}
+    for file in files:
+        for node in file.tree.body if file.tree and not file.test else ():
+            if isinstance(node, Defined):
+                bodies.setdefault(node.name, []).append(node)
+                places[node] = file.path
+    called = {*functions}.union(*(_words(file) for file in files if file.path in adapters))
+    reached = [node for name in _reach(called, bodies) for node in bodies[name]]
+    return frozenset(
+        (places[node], inner.lineno) for node in reached for inner in ast.walk(node) if isinstance(inner, Function)
     )
 
 

@@ -20,7 +20,7 @@ FIGURES = {
     "complexity": "complex_code_percent",
     "function_length": "function_length_lines",
     "lint": "likely_bugs_per_100_loc",
-    "documentation": "documented_percent",
+    "documentation": "documented_and_annotated_percent",
     "duplication": "repeated_code_percent",
 }
 """What each source metric counts, as a name with its unit."""
@@ -181,7 +181,7 @@ def _kill_rate(criterion: Criterion, result: SuiteGrade) -> Evidence:
         detail += f"; unnoticed: {', '.join(distinct[:SHOWN])}" + (" and others" if len(distinct) > SHOWN else "")
     return _credited(
         criterion, min(1.0, result.kill_rate / GOOD_KILL_RATE), detail, measured, result.survivor_locations[:SHOWN],
-        title="" if result.tried else UNSEEN,
+        title=f"{criterion.fault}: {result.killed} of {result.tried}" if result.tried else UNSEEN,
     )  # fmt: skip
 
 
@@ -190,8 +190,9 @@ def _real_assertions(criterion: Criterion, result: SuiteGrade) -> Evidence:
     measured: dict[str, Figure] = {
         "real_assertions": seen.real,
         "vacuous_assertions": len(seen.vacuous),
-        "tests_without_check": len(seen.unchecked),
     }
+    if seen.tests:  # checks may all stand outside functions
+        measured["tests_without_check"] = len(seen.unchecked)
     if result.status is SuiteStatus.NONE:
         return _credited(criterion, 0.0, result.detail, measured)
     if not seen.real:

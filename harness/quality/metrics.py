@@ -129,7 +129,7 @@ def measure(
             _unanswered("complexity", "lizard") if pieces is None else _complexity(files, pieces),
             _unanswered("function_length", "lizard") if pieces is None else _function_length(pieces),
             _unanswered("lint", "ruff") if seen.remarks is None else _lint(files, seen.remarks),
-            _documentation(files, pieces or ()),
+            _documentation(files, seen.functions or ()),
             _duplication(files),
         ]
     if part.lines_left_out:
@@ -276,6 +276,10 @@ def _duplication(files: Sequence[SourceFile]) -> Metric:
     worst: tuple[Location, ...] = ()
     if runs:
         (number, end), (length, (other, last)) = max(runs.items(), key=lambda run: run[1][0])
+        # the first windows of a run may repeat another place as well, and were taken for part of that
+        later, first = files[number].code, files[other].code
+        while length <= min(end, last) and later[end - length].text == first[last - length].text:
+            length += 1
         ends = ((files[number], end), (files[other], last))
         worst = tuple(
             place for file, at in ends for place in Location.within(file.path, file.code[at - length + 1].number)

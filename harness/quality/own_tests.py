@@ -25,6 +25,7 @@ from harness.quality.assertions import AssertionReport, Function, count_assertio
 from harness.quality.ast_mutants import plan_mutants
 from harness.quality.boxed_suite import IDLE_SECONDS, Run, RunResult, Runs, Suite
 from harness.quality.contract_calls import ContractCalls
+from harness.quality.contract_code import served_functions
 from harness.quality.control_runs import with_failing_checks, with_failing_code
 from harness.quality.mutant_runs import Tried, both, effective, every_line, exercised, joined, plan_runs
 from harness.quality.sources import SourceFile, read_sources
@@ -146,8 +147,10 @@ def grade_own_tests(
     Raises:
         BoxError: the sandbox could not be started.
     """
-    files = read_sources(folder, entries, adapters, command or ())
-    assertions = count_assertions(files, command or ())
+    every = read_sources(folder, entries, (), command or (), adapters)
+    files = tuple(file for file in every if file.path not in adapters)
+    served = served_functions(every, contract.code.challenge.contract.exposed, adapters) if contract else ()
+    assertions = count_assertions(files, command or (), served)
     if not command:
         return SuiteGrade(SuiteStatus.NONE, _no_command(files), assertions)
     suite = Suite(folder, command, tier, memory_mib, min(idle_seconds, seconds))

@@ -227,7 +227,7 @@ def measure_source(job: Job, found: StageResult) -> StageResult | None:
     if not criteria:
         return None
     job.progress("source metrics")
-    return StageResult(source_evidence(criteria, job.submission, job.files.path, job.adapters, exposed))
+    return _charged(job, source_evidence(criteria, job.submission, job.files.path, job.adapters, exposed))
 
 
 def run_own_tests(job: Job, found: StageResult) -> StageResult | None:
@@ -236,16 +236,15 @@ def run_own_tests(job: Job, found: StageResult) -> StageResult | None:
     if not criteria:
         return None
     job.progress("own tests")
-    count, seconds = MUTANTS, job.challenge.limits.tests_seconds
-    if job.options.full:
-        count, seconds = ALL_MUTANTS, ALL_SECONDS
+    plain = (MUTANTS, job.challenge.limits.tests_seconds)
+    count, seconds = (ALL_MUTANTS, ALL_SECONDS) if job.options.full else plain
     calls = ContractCalls(job.code, job.answer, job.files_seed, job.deadline) if job.language.traces_lines else None
     with calls or nullcontext():
         evidence = own_tests_evidence(
             criteria, job.submission, job.files.path, detect(), seed=job.files_seed, mutants=count, seconds=seconds,
             adapters=job.adapters, quoted=job.origin is None or job.origin.redistribute, contract=calls,
         )  # fmt: skip
-    return StageResult(evidence)
+    return _charged(job, evidence)
 
 
 def check_claims(job: Job, found: StageResult) -> StageResult | None:
@@ -254,7 +253,12 @@ def check_claims(job: Job, found: StageResult) -> StageResult | None:
     if not criteria:
         return None
     figures = {name: value for item in found.evidence.values() for name, value in item.measured.items()}
-    return StageResult(claims_evidence(criteria, job.submission.claims, figures))
+    return _charged(job, claims_evidence(criteria, job.submission.claims, figures))
+
+
+def _charged(job: Job, evidence: Mapping[str, Evidence]) -> StageResult:
+    """Return what a stage found, without what the answer is not charged with."""
+    return StageResult({e.criterion: e for e in charged_to_the_answer(evidence.values(), job.origin)})
 
 
 COMPILER, PROBES = Stage("compiler", compile_source), Stage("build_and_probes", probe)

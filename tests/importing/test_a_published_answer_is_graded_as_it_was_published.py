@@ -147,3 +147,8 @@ def test_no_line_of_the_adapter_counts_and_no_fault_is_planted_in_it(published: 
     # what the adapter does where the scale is 0 would go unnoticed
     unnoticed = next(e for e in record.evidence if e.criterion == "own_tests")
     assert unnoticed.measured["mutants_tried"] and {place.file for place in unnoticed.locations} <= {"theirs.py"}
+    excuses = '[answers.not_charged]\nown_tests = "they are slow"\nsize = "it is asked for"\n'
+    published.manifest.write_text(published.manifest.read_text() + excuses)
+    excused = {e.criterion: e for e in grade_one(published.workspace, folder).record.evidence}
+    assert {excused[id].outcome for id in ("own_tests", "size")} == {Outcome.NOT_RUN}
+    assert excused["own_tests"].detail == "not charged to the answer: they are slow"

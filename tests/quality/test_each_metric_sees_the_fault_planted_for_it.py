@@ -123,6 +123,13 @@ def test_the_longest_repetition_is_named(answer):
     assert metric.worst == f"flat.py:{again} repeats flat.py:{WINDOW + 2}"
 
 
+def test_a_repetition_begins_with_its_first_line_where_that_repeats_another_place_too(answer):
+    first, rest = ([f"{name} = {n} * 17 + {n}" for n in range(WINDOW)] for name in "ab")
+    lines = [*first, "A = 1", *first, *rest, "B = 2", *first, *rest]
+    metric = measure(answer(flat="\n".join(lines))).metrics["duplication"]
+    assert metric.worst == f"flat.py:{len(lines) - 2 * WINDOW + 1} repeats flat.py:{WINDOW + 2}"
+
+
 def test_repetition_is_seen_across_files_and_names_both(answer):
     folder = answer(first=CLEAN, second=CLEAN)
     metric = measure(folder).metrics["duplication"]
@@ -262,13 +269,18 @@ def test_the_name_that_lacks_most_is_the_worst(answer):
     assert [(place.line, place.function) for place in metric.locations] == [(21, "more")]
 
 
+def test_a_module_is_no_function_to_document(answer):
+    metric = measure(answer(clean=CLEAN.replace('"""Means."""\n', ""))).metrics["documentation"]
+    assert (metric.figure, metric.worst) == (100, "")
+
+
 def test_only_what_is_public_is_asked_for_annotations(answer):
     """A private function, and one within a function, is nobody else's to call."""
     private = "\n\ndef _twice(x):\n    def inner(y):\n        return y\n\n    return inner(x) * 2\n"
     assert measure(answer(clean=CLEAN + private)).metrics["documentation"].figure == 100
     bare = '\n\ndef twice(x):\n    """Double."""\n    return x * 2\n'
     metric = measure(answer(clean=CLEAN + bare)).metrics["documentation"]
-    assert metric.detail == "4 of 4 public names documented, 2 of 3 parameters of theirs annotated"
+    assert metric.detail == "3 of 3 public names documented, 2 of 3 parameters of theirs annotated"
     assert metric.worst == "clean.py:17 twice lacks 1 annotation"
 
 

@@ -75,6 +75,15 @@ def test_code_that_may_not_be_quoted_is_named_by_its_place(answer):
     assert "`" not in found.detail and "a * x" not in found.detail
 
 
+@pytest.mark.turns(4)
+def test_a_finding_says_how_many_of_the_faults_were_noticed(answer):
+    """The share of the criterion that is met reads as that number, and is another."""
+    suite = f"{STRONG.partition('    assert [')[0]}    assert inside(2, 1, 3)\n"
+    seen = noticed(answer(kernel=KERNEL, test_kernel=suite), {"kill_rate": "minor"})["kill_rate"]
+    killed = round(seen.measured["kill_rate"] * seen.measured["mutants_tried"])
+    assert seen.outcome is Outcome.PARTIAL and seen.title == f"not met: T: {killed} of 11"
+
+
 @pytest.mark.drawn(4)
 @pytest.mark.parametrize(
     ("name", "command", "suite"),
@@ -528,6 +537,14 @@ def test_an_honest_suite_keeps_its_credit(answer, name):
 def test_an_honest_script_keeps_its_credit(answer):
     found = outcomes(answer({"kernel.py": KERNEL, "run_tests.py": SCRIPT}), ("python", "run_tests.py"))
     assert found["suite_passes"] is Outcome.PASSED
+
+
+def test_tests_without_a_check_are_counted_where_there_are_tests(answer):
+    suites = {"run_tests.py": (SCRIPT, ("python", "run_tests.py")), "test_kernel.py": (STRONG, PYTEST)}
+    for name, (text, command) in suites.items():
+        folder = answer({"kernel.py": KERNEL, name: text})
+        measured = noticed(folder, {"real_assertions": "minor"}, command)["real_assertions"].measured
+        assert ("tests_without_check" in measured) is (name == "test_kernel.py")
 
 
 SLOW = "from kernel import affine\n\n\ndef test_it():\n    while 1 == 1:\n        assert affine(3, 5, 7) == 22\n"

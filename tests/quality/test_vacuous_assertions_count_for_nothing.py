@@ -3,6 +3,7 @@
 import pytest
 
 from harness.quality.assertions import count_assertions
+from harness.quality.contract_code import served_functions
 from harness.quality.sources import read_sources
 
 HOLLOW = [
@@ -136,6 +137,21 @@ def test_a_check_counts_whatever_it_is_called(answer):
         "if __name__ == '__main__':\n    everything()\n"
     )
     assert counted(answer, source, "kernel.py", ("python", "kernel.py")).real == 1
+
+
+def test_a_refusal_of_the_contract_s_is_no_check_whatever_its_function_is_called(answer):
+    """What the contract leads to refuses its arguments; a helper of the tests that raises is a check."""
+    refuses = "    if x < 0:\n        raise ValueError('x')\n"
+    source = (
+        f"def validate(x):\n{refuses}\n\ndef verify_all(x):\n{refuses}    validate(x)\n    return x\n\n\n"
+        "def test_it():\n    print('PASS' if verify_all(1) == 1 else 'FAIL')\n\n\n"
+    )
+    runs = "if __name__ == '__main__':\n    test_it()\n"
+    checks = "def check_it():\n    if verify_all(2) != 2:\n        raise AssertionError\n\n\n"
+    for text, real in ((source + runs, 0), (source + checks + runs + "    check_it()\n", 1)):
+        files, command = read_sources(answer({"kernel.py": text}), ("kernel.py",)), ("python", "kernel.py")
+        report = count_assertions(files, command, served_functions(files, ("verify_all",)))
+        assert (report.real, [place.reason.split()[0] for place in report.unchecked]) == (real, ["test_it"])
 
 
 def test_a_script_that_always_says_it_went_well_checks_nothing(answer):
