@@ -199,6 +199,20 @@ def but_for_digits(answer: Answer, dtype: str, *, anew: bool = False) -> Iterato
             raise
 
 
+@contextmanager
+def but_for_range(answer: Answer, dtype: str) -> Iterator[None]:
+    """Leave to `extreme_scale` what fails inside the block of an answer whose plain case loses digits.
+
+    A narrower type that loses digits has less range as well.
+    """
+    try:
+        yield
+    except ProbeFailure as why:
+        if loses_digits(answer, dtype):
+            why.fault_of = "extreme_scale"
+        raise
+
+
 def loses_digits(answer: Answer, dtype: str) -> bool:
     """Return whether the results of a plain case are right but for lost digits."""
     draw = Draw(0, "plain")

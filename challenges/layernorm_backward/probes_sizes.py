@@ -1,10 +1,12 @@
 """Probes of what nobody chose: drawn sizes, values and histories of calls, every output at every position."""
 
+from contextlib import nullcontext
+
 import numpy as np
 
 from harness.probing import Answer, Array, Axis, Draw, Drawn, InputUse, Keep, probe
 
-from .binding import Inputs, Results, gradient_plan, where_special
+from .binding import Inputs, Results, but_for_range, gradient_plan, where_special
 from .bounds import BLOCK, require_right
 from .inputs import DTYPES, DY_USES, EPSILONS, LARGE, PARAMETERS, ROWS, SCALES, elements, inputs_of
 
@@ -36,9 +38,9 @@ def any_size_is_right(
     scale: str, eps: float,
 ) -> dict[str, float]:  # fmt: skip
     """Drawn sizes, mostly small, of drawn families of values: all outputs are within what rounding may cost."""
-    return _judged(
-        answer, draw, inputs_of(draw, B, T, D, dtype, x=x, dy=dy, gamma=gamma, beta=beta, scale=scale, eps=eps)
-    )
+    given = inputs_of(draw, B, T, D, dtype, x=x, dy=dy, gamma=gamma, beta=beta, scale=scale, eps=eps)
+    with nullcontext() if scale == "plain" else but_for_range(answer, dtype):
+        return _judged(answer, draw, given)
 
 
 @probe(drawn=Drawn({"B": Axis(1, 1)}, len(SMALL), choices={"T": SMALL, "D": SMALL, "dtype": DTYPES}))
