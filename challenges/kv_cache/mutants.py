@@ -98,6 +98,18 @@ MASKS = (
         edits=((MASK, "    scores[..., hidden] -= 10\n"),),
     ),
     Mutant(
+        "hidden tokens lowered by 1e9",
+        "lowers the score of a future token by 1e9, too little for some",
+        criterion="extreme_logits",
+        edits=((MASK, "    scores[..., hidden] -= 1e9\n"),),
+    ),
+    Mutant(
+        "hidden tokens at -1e9",
+        "gives future tokens the score -1e9, which other scores are below",
+        criterion="extreme_logits",
+        edits=((MASK, "    np.copyto(scores, -1e9, where=hidden)\n"),),
+    ),
+    Mutant(
         "inverted mask",
         "hides the past and attends to the future",
         criterion="causality",

@@ -29,6 +29,8 @@ WIDE = {"S": 12, "H": 3, "D": 16, "dtype": "float64"}
 WIDE_32 = {"S": 12, "H": 3, "D": 16, "dtype": "float32"}
 LESS_EXACT = "a result at {0} is less exact than {0}"
 LEAKS = "a position of a prompt attends to later tokens"
+FAR_APART = (1e3, 1e11, -1e3, -1e11)
+"""Times that keys are larger: later ones, whose scores are above 0, or below 0 all of them."""
 
 
 @probe({"H": 1, "D": 4, "dtype": "float64"}, {"H": 3, "D": 5, "dtype": "float32"},
@@ -196,6 +198,30 @@ def far_scores_stay_finite_in_a_decode(
     got = cache.decode([SLOT], tokens.part(S - 1))
     title = "scores far from 0 give wrong values in a decode"
     within(answer, title, "out", got, tokens.v, f"every score moved by {by}")
+
+
+@probe(*({**SMALL, "S": 4, "dtype": dtype, "times": times} for dtype in ("float64", "float32") for times in FAR_APART),
+       fixed=("times",), floors={"S": 2})  # fmt: skip
+def hidden_scores_far_above_change_nothing(
+    answer: Answer, draw: Draw, *, S: int, H: int, D: int, times: float, dtype: str
+) -> None:
+    """K02 where later tokens score far above all before them, and where all seen score far below 0: a finite number
+    that stands for a hidden score, or is added to it, does not hide it."""
+    tokens, cut = normal(draw, 1, H, S, D, dtype), S // 2
+    tokens = tokens.but(q=abs(tokens.q), k=abs(tokens.k))
+    raised, seen = (slice(cut, None), tokens) if times > 0 else (slice(None), tokens.but(k=-tokens.k))
+
+    def require(times: float, title: str) -> None:
+        k = seen.k.copy()
+        k[:, :, raised] *= k.dtype.type(abs(times))
+        given = seen.but(k=k)
+        others = given.but(v=np.concatenate([given.v[:, :, :cut], -given.v[:, :, cut:]], axis=2))
+        before, after = (Cache(answer, each).prefill([SLOT], each)[:, :, :cut] for each in (given, others))
+        doing = f"keys from position {cut if times > 0 else 0} on times {abs(times):g}, values from {cut} on exchanged"
+        agree(answer, title, "out", after, before, exact(given.part(0, cut), draw)[1], doing)
+
+    with expect.only_beside(lambda: require(np.sign(times) * 0.5, LEAKS)):
+        require(times, f"{LEAKS} {'whose scores lie far above' if times > 0 else 'where all scores lie far below 0'}")
 
 
 @probe({**SMALL, "S": 5}, {**SMALL, "S": 5, "dtype": "float32"}, {**WIDE, "S": 33}, {**WIDE_32, "S": 33})
