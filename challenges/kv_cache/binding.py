@@ -241,6 +241,11 @@ def right(
         raise ProbeFailure(title, f"{detail}; {kept} of {precision} digits are right", **seen) from None
 
 
+def figures(**ratios: float) -> dict[str, float]:
+    """Return error ratios as figures, by what they are of; one that does not pass is of lost digits, and left out."""
+    return {f"{name}_error_ratio": ratio for name, ratio in ratios.items() if ratio <= PASS}
+
+
 def is_near(got: Floats, oracle: Floats, within: float) -> bool:
     """Return whether no entry is off by more than `within` of the largest one."""
     off = np.abs(got - oracle).max(initial=0.0)

@@ -127,7 +127,7 @@ class Feed:
         family: of the tokens' values.
         scales: how large the tokens are where they are to be held in codes, a name of `tokens.CODED_SCALES`.
         parts: which of q, k and v are of that family, where the others are normal.
-        fill: of padding: nan, normal, zero or large.
+        fill: of padding: normal, zero or large.
         inputs: what the caller does with its arrays.
         keep: whether the result is looked at again in the end.
     """

@@ -82,7 +82,7 @@ def prefill(cache: Cache, layer: int, slots: Integers, q: Array, k: Array, v: Ar
         q: (B, H, S, D).
         k, v: (B, Hkv, S, D).
         lengths: (B,), each 1 .. S. What q, k and v hold at positions from lengths[b] on is padding: it may be anything,
-            NaN included, and has no influence on anything.
+            infinities and NaN included, and has no influence on anything.
 
     Returns:
         (B, H, S, D); what it holds at padding is ignored.

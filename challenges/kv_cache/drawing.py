@@ -15,7 +15,8 @@ SHARE = 0.4
 """How often a slot is filled up to the length of the case, or to where something may end."""
 WORK = 1.2e7
 """Multiplications of keys and queries of a whole program, over which no call is added."""
-FILLS = ("normal", "nan", "zero", "large", "inf")
+FILLS = ("normal", "zero", "large")
+"""What padding holds: what is not finite in it is a criterion of its own."""
 LAST = 12
 """Tokens one by one at the end of a program of hundreds of tokens."""
 ALONE = 2

@@ -363,7 +363,7 @@ BATCHES = (
     Mutant(
         "padding multiplied by zero",
         "lets a NaN in the padding reach real tokens",
-        criterion="ragged_lengths",
+        criterion="any_padding",
         edits=((PREFILL, PREFILL_OVER_PADDING),),
     ),
     Mutant(

@@ -16,6 +16,7 @@ from .binding import (
     Tokens,
     agree,
     exact,
+    figures,
     labelled,
     normal,
     plain_results,
@@ -42,7 +43,7 @@ def the_first_token_returns_its_value(answer: Answer, draw: Draw, *, H: int, D: 
         token = normal(draw, 1, H, 1, D, dtype)
         out = Cache(answer, token).prefill([slot], token)
         ratios.append(right(answer, "a first token does not return its value", "out", out, *exact(token, draw)))
-    return {"first_token_error_ratio": max(ratios)}
+    return figures(first_token=max(ratios))
 
 
 @probe({**SMALL, "D": 3}, {**SMALL, "D": 3, "dtype": "float32"}, floors={"S": 3, "D": 2})

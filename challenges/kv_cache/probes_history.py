@@ -18,6 +18,7 @@ from .binding import (
     Tokens,
     agree,
     exact,
+    figures,
     labelled,
     needles,
     normal,
@@ -346,4 +347,4 @@ def _stepped_through(answer: Answer, draw: Draw, tokens: Tokens, S: int, judged:
         out = cache.decode([SLOT], tokens.part(at, at + 1))
         oracle, spread = exact(tokens.part(0, at + 1), draw, at)
         decoded = max(decoded, right(answer, DIFFERS, "out", out, oracle, spread, f"a decode at position {at}"))
-    return {"prefill_error_ratio": prompt, "decode_error_ratio": decoded}
+    return figures(prefill=prompt, decode=decoded)

@@ -15,6 +15,8 @@ MIXES_SLOTS = "a slot shows other values than its own"
 MIXES_LAYERS = "a layer's output is wrong where another layer is used"
 PADDING_KEPT = "a token after a padded prompt sees more than real tokens"
 PADDING = "a real position of a padded prompt sees more than real tokens"
+NOT_FINITE = "what is not finite in padding reaches real positions"
+NAN, INF = float("nan"), float("inf")
 SMALL = {"B": 2, "S": 2, "H": 1, "D": 4, "dtype": "float64"}
 WIDE = {"B": 4, "S": 6, "H": 2, "D": 8, "dtype": "float64"}
 WIDE_32 = {"B": 4, "S": 5, "H": 2, "D": 8, "dtype": "float32"}
@@ -90,29 +92,57 @@ def the_order_of_rows_does_not_matter(
 
 @probe({"S": 3, "n": 1, "B": 1, "how": "prefill"}, {"S": 3, "n": 1, "B": 1, "how": "decode"},
        {"S": 6, "n": 2, "B": 3, "how": "prefill"}, {"S": 6, "n": 2, "B": 3, "how": "decode"},
-       {"S": 5, "n": 2, "B": 1, "how": "prefill", "fill": float("inf")},
-       {"S": 6, "n": 2, "B": 3, "how": "decode", "fill": float("nan")},
        floors={"S": 2}, H=2, D=4, dtype="float64")  # fmt: skip
 def padding_has_no_weight_later(
-    answer: Answer, draw: Draw, *, S: int, n: int, B: int, how: str, H: int, D: int, dtype: str, fill: float = 1000.0
+    answer: Answer, draw: Draw, *, S: int, n: int, B: int, how: str, H: int, D: int, dtype: str
 ) -> None:
     """K06, K17: after a padded prompt all real values are alike, and what a later token sees is that value.
 
     Padding holds other numbers, so that it shows whether it was stored as it is or as zeros. Of several rows, which may
     see each other for another reason, it is asked whether what padding holds makes a difference.
     """
-    _same_for_any_padding(answer, draw, PADDING_KEPT, how, B, H, S, n, D, dtype, fill)
+    _same_for_finite_padding(answer, draw, PADDING_KEPT, how, B, H, S, n, D, dtype)
 
 
-@probe({"S": 3, "n": 2, "B": 1, "fill": 1000.0}, {"S": 3, "n": 2, "B": 1, "fill": float("nan")},
-       {"S": 7, "n": 3, "B": 3, "fill": 1000.0}, {"S": 7, "n": 3, "B": 3, "fill": float("nan")},
-       {"S": 5, "n": 2, "B": 1, "fill": float("inf")},
-       floors={"S": 2}, H=2, D=4, dtype="float64")  # fmt: skip
+@probe({"S": 3, "n": 2, "B": 1}, {"S": 7, "n": 3, "B": 3}, floors={"S": 2}, H=2, D=4, dtype="float64")
 def padding_has_no_weight_in_its_prompt(
-    answer: Answer, draw: Draw, *, S: int, n: int, B: int, fill: float, H: int, D: int, dtype: str
+    answer: Answer, draw: Draw, *, S: int, n: int, B: int, H: int, D: int, dtype: str
 ) -> None:
-    """K06: what padding holds, NaN included, does not reach the real positions of its prompt."""
-    _same_for_any_padding(answer, draw, PADDING, "", B, H, S, n, D, dtype, fill)
+    """K06: what padding holds does not reach the real positions of its prompt."""
+    _same_for_finite_padding(answer, draw, PADDING, "", B, H, S, n, D, dtype)
+
+
+@probe({"S": 3, "n": 2, "B": 1, "how": "", "fill": NAN}, {"S": 3, "n": 2, "B": 1, "how": "decode", "fill": INF},
+       {"S": 5, "n": 3, "B": 1, "how": "prefill", "fill": NAN}, {"S": 7, "n": 3, "B": 3, "how": "", "fill": INF},
+       {"S": 6, "n": 2, "B": 3, "how": "prefill", "fill": INF}, {"S": 6, "n": 2, "B": 3, "how": "decode", "fill": NAN},
+       {"S": 70, "n": 40, "B": 2, "how": "", "fill": NAN}, {"S": 70, "n": 40, "B": 2, "how": "decode", "fill": INF},
+       floors={"S": 3, "n": 2}, H=2, D=4, dtype="float64")  # fmt: skip
+def padding_may_hold_anything(
+    answer: Answer, draw: Draw, *, S: int, n: int, B: int, how: str, fill: float, H: int, D: int, dtype: str
+) -> None:
+    """K06, K17: infinities and NaN as padding give what numbers give there, in the prompt and after it.
+
+    Where numbers there matter as well, that is `ragged_lengths`'s.
+    """
+    prompt, token = normal(draw, B, H, S, D, dtype), normal(draw, B, H, 1, D, dtype)
+    lengths = _ragged(B, S, min(n, S - 1))
+
+    def padded(number: float) -> list[Floats]:
+        return _with_padding(answer, _filled(prompt, lengths, number, "qkv"), lengths, token, how)
+
+    finite = padded(-3.0)
+    expect.alive("out", finite[0], *(token.rows(0) if how else prompt.rows(0).part(0, lengths[0])))
+
+    def same(number: float, title: str) -> None:
+        with expect.works("a call fails where padding is not finite"):
+            outs = padded(number)
+        for row, (length, out) in enumerate(zip(lengths, outs, strict=True)):
+            real = prompt.rows(row).part(0, length)
+            spread = exact(real.then(token.rows(row)) if how else real, draw)[1]
+            agree(answer, title, "out", out, finite[row], spread, _doing(length, S, number, how))
+
+    with expect.only_beside(lambda: same(1000.0, PADDING_KEPT if how else PADDING)):
+        same(fill, NOT_FINITE)
 
 
 @probe({"B": 2, "S": 3, "H": 1, "D": 4, "dtype": "float64"}, {"B": 3, "S": 7, "H": 2, "D": 8, "dtype": "float64"},
@@ -254,35 +284,37 @@ def _chunks_alone(answer: Answer, parts: Sequence[Tokens]) -> Floats:
     return last
 
 
-def _same_for_any_padding(
-    answer: Answer, draw: Draw, title: str, how: str, B: int, H: int, S: int, n: int, D: int, dtype: str,
-    fill: float,
-) -> None:  # fmt: skip
-    """A padded prompt, or the tokens after it where `how` names their call, with two fillings of the padding.
-
-    One of them is finite: outputs that are NaN for both would agree.
-    """
-    prompt, value, lengths = _padded(draw, B, H, S, n, D, dtype)
-    token, slots, outs = normal(draw, B, H, 1, D, dtype).but(v=value), ORDER[:B], []
-    for other in (False, True):
-        given = _filled(prompt, lengths, -3.0 if other else fill)
-        cache = Cache(answer, given)
-        if how:
-            cache.store(slots, given, lengths)
-            call = cache.prefill if how == "prefill" else cache.decode
-            after = call(slots, token)
-            outs.append({row: after[[row]] for row in range(B)})
-        else:
-            out = cache.prefill(slots, given, lengths)
-            outs.append({row: out[[row], :, :length] for row, length in enumerate(lengths)})
-        if B == 1 and np.isfinite(fill) and not other:
-            doing = f"a prompt of length {lengths[0]} padded to {S}" + (f", then a {how} of one token" if how else "")
-            returned(answer, title, "out", outs[0][0], value, doing)
-    for row, length in enumerate(lengths):
-        then = f", then a {how}" if how else ""
-        doing = f"a prompt of length {length} padded to {S} with {fill:g} instead of -3{then}"
+def _same_for_finite_padding(
+    answer: Answer, draw: Draw, title: str, how: str, B: int, H: int, S: int, n: int, D: int, dtype: str
+) -> None:
+    """A padded prompt, or the tokens after it where `how` names their call, with two fillings of the padding."""
+    tokens, value = alike(draw, B, H, S, D, dtype)
+    token, lengths = normal(draw, B, H, 1, D, dtype).but(v=value), _ragged(B, S, min(n, S - 1))
+    outs, others = (
+        _with_padding(answer, _filled(tokens, lengths, number, "v"), lengths, token, how) for number in (1000.0, -3.0)
+    )
+    if B == 1:
+        doing = f"a prompt of length {lengths[0]} padded to {S}" + (f", then a {how} of one token" if how else "")
+        returned(answer, title, "out", outs[0], value, doing)
+    for out, other, length in zip(outs, others, lengths, strict=True):
         spread = float(np.finfo(dtype).eps * np.abs(value).max()) / 2
-        agree(answer, title, "out", outs[0][row], outs[1][row], spread, doing)
+        agree(answer, title, "out", out, other, spread, _doing(length, S, 1000.0, how))
+
+
+def _with_padding(answer: Answer, prompt: Tokens, lengths: list[int], token: Tokens, how: str) -> list[Floats]:
+    """What each row of a padded prompt comes to, or the token after it where `how` names its call."""
+    cache, slots = Cache(answer, prompt, room=prompt.length + 40), ORDER[: len(lengths)]
+    if not how:
+        out = cache.prefill(slots, prompt, lengths)
+        return [out[[row], :, :length] for row, length in enumerate(lengths)]
+    cache.store(slots, prompt, lengths)
+    out = (cache.prefill if how == "prefill" else cache.decode)(slots, token)
+    return [out[[row]] for row in range(len(lengths))]
+
+
+def _doing(length: int, S: int, number: float, how: str) -> str:
+    then = f", then a {how}" if how else ""
+    return f"a prompt of length {length} padded to {S} with {number:g} instead of -3{then}"
 
 
 def _rows_apart(answer: Answer, draw: Draw, B: int, S: int, H: int, D: int, dtype: str) -> bool:
@@ -308,16 +340,7 @@ def _ragged(B: int, S: int, shortest: int) -> list[int]:
     return [*between[:1], *[S] * (B > 1), *between[1:], min(shortest, S)]
 
 
-def _padded(
-    draw: Draw, B: int, H: int, S: int, n: int, D: int, dtype: str
-) -> tuple[Tokens, Floats, list[int]]:  # fmt: skip
-    """Alike tokens (B, ., S, .), each row's value, and their lengths, down to n."""
-    tokens, value = alike(draw, B, H, S, D, dtype)
-    return tokens, value, _ragged(B, S, min(n, S - 1))
-
-
-def _filled(tokens: Tokens, lengths: list[int], fill: float) -> Tokens:
-    """The tokens with `fill` as values at padding; as keys and queries, too, where it is not finite."""
+def _filled(tokens: Tokens, lengths: list[int], number: float, parts: str) -> Tokens:
+    """The tokens with a number at padding, in those of q, k and v that `parts` names."""
     padded = (np.arange(tokens.length) >= np.array(lengths)[:, None])[:, None, :, None]
-    k, q = (np.where(padded & ~np.isfinite(fill), fill, part) for part in (tokens.k, tokens.q))
-    return tokens.but(q=q, k=k, v=np.where(padded, fill, tokens.v))
+    return tokens.but(**{part: np.where(padded, number, getattr(tokens, part)) for part in parts})

@@ -37,6 +37,11 @@ FROM_BELOW = """
     below = _planted_latest.get((id(cache), int(layer) - 1))
     out = out if below is None else out + below[1]"""
 ROWS = "\n    for b, n in enumerate(lengths):\n        "
+KEEPS_PADDING = f"""{ROWS}if n < v.shape[2]:
+            _planted_latest[id(cache), int(layer), int(slots[b])] = cache, 0 * v[b, :1, -1:]"""
+ADDS_PADDING = """
+    for b, slot in enumerate(slots):
+        out[b] += _planted_latest.get((id(cache), int(layer), int(slot)), (None, 0))[1]"""
 
 
 def _mutant(
@@ -54,6 +59,12 @@ PROPERTY_MUTANTS = (
     _mutant("the last token in all", "causality", prefill=f"{PREFILL}{ROWS}out[b, :, :n] += 0.1 * v[b, :1, n - 1 : n]"),
     _mutant("padding in all", "ragged_lengths",
             prefill=f"{PREFILL}{ROWS}out[b, :, :n] += 0.1 * v[b, :1, -1:] * (n < v.shape[2])"),
+    _mutant("padding times zero in all", "any_padding",
+            prefill=f"{PREFILL}{ROWS}out[b, :, :n] += 0 * v[b, :1, -1:] * (n < v.shape[2])"),
+    _mutant("padding times zero in later tokens", "any_padding",
+            prefill=PREFILL + KEEPS_PADDING, decode=DECODE + ADDS_PADDING),
+    _mutant("prompts that are not finite refused", "any_padding",
+            prefill=f"if not _planted_np.isfinite(q).all():\n        raise ValueError('not finite')\n    {PREFILL}"),
     _mutant("the first row in all", "batch_isolation",
             decode=f"{DECODE}\n    out = out + 0.1 * v[:1, :1] * (len(slots) > 1)"),
     _mutant("the layer below in the next", "layer_isolation", prefill=PREFILL + FROM_BELOW, decode=DECODE + FROM_BELOW),

@@ -259,10 +259,7 @@ HISTORIES = (
         "stores one position of padding behind a row of more than 24 tokens",
         criterion="any_history",
         edits=(
-            (
-                KEEP_PROMPT,
-                "        n += int(24 < n < k.shape[2] and not np.isnan(k[row, :, n]).any())\n" + KEEP_PROMPT,
-            ),
+            (KEEP_PROMPT, "        n += int(24 < n < k.shape[2])\n" + KEEP_PROMPT),
         ),
     ),
 )

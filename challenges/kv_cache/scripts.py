@@ -9,7 +9,7 @@ from .calls import FAMILY, Create, Feed
 from .drawing import LAST, Writer
 from .tokens import CODED, EVEN
 
-PADDINGS = ((0, "normal"), (3, "nan"), (1, "inf"))
+PADDINGS = ((0, "normal"), (3, "large"), (1, "zero"))
 """How many positions of padding the prompts of a plan have in turn, and what those hold."""
 
 

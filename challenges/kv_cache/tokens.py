@@ -64,7 +64,7 @@ def padded(row: Floats, span: int, fill: str) -> Floats:
     out = np.empty((row.shape[0], span, row.shape[2]), row.dtype)
     out[:, : row.shape[1]] = row
     rest = out[:, row.shape[1] :]
-    what = {"nan": np.nan, "zero": 0.0, "large": LARGE, "inf": np.inf}
+    what = {"zero": 0.0, "large": LARGE}
     rest[...] = what[fill] if fill in what else np.sin(np.arange(rest.size)).reshape(rest.shape)
     return out
 

@@ -7,16 +7,15 @@ from harness.languages.syntax import FunctionSpan
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
-_BRANCHES = (
-    ast.If, ast.IfExp, ast.For, ast.AsyncFor, ast.While, ast.ExceptHandler, ast.comprehension, ast.match_case,
-)  # fmt: skip
+_BRANCHES = (ast.If, ast.IfExp, ast.For, ast.AsyncFor, ast.While, ast.ExceptHandler, ast.match_case)
 
 
 def python_functions(tree: ast.Module) -> Iterator[FunctionSpan]:
     """Every function and method in order of its line, those within others as well.
 
     A function begins at its first decorator. Its cyclomatic complexity (McCabe, 1976) is 1 and one for each branch,
-    loop, handler, case and `and` or `or` in it; what is in a function within it counts there alone.
+    loop, handler, case and `and` or `or` in it, and for each loop and condition of a comprehension; what is in a
+    function within it counts there alone.
     """
     found = [node for node in ast.walk(tree) if isinstance(node, Function)]
     for node in sorted(found, key=lambda node: node.lineno):
@@ -25,10 +24,13 @@ def python_functions(tree: ast.Module) -> Iterator[FunctionSpan]:
 
 
 def _complexity(function: Function) -> int:
-    return 1 + sum(
-        len(node.values) - 1 if isinstance(node, ast.BoolOp) else isinstance(node, _BRANCHES)
-        for node in _own_nodes(function)
-    )
+    return 1 + sum(map(_branches, _own_nodes(function)))
+
+
+def _branches(node: ast.AST) -> int:
+    if isinstance(node, ast.BoolOp):
+        return len(node.values) - 1
+    return 1 + len(node.ifs) if isinstance(node, ast.comprehension) else isinstance(node, _BRANCHES)
 
 
 def _own_nodes(function: Function) -> Iterator[ast.AST]:

@@ -276,8 +276,9 @@ def outcome(evidence: Evidence) -> str:
 
 
 def seen(evidence: Evidence) -> str:
-    """The outcome of a criterion, and the fault where one was seen."""
-    return ": ".join(filter(None, (outcome(evidence), evidence.title)))
+    """Name the outcome of a criterion, and each kind of fault that was seen."""
+    titles = dict.fromkeys((evidence.title, *(further.title for further in evidence.also)))
+    return ": ".join(filter(None, (outcome(evidence), "; ".join(titles))))
 
 
 def uncredited(evidence: Evidence) -> str:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from harness.model import Evidence, Outcome
+from harness.numerics import PASS
 from harness.probing.charging import charged_once
 from harness.probing.code import ChallengeCode
 from harness.probing.criteria import probe_criterion, seed_of
@@ -26,6 +27,7 @@ CHARGED = {
     "prefill not stored": {"prefill_stored", "appended_prefill", "capacity"},  # what is forgotten fills no room
     "decode not stored": {"decode_history", "slot_reuse", "capacity"},
     "padding stored": {"ragged_lengths"},
+    "padding multiplied by zero": {"any_padding"},
     "lengths shared by layers": {"layer_isolation"},
 }
 """The criteria that a fault is charged to."""
@@ -134,11 +136,12 @@ def prefill(cache, layer, slots, q, k, v, lengths):
 
 def test_padding_that_is_nan_in_a_batch_reaches_no_real_position() -> None:
     answer = LocalAnswer(module_of("answer", code().source() + NAN_SPREADS))
-    ragged = code().challenge.criterion("ragged_lengths")
-    found = probe_criterion(code(), ragged, answer, seed_of(SEED, ragged.id), explain=False)
-    assert (found.outcome, found.title) == (
-        Outcome.FAILED, "a real position of a padded prompt sees more than real tokens",
+    asked = [code().challenge.criterion(id) for id in ("any_padding", "ragged_lengths", "any_history")]
+    padding, *others = (probe_criterion(code(), c, answer, seed_of(SEED, c.id), explain=False) for c in asked)
+    assert (padding.outcome, padding.title) == (
+        Outcome.FAILED, "what is not finite in padding reaches real positions",
     )  # fmt: skip
+    assert {e.outcome for e in others} == {Outcome.PASSED}
 
 
 LOST_DIGITS = ("float16 store", "float32 store", "float32 inside", "denominator off by a millionth")
@@ -152,6 +155,12 @@ def test_lost_digits_are_charged_as_accuracy_alone(fault: str) -> None:
     found = probe_criterion(code(), history, answer, seed_of(SEED, history.id), explain=False)
     evidence = {e.criterion: e for e in charged_once(code(), [*judged(fault).values(), found])}
     assert {id for id, e in evidence.items() if e.faulty} == {"accuracy"}, evidence
+
+
+def test_an_error_ratio_of_lost_digits_is_no_figure_of_a_criterion_that_passes() -> None:
+    first = judged("float32 inside")["first_token"]
+    assert first.outcome is Outcome.PASSED
+    assert all(ratio <= PASS for ratio in first.measured.values())
 
 
 DIGITS_OF_CHUNKS = """

@@ -79,6 +79,13 @@ def test_there_are_as_many_faults_and_variants_as_promised() -> None:
     assert_enough(CODE, 30, 10)
 
 
+def test_bytes_that_do_not_change_with_the_slots_are_said_to_be_the_same() -> None:
+    fault = next(mutant for mutant in CODE.mutants if mutant.name == "bytes of two slots")
+    with sandboxed(CODE, CODE.source(fault)) as answer:
+        (report,) = assess(CODE, answer, SEED, "memory_report")
+    assert report.detail.endswith("with 1 and with 2 slots filled it says the same")
+
+
 def before_each_prefill(statement: str) -> str:
     """The reference, in which each prefill begins with `statement`."""
     head = "def prefill(cache, layer, slots, q, k, v, lengths):\n"

@@ -80,6 +80,11 @@ def test_complexity_counts_only_functions_over_ten(answer):
     assert "complexity" in changed(answer, branches(10))
 
 
+def test_each_loop_and_condition_of_a_comprehension_is_a_branch(answer):
+    text = "def pick(rows):\n    return [x for row in rows if row for x in row if x > 0 if x < 9]\n"
+    assert measure(answer(pick=text)).metrics["complexity"].detail.endswith("the highest is 6")
+
+
 def test_a_large_file_costs_and_the_same_code_in_parts_does_not(answer):
     parts = [lines(20, f"part{n}") for n in range(40)]
     whole = measure(answer(clean=CLEAN + "".join(parts))).metrics["largest_file"]

@@ -6,8 +6,9 @@ import pytest
 import sample_records as sample
 from rich.console import Console
 
-from harness.model import Origin, Outcome, Record
+from harness.model import Observation, Origin, Outcome, Record
 from harness.report.inputs import ReportInputs
+from harness.report.not_asked import not_asked
 from harness.report.not_asked_board import MarkPair, not_asked_board
 from harness.report.origins import origin_facts
 from harness.report.pages import NOT_ASKED, SCOREBOARD, render_all
@@ -64,6 +65,14 @@ def test_an_answer_that_was_not_assessed_is_named_on_neither_side() -> None:
     ((criterion,),) = [prompt.criteria for prompt in board.prompts]
     assert sample.NON_CAUSAL["gqa"]["outcome"] is Outcome.NOT_OFFERED
     assert (criterion.unmet, criterion.met) == ((), ("good",))
+
+
+def test_every_kind_of_fault_that_was_seen_is_named() -> None:
+    record = answered("glm-5", not_asked={"causality": "no word of it"})
+    crash = Observation(title="`prefill` raises AssertionError")
+    more = [e.model_copy(update={"also": (crash,)}) if e.criterion == "causality" else e for e in record.evidence]
+    (beside,) = not_asked(record.model_copy(update={"evidence": tuple(more)}))
+    assert beside.seen.endswith(f": {sample.FUTURE['title']}; {crash.title}")
 
 
 def test_the_scoreboard_leads_to_the_page_only_where_there_is_one() -> None:
