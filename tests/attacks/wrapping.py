@@ -12,7 +12,7 @@ HONEST = {id: (_REFERENCES / id / "reference.py").read_text(encoding="utf-8") fo
 """The reference of each challenge, which goes into the submission as `honest.py`."""
 VALUES = {LAYER_NORM: ("gradients", "forward"), KV_CACHE: ("first_token", "prefill_stored", "decode_history")}
 """The criteria that judge the values themselves."""
-DIGITS = {**VALUES, KV_CACHE: ("accuracy",)}
+DIGITS = dict.fromkeys(CHALLENGES, ("accuracy",))
 """Those that judge the digits of values."""
 
 _COMPUTING = {LAYER_NORM: ("forward", "backward"), KV_CACHE: ("prefill", "decode")}
