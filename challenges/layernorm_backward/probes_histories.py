@@ -165,7 +165,7 @@ def any_history_is_right(answer: Answer, draw: Draw, *, B: int, T: int, D: int, 
     Arguments of forward stay until the last backward of its cache; then others lie in their memory.
     """
     seed, base = draw.integer(0, 2**31), {"sizes": (B, T, D), "dtype": dtype, "family": family}
-    with but_for_digits(answer, "float64", anew=True), but_for_digits(answer, "float32", anew=True):
+    with but_for_digits(answer, "float32", anew=True), but_for_digits(answer, "float64", anew=True):
         try:
             _judge(History(answer, draw, Draw(seed, "calls")), **base)
         except NotRefused:
