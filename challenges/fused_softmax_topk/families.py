@@ -70,7 +70,7 @@ def _few_finite(draw: Draw, rows: int, vocab: int, k: int) -> Floats:
     return logits
 
 
-def _masked(draw: Draw, rows: int, vocab: int, k: int) -> Floats:
+def masked(draw: Draw, rows: int, vocab: int, k: int) -> Floats:
     """Fewer logits than k, where k is 2 or more; the others are the smallest float, which masks use for -inf."""
     return np.maximum(_few_finite(draw, rows, vocab, k), np.finfo(np.float32).min)
 
@@ -138,7 +138,6 @@ LOGITS: Mapping[str, Family] = {
     "neighbouring floats": _neighbours, "zeros above": _zeros_above, "some -inf": _some_minus_infinity,
     "fewer finite than k": _few_finite, "spoilt rows": _spoilt_rows, "winners apart": _winners_apart,
     "winners last": _winners_last, "sorted": _sorted, "late winner": _late_winner, "offset rows": _offset,
-    "masked with the smallest float": _masked,
 }  # fmt: skip
 """By name, the plainest first."""
 SPECIAL = ("some -inf", "fewer finite than k", "spoilt rows")

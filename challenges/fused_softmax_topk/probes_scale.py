@@ -7,6 +7,7 @@ import numpy as np
 from harness.probing import Answer, Draw, FaultElsewhere, probe
 
 from .binding import Floats, launch, serving
+from .families import masked
 from .judging import right_under
 
 SHIFTS = (100.0, -100.0, 16384.0, -16384.0, -262144.0)
@@ -41,22 +42,26 @@ def far_logits_stay_right(answer: Answer, draw: Draw, *, rows: int, vocab: int, 
 def the_largest_and_smallest_floats_are_served(
     answer: Answer, draw: Draw, *, rows: int, vocab: int, sign: int, k: int
 ) -> None:
-    """Rows of which every logit is the largest float, or minus that, and rows of logits near it, far apart.
+    """Rows of which every logit is the largest float, or minus that, rows of logits near it, far apart, and rows in
+    which minus the largest float stands for what is masked.
 
-    They are judged by rows of zeros, and by logits as far apart below 0: where neither comes out right, size does not
-    decide.
+    They are judged by rows of zeros, by logits as far apart below 0, and by a mask of -10,000: where none of these
+    comes out right, size does not decide.
     """
     end, size = np.float32(sign * np.finfo(np.float32).max), (rows, vocab)
     title = f"logits near {'minus ' * (sign < 0)}the largest float give wrong results"
     apart = (end * (1 - 2.0 ** -draw.uniform(*size, low=10, high=20))).astype(np.float32)
-    inputs, elsewhere = (np.full(size, end), apart), list[FaultElsewhere]()
-    for logits in inputs:
-        near = logits - logits.max(axis=1, keepdims=True)
+    pairs = [(logits, logits - logits.max(axis=1, keepdims=True)) for logits in (np.full(size, end), apart)]
+    if sign < 0:
+        hidden = masked(draw, rows, vocab, k).astype(np.float32)
+        pairs.append((hidden, np.maximum(hidden, np.float32(-10_000))))
+    elsewhere = list[FaultElsewhere]()
+    for logits, near in pairs:
         try:
             right_under(title, answer, draw, logits, k, plainly=partial(launch, answer, draw, near, k))
         except FaultElsewhere as why:
             elsewhere.append(why)
-    if len(elsewhere) == len(inputs):
+    if len(elsewhere) == len(pairs):
         raise elsewhere[0]
 
 
