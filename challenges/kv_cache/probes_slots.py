@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from harness.probing import Answer, Draw, ProbeFailure, expect, probe
+from harness.probing import Answer, Draw, FaultElsewhere, ProbeFailure, expect, probe
 
 from .binding import SLOT, Cache, Floats, Tokens, agree, alike, exact, normal, returned, right_or_like
 
@@ -287,7 +287,11 @@ def _chunks_alone(answer: Answer, parts: Sequence[Tokens]) -> Floats:
 def _same_for_finite_padding(
     answer: Answer, draw: Draw, title: str, how: str, B: int, H: int, S: int, n: int, D: int, dtype: str
 ) -> None:
-    """A padded prompt, or the tokens after it where `how` names their call, with two fillings of the padding."""
+    """Require a padded prompt, or the tokens after it where `how` names their call, to be the same for two fillings.
+
+    Raises:
+        FaultElsewhere: real tokens of the prompt change nothing either, so that padding shows nothing.
+    """
     tokens, value = alike(draw, B, H, S, D, dtype)
     token, lengths = normal(draw, B, H, 1, D, dtype).but(v=value), _ragged(B, S, min(n, S - 1))
     outs, others = (
@@ -299,6 +303,12 @@ def _same_for_finite_padding(
     for out, other, length in zip(outs, others, lengths, strict=True):
         spread = float(np.finfo(dtype).eps * np.abs(value).max()) / 2
         agree(answer, title, "out", out, other, spread, _doing(length, S, 1000.0, how))
+    if how:
+        before = [length - 1 for length in lengths]
+        changed = _with_padding(answer, _filled(tokens, before, 1000.0, "v"), lengths, token, how)
+        if any(map(np.array_equal, outs, changed)):
+            detail = f"a {how} behind a prompt of {lengths[0]} tokens gives the same with another value of its last one"
+            raise FaultElsewhere("a token does not see the prompt before it", detail)
 
 
 def _with_padding(answer: Answer, prompt: Tokens, lengths: list[int], token: Tokens, how: str) -> list[Floats]:
