@@ -167,7 +167,7 @@ CHOICE = (
     Mutant("-inf no candidate", "never considers a logit of -inf", criterion="special_values",
            edits=((FIRST_COLUMNS, FIRST_COLUMNS.replace("pool, 0,", "pool, 0x007fffffu,")),
                   (FLOOR, FLOOR.replace("? 0 :", "? 0x007fffffu :")))),
-    Mutant("lists start at the smallest float", "never considers a logit of -FLT_MAX", criterion="stability",
+    Mutant("lists start at the smallest float", "never considers a logit of -FLT_MAX", criterion="special_values",
            edits=((FIRST_COLUMNS, FIRST_COLUMNS.replace("pool, 0,", "pool, 0x00800000u,")),
                   (FLOOR, FLOOR.replace("? 0 :", "? 0x00800000u :")))),
     Mutant("maximum starts at -inf", "takes -inf from -inf where a row begins with it", criterion="special_values",

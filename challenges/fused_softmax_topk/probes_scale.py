@@ -1,5 +1,6 @@
 """Probes of logits of any size: only differences within a row count."""
 
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -42,19 +43,36 @@ def far_logits_stay_right(answer: Answer, draw: Draw, *, rows: int, vocab: int, 
 def the_largest_and_smallest_floats_are_served(
     answer: Answer, draw: Draw, *, rows: int, vocab: int, sign: int, k: int
 ) -> None:
-    """Rows of which every logit is the largest float, or minus that, rows of logits near it, far apart, and rows in
-    which minus the largest float stands for what is masked.
+    """Rows of which every logit is near the largest float, or near minus that: all the same, and far apart.
 
-    They are judged by rows of zeros, by logits as far apart below 0, and by a mask of -10,000: where none of these
-    comes out right, size does not decide.
+    They are judged by rows of zeros, and by logits as far apart below 0: where neither comes out right, size does not
+    decide.
     """
-    end, size = np.float32(sign * np.finfo(np.float32).max), (rows, vocab)
+    end, size = np.float32(sign * 3.4e38), (rows, vocab)
     title = f"logits near {'minus ' * (sign < 0)}the largest float give wrong results"
     apart = (end * (1 - 2.0 ** -draw.uniform(*size, low=10, high=20))).astype(np.float32)
     pairs = [(logits, logits - logits.max(axis=1, keepdims=True)) for logits in (np.full(size, end), apart)]
-    if sign < 0:
-        hidden = masked(draw, rows, vocab, k).astype(np.float32)
-        pairs.append((hidden, np.maximum(hidden, np.float32(-10_000))))
+    _each_right(title, answer, draw, pairs, k)
+
+
+@probe({"vocab": 9, "k": 3}, {"vocab": 1100, "k": 20}, rows=3, floors={"vocab": 2, "k": 2}, fit=serving)
+def a_mask_of_the_smallest_float_is_served(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int) -> None:
+    """Rows of minus the largest float alone, and rows in which it stands for what is masked.
+
+    They are judged by rows of zeros, and by a mask of -10,000.
+    """
+    least, hidden = np.finfo(np.float32).min, masked(draw, rows, vocab, k).astype(np.float32)
+    alone = np.full((rows, vocab), least, np.float32)
+    pairs = [(alone, np.zeros_like(alone)), (hidden, np.maximum(hidden, np.float32(-10_000)))]
+    _each_right("logits of minus the largest float give wrong results", answer, draw, pairs, k)
+
+
+def _each_right(title: str, answer: Answer, draw: Draw, pairs: Sequence[tuple[Floats, Floats]], k: int) -> None:
+    """Require logits to give right results where the plain ones beside them do.
+
+    Raises:
+        FaultElsewhere: no plain ones do.
+    """
     elsewhere = list[FaultElsewhere]()
     for logits, near in pairs:
         try:

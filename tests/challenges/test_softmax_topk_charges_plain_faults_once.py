@@ -118,7 +118,7 @@ ANSWERS: Mapping[str, tuple[Callable[[], LocalAnswer], set[str]]] = {
     "long rows are refused": (lambda: answer(exact, around=short_rows_only), {"any_size", "large_vocab"}),
     "the first of equal logits is named for each": (lambda: answer(spoilt_by_ties), {"ties", "special_values"}),
     "a list begins with the smallest float": (
-        lambda: answer(listing_larger_than_the_smallest), {"stability", "special_values"},
+        lambda: answer(listing_larger_than_the_smallest), {"special_values"},
     ),
 }  # fmt: skip
 
