@@ -131,10 +131,12 @@ def _left_to_owners(items: Sequence[Evidence], anchor: str) -> list[Evidence]:
         if left:
             first, *others = (further.model_dump() for further in left)
             return _with(e, **{**UNSHOWN, **first, "also": others, "fault_of": e.criterion})
-        outcome, why = Outcome.NOT_RUN, _not_apart(owner.criterion)
         if e.criterion == anchor:
-            outcome, why = Outcome.FAILED, f"was not seen to hold, for `{owner.criterion}` fails"
-        return _with(e, **UNSHOWN, outcome=outcome, rests_on=owner.criterion, detail=f"{why}: {e.seen}")
+            why = f"was not seen to hold, for `{owner.criterion}` fails"
+            kept = {"outcome": Outcome.FAILED, "own_outcome": Outcome.FAILED}
+        else:
+            why, kept = _not_apart(owner.criterion), {"outcome": Outcome.NOT_RUN}
+        return _with(e, **UNSHOWN, **kept, rests_on=owner.criterion, detail=f"{why}: {e.seen}")
 
     found = [settled(e) for e in items]
     return [_showing(e, shown[e.criterion]) if e.criterion in charged else e for e in found]

@@ -289,7 +289,7 @@ def uncredited(evidence: Evidence) -> str:
         return "Not told apart"
     if evidence.own_outcome in (Outcome.UNSUPPORTED, Outcome.NOT_RUN):
         return "Not measured, and earns nothing"
-    if evidence.own_outcome is None:
+    if evidence.own_outcome is Outcome.FAILED:
         return "Not seen to hold, and earns nothing"
     return "Held in part, but earns nothing" if evidence.own_outcome is Outcome.PARTIAL else "Held, but earns nothing"
 
