@@ -312,7 +312,7 @@ def _same_for_finite_padding(
 
 
 def _with_padding(answer: Answer, prompt: Tokens, lengths: list[int], token: Tokens, how: str) -> list[Floats]:
-    """What each row of a padded prompt comes to, or the token after it where `how` names its call."""
+    """Return the outputs of each row of a padded prompt, or of the token after it where `how` names its call."""
     cache, slots = Cache(answer, prompt, room=prompt.length + 40), ORDER[: len(lengths)]
     if not how:
         out = cache.prefill(slots, prompt, lengths)
