@@ -140,6 +140,7 @@ class History:
         self.digits = digits
         self.lines: list[str] = []
         self._held: dict[str, Held] = {}
+        self._lost: dict[str, float] = {}
         self._kept: list[tuple[str, RemoteObject, Floats]] = []
 
     def make(self, program: Program) -> None:
@@ -264,7 +265,7 @@ class History:
         title = INEXACT if self.digits else WRONG
         wrong, coarse = ~(off <= (bound if self.digits else np.maximum(bound, structure))), np.zeros(1)
         if wrong.any() and not self.digits:
-            lost = measure_lost_digits(self.answer, create.dtype)
+            lost = self._lost_digits(create.dtype)
             coarse = _bound_of_narrower(problem, oracle, lost) if lost > 1 else coarse
             wrong &= ~(off <= coarse)
         if wrong.any():
@@ -275,6 +276,12 @@ class History:
             detail = f"{place} is {instead(is_, be)}, in call {len(self.lines)}"
             owner = "" if np.isfinite(np.broadcast_to(coarse, off.shape)[head]).all() else "accuracy"
             raise ProbeFailure(title, detail, where=place, expected=be, got=is_, fault_of=owner)
+
+    def _lost_digits(self, dtype: str) -> float:
+        """Return the error ratio of the answer's plain results, measured once a program: thousands of rows ask."""
+        if dtype not in self._lost:
+            self._lost[dtype] = measure_lost_digits(self.answer, dtype)
+        return self._lost[dtype]
 
     def _wrong(self, step: Wrong) -> None:
         held, feed = self._held[step.cache], step.feed

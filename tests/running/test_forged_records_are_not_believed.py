@@ -295,9 +295,14 @@ def test_a_record_made_before_critical_criteria_ordered_marks_is_shown_and_not_r
     assert (found.doubts, found.ranked, found.overall.score) == ((DoubtKind.OLDER_RUBRIC,), False, 49)
 
 
+def over_its_ceiling(document: Document, rubric: Challenge) -> None:
+    over = min(gate["ceiling"] for gate in document["gates"] if gate["dimension"] is None) + 1
+    document["overall"] |= {"score": over, "high": over}
+
+
 def test_no_record_has_a_mark_over_a_gate_whenever_it_was_made(workspace: Workspace) -> None:
     forge(workspace, by_older_gates)
-    forge(workspace, set_of("overall", score=50.0, high=50.0))
+    forge(workspace, over_its_ceiling)
     assert Store(workspace).published.measured().left_out == (NAME,)
 
 
