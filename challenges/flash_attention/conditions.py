@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from harness.probing.conditions import EDGES, Condition, Sizes
+from harness.probing.conditions import EDGES, Condition, Sizes, missing_dtypes
 
 
 def _met(sizes: Sizes) -> Callable[[str, Sequence[Any]], bool]:
@@ -11,6 +11,7 @@ def _met(sizes: Sizes) -> Callable[[str, Sequence[Any]], bool]:
 
 
 CONDITIONS = (
+    *missing_dtypes(),
     Condition("a call is made without the mask", "full_attention", lambda _, args: args[4:5] == (False,), mode=True),
     Condition(
         "a call is made with the mask", "causality", lambda _, args: args[4:5] != (False,), mode=True, lacking=True

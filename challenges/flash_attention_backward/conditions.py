@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from harness.probing.conditions import EDGES, Condition, Sizes
+from harness.probing.conditions import EDGES, Condition, Sizes, missing_dtypes
 
 from .binding import BACKWARD, FORWARD
 
@@ -30,6 +30,7 @@ def _masked(function: str, args: Sequence[Any]) -> bool:
 
 
 CONDITIONS = (
+    *missing_dtypes(),
     Condition("a call is made without the mask", "full_attention", _maskless, mode=True),
     Condition("a call is made with the mask", "causality", _masked, mode=True, lacking=True),
     Condition("there is one position", "shapes", lambda _, args: args[0].shape[2:3] == (1,)),

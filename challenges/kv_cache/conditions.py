@@ -1,6 +1,6 @@
 """Conditions under which a cache may fail whatever else is asked of it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -84,7 +84,19 @@ def _a_third_call(taken: Taken, function: str, places: Sequence[Place]) -> bool:
     return any(len(taken.get(place, ())) > 1 for place in places)
 
 
+def _missing(dtype: str) -> Condition:
+    """Return the condition that a cache is made for a dtype, for answers that serve only the other."""
+
+    def met(function: str, keywords: Mapping[str, Any]) -> bool:
+        return function == "create_cache" and keywords.get("dtype") == dtype
+
+    name = f"the dtype of the cache is {dtype}"
+    return Condition(name, "dtype", lambda function, args: False, mode=True, lacking=True, of_keywords=met)
+
+
 CONDITIONS = (
+    _missing("float64"),
+    _missing("float32"),
     Condition("a layer beyond the first is used", "layer_isolation", _in_a_later_layer, REFUSED),
     _after_others("several sequences are held", "batch_isolation", _of_several_sequences),
     Condition("a prompt is padded", "ragged_lengths", _padded, PLAIN),

@@ -40,6 +40,7 @@ class Condition:
         never: criteria that it does not explain, such as those of calls that must be refused.
         mode: whether it is a mode: where each call in it fails, all else is judged by the calls outside it.
         lacking: whether it counts only where each call in it fails.
+        of_keywords: whether a call meets it by the function's name and the arguments passed by keyword.
         served: called with each call that the answer took, of a condition that depends on those before.
     """
 
@@ -49,7 +50,23 @@ class Condition:
     never: Collection[str] = ()
     mode: bool = False
     lacking: bool = False
+    of_keywords: Callable[[str, Mapping[str, Any]], bool] = lambda function, keywords: False
     served: Callable[[str, Sequence[Any]], None] = lambda function, args: None
+
+
+def missing_dtypes(at: int = 0) -> tuple[Condition, ...]:
+    """Return the conditions that arrays are of one dtype, for answers that serve only the other, charged as `dtype`.
+
+    Args:
+        at: the argument whose dtype counts.
+    """
+
+    def of(dtype: str) -> Callable[[str, Sequence[Any]], bool]:
+        return lambda function, args: getattr(args[at], "dtype", None) == dtype
+
+    return tuple(
+        Condition(f"inputs are {dtype}", "dtype", of(dtype), mode=True, lacking=True) for dtype in ("float64", "float32")
+    )
 
 
 class SparingAnswer(AnswerWrapper):
@@ -69,8 +86,9 @@ class SparingAnswer(AnswerWrapper):
         Raises:
             Spared: the call meets one of the conditions.
         """
-        if any(condition.met(function, args) for condition in self.conditions):
-            raise Spared
+        for condition in self.conditions:
+            if condition.met(function, args) or condition.of_keywords(function, options):
+                raise Spared
         value = super().call(function, *args, returns=returns, **options)
         for condition in self.conditions:
             condition.served(function, args)

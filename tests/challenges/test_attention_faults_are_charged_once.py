@@ -199,6 +199,23 @@ def test_where_the_mask_is_missing_all_else_is_judged_without_it(challenge: str)
     assert "judged without the cases where a call is made with the mask" in evidence["shapes"].detail
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("challenge", [FORWARD, BOTH])
+def test_where_a_dtype_is_not_served_all_else_is_judged_by_the_other(challenge: str, dtype: str) -> None:
+    refused = "if {}.dtype == '%s':\n        raise TypeError('not served')" % dtype
+    q, do = refused.format("q"), refused.format("do")
+    source = (
+        wrapped("reference", {"before": q})
+        if challenge == FORWARD
+        else backward_wrapped("reference", early=q, before=do)
+    )
+    evidence = judged(challenge, source)
+    assert faulty(evidence) == {"dtype"}
+    others = [e for id, e in evidence.items() if id != "dtype"]
+    assert all(e.outcome is Outcome.PASSED or e.rests_on == "dtype" for e in others)
+    assert f"judged without the cases where inputs are {dtype}" in evidence["shapes"].detail
+
+
 def test_a_fault_beside_a_missing_mode_is_still_charged() -> None:
     missing = "if not causal:\n        raise NotImplementedError('causal attention only')"
     both = {"before": missing, "after": FAULTS["tile_invariance"]["after"]}

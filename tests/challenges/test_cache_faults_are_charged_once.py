@@ -42,7 +42,10 @@ def code() -> ChallengeCode:
 def judged(fault: str) -> dict[str, Evidence]:
     """The evidence of an answer with a fault, each fault charged once: of what is required, but for drawn programs."""
     mutant = next(mutant for mutant in code().mutants if mutant.name == fault)
-    answer = LocalAnswer(module_of("answer", code().source(mutant)))
+    return judged_of(LocalAnswer(module_of("answer", code().source(mutant))))
+
+
+def judged_of(answer: LocalAnswer) -> dict[str, Evidence]:
     asked = [
         c
         for c in code().challenge.criteria
@@ -72,6 +75,19 @@ def test_a_decode_that_sees_too_little_is_charged_after_a_prompt_alone() -> None
     history = judged("decode sees only key 0")["decode_history"]
     assert (history.outcome, history.rests_on) == (Outcome.NOT_RUN, "prefill_stored")
     assert "was tried only where a decode follows other tokens" in history.detail
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_where_a_dtype_is_not_served_all_else_is_judged_by_the_other(dtype: str) -> None:
+    source = code().source().replace('DTYPES = ("float32", "float64")', f'DTYPES = ("{_OTHER[dtype]}",)')
+    assert source != code().source()
+    evidence = judged_of(LocalAnswer(module_of("answer", source)))
+    assert {id for id, e in evidence.items() if e.faulty} == {"dtype"}
+    assert {e.rests_on for e in evidence.values() if e.outcome is not Outcome.PASSED and not e.faulty} <= {"dtype"}
+    assert any(f"judged without the cases where the dtype of the cache is {dtype}" in e.detail for e in evidence.values())
+
+
+_OTHER = {"float64": "float32", "float32": "float64"}
 
 
 @pytest.mark.parametrize("criterion", ["decode_cost", "memory_growth"])
