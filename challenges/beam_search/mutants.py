@@ -213,6 +213,8 @@ CONDUCT = (
             (ASK, ASK + "    for _ in range(2):\n        model(prompt + list(beam.tokens))\n")),
     _mutant("finished cost calls", "asks the model about finished beams in every step", "no_idle_calls",
             (POOL, POOL + "        for beam in pool:\n            model(prompt + list(beam.tokens))\n")),
+    _mutant("goes on beside finished beams", "leaves finished beams out of the count of K, so that the search goes on",
+            "no_idle_calls", *ASIDE),
     _mutant("written in place", "writes into the model's arrays", "read_only_arrays",
             (ORDER, "    logprobs -= 0.0\n" + ORDER)),
     _mutant("sizes unchecked", "accepts a beam_width of 0", "argument_errors",
@@ -228,6 +230,14 @@ CONDUCT = (
             (CHECK, CHECK + '    if not prompts:\n        raise ValueError("there are no prompts")\n')),
     _mutant("no prompts crash", "crashes on an empty list of prompts", "no_prompts",
             (CHECK, CHECK + "    longest = max(len(prompt) for prompt in prompts)\n")),
+)  # fmt: skip
+DIGITS = (
+    _mutant("through probabilities", "takes exponentials and logarithms again", "tiny_probabilities",
+            (ORDER, "    with np.errstate(divide='ignore'):\n        logprobs = np.log(np.exp(logprobs))\n" + ORDER)),
+    _mutant("a floor of 1e-10", "adds 1e-10 to probabilities before it takes their logarithms", "tiny_probabilities",
+            (ORDER, "    logprobs = np.log(np.exp(logprobs) + 1e-10)\n" + ORDER)),
+    _mutant("cut at -100", "raises log-probabilities below -100 to it", "tiny_probabilities",
+            (ORDER, "    logprobs = np.maximum(logprobs, -100.0)\n" + ORDER)),
 )  # fmt: skip
 FORMS = (
     _mutant("prompt returned", "returns the prompt with the generated tokens", "plain_search",
@@ -273,4 +283,4 @@ RARE = (
     _mutant("penalty up to six tokens", "penalises no length beyond 6", "any_search",
             (PENALTY, "    penalty = float(min(length, 6)) ** alpha\n")),
 )  # fmt: skip
-MUTANTS = (*FINISHED, *PENALTIES, *SUMS, *CANDIDATES, *EOS, *PROMPTS, *CONDUCT, *FORMS, *IMPOSSIBLE, *RARE)
+MUTANTS = (*FINISHED, *PENALTIES, *SUMS, *CANDIDATES, *EOS, *PROMPTS, *CONDUCT, *DIGITS, *FORMS, *IMPOSSIBLE, *RARE)

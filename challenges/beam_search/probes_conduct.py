@@ -32,6 +32,33 @@ def finished_beams_cost_no_call(answer: Answer, draw: Draw, *, width: int, ends:
         search.ask(answer, model=search.unended)
 
 
+@probe({"width": 2}, {"width": 3}, steps=6, vocab=8, fixed=("width", "steps"))
+def an_ended_search_costs_no_call(answer: Answer, draw: Draw, *, width: int, steps: int, vocab: int) -> None:
+    """Searches whose results have all ended before the last step make the same calls with twice the steps."""
+    given = drawn(draw, vocab=vocab, lengths=[2], width=width, steps=steps, alpha=0.6, ends="frequent", wanted=_ended)
+    others = list[Search]()
+    for search in (given, *(redrawn(draw, given, _ended) for _ in range(5))):
+        (found, calls), (again, more) = (_counted(answer, one) for one in (search, replace(search, steps=2 * steps)))
+        if found != again or any(tokens[-1:] != [search.eos] for tokens, _ in found[0]):
+            others.append(search)
+            continue
+        expect.that(more == calls, "the model is called after all results of a search have ended",
+                    f"the same results, {calls} calls within {steps} steps and {more} within {2 * steps}: {search}",
+                    model_calls=more)  # fmt: skip
+    if others:
+        raise FaultElsewhere("a search that has ended finds more with more steps", f"{others[0]}")
+
+
+def _ended(search: Search) -> bool:
+    (expected,) = search.expected
+    return all(expected.finished) and expected.steps < search.steps
+
+
+def _counted(answer: Answer, search: Search) -> tuple[Any, int]:
+    """Return what a search finds, and how many calls of the model it makes."""
+    return search.ask(answer), answer.served["model"].calls
+
+
 @probe(width=3, steps=4, vocab=9)
 def log_probabilities_are_only_read(answer: Answer, draw: Draw, *, width: int, steps: int, vocab: int) -> None:
     """The model's arrays cannot be written to."""

@@ -139,6 +139,21 @@ def impossible_tokens_are_never_taken(
         search.judge(answer, "some tokens are impossible")
 
 
+@probe({"spread": 40.0}, {"spread": 1000.0}, width=3, steps=3, vocab=9, fixed=("spread", "width", "steps", "vocab"))
+def tiny_probabilities_are_served(
+    answer: Answer, draw: Draw, *, spread: float, width: int, steps: int, vocab: int
+) -> None:
+    """The third best tokens have log-probabilities far below -23 and -745, where log(1e-10) and float64 end."""
+    plain = drawn(draw, vocab=vocab, lengths=[2], width=width, steps=1)
+    far = redrawn(draw, replace(plain, steps=steps, spread=spread), lambda search: _worst(search) < -1.2 * spread)
+    with apart_from_plainer(answer, draw), expect.only_beside(lambda: plain.judge(answer)):
+        far.judge(answer, f"the worst right result has log-probability {_worst(far):.4g}")
+
+
+def _worst(search: Search) -> float:
+    return min(float(score) for _, score in search.expected[0].beams)
+
+
 def _cost(width: int, steps: int, vocab: int, prompts: int, length: int) -> float:
     return prompts * width * (steps + 3.0)
 

@@ -44,4 +44,8 @@ return [self.model(tokens) for _ in range(3)][0]"""),
 found = _planted_search(model, prompts, width, steps, alpha, eos)
     [model([*prompt, *tokens]) for prompt, beams in zip(prompts, found) for tokens, _ in beams if tokens[-1] == eos]
     return found"""),
+    _mutant("log-probabilities cut at -500", "tiny_probabilities", """\
+return _planted_search(_PlantedModel(model), prompts, width, steps, alpha, eos)""", """\
+import numpy
+        return numpy.maximum(self.model(tokens), -500.0)"""),
 )  # fmt: skip
