@@ -48,7 +48,8 @@ def the_logits_are_read_once(answer: Answer, draw: Draw, *, k: int) -> Partial:
     figures = {"global_read_passes": round(passes, 4), "bytes_read_per_row": traffic.read_bytes / run.rows}
     expect.that(traffic.unique_read_bytes >= run.logits.nbytes, "part of the logits is never read",
                 f"{traffic.unique_read_bytes} of {run.logits.nbytes} bytes are", **figures)  # fmt: skip
-    return graded(passes, PASSES, "the logits are read too often", f"they are read {passes:.4g} times", figures)
+    detail = f"k = {run.k}: they are read {passes:.4g} times"
+    return graded(passes, PASSES, "the logits are read too often", detail, figures)
 
 
 @probe({"k": 8}, {"k": K}, traced=False, fixed=("k",))
@@ -57,7 +58,7 @@ def little_more_than_the_outputs_is_written(answer: Answer, draw: Draw, *, k: in
     run = _counted(answer, draw, k)
     written, outputs = written_bytes(run.report), run.probs.nbytes + run.indices.nbytes
     figures = {"bytes_written_per_row": written / run.rows, "written_over_outputs": round(written / outputs, 4)}
-    detail = f"{written / run.rows:.6g} bytes a row are written; the outputs are {outputs // run.rows}"
+    detail = f"k = {run.k}: {written / run.rows:.6g} bytes a row are written; the outputs are {outputs // run.rows}"
     return graded(written / outputs, WRITTEN, "far more than the outputs is written", detail, figures)
 
 
@@ -81,22 +82,23 @@ def nothing_of_the_logits_size_is_written(answer: Answer, draw: Draw, *, k: int)
 @probe({"k": 8}, {"k": 256}, traced=False, fixed=("k",))
 def warps_read_whole_sectors(answer: Answer, draw: Draw, *, k: int) -> Partial:
     """Sectors that reads of global memory move, over the fewest that hold as many bytes."""
-    factor = sector_factor(_counted(answer, draw, k).report)
+    run = _counted(answer, draw, k)
+    factor = sector_factor(run.report)
     figures = {"load_sectors_over_ideal": round(factor, 4)}
-    detail = f"{factor:.4g} times the sectors needed are moved"
+    detail = f"k = {run.k}: {factor:.4g} times the sectors needed are moved"
     return graded(factor, SECTORS, "reads are not coalesced", detail, figures)
 
 
 @probe({"k": 8}, {"k": 256}, traced=False, fixed=("k",))
 def shared_memory_has_few_bank_conflicts(answer: Answer, draw: Draw, *, k: int) -> Partial:
     """Wavefronts of shared loads and stores by several lanes over the fewest possible; 1 where there are none."""
-    report = _counted(answer, draw, k).report
-    factor = conflict_factor(report)
+    run = _counted(answer, draw, k)
+    report, factor = run.report, conflict_factor(run.report)
     figures = {
         "bank_conflict_factor": round(factor, 4),
         "shared_bytes_per_block": float(max(n.static_shared + n.dynamic_shared for n in report.launches)),
     }
-    detail = f"shared memory takes {factor:.4g} times the wavefronts needed"
+    detail = f"k = {run.k}: its requests by several lanes take {factor:.4g} times the wavefronts needed"
     return graded(factor, CONFLICTS, "shared memory is held up by bank conflicts", detail, figures)
 
 
@@ -106,7 +108,7 @@ def less_is_moved_than_the_naive_way(answer: Answer, draw: Draw, *, k: int) -> P
     run = _counted(answer, draw, k)
     moved, naive = moved_bytes(run.report), 3 * run.logits.nbytes + run.probs.nbytes + run.indices.nbytes
     figures = {"bytes_moved_per_row": moved / run.rows, "naive_traffic_ratio": round(naive / max(moved, 1), 4)}
-    detail = f"{moved / naive:.4g} times the naive way's bytes are moved"
+    detail = f"k = {run.k}: {moved / naive:.4g} times the naive way's bytes are moved"
     return graded(moved / naive, NAIVE, "as much is moved as the naive way does", detail, figures)
 
 
