@@ -65,7 +65,8 @@ def missing_dtypes(at: int = 0) -> tuple[Condition, ...]:
         return lambda function, args: getattr(args[at], "dtype", None) == dtype
 
     return tuple(
-        Condition(f"inputs are {dtype}", "dtype", of(dtype), mode=True, lacking=True) for dtype in ("float64", "float32")
+        Condition(f"inputs are {dtype}", "dtype", of(dtype), mode=True, lacking=True)
+        for dtype in ("float64", "float32")
     )
 
 

@@ -3,8 +3,8 @@
 Nothing here runs or imports what it reads. A file that cannot be decoded or parsed is described by its `problem`.
 
 What counts as a test: a file named `test_*`, `*_test` or `tests`, a `conftest.py`, or any under a folder named `test`
-or `tests`, unless it is an entry of the submission or a file that is not a test imports or includes it. Everything
-else, an adapter included, is source. A file that nothing imports (a copy left behind), or that only tests and the test
+or `tests`, unless it is an entry of the submission or an entry leads to it by imports; a demo that imports its helpers
+leaves it a test. Everything else, an adapter included, is source. A file that nothing imports (a copy left behind), or that only tests and the test
 command lead to (a demo), is no part of what is measured.
 """
 
@@ -114,8 +114,8 @@ def read_sources(
         command: words of its test command; what they name is used.
         programs: further files of it that are run by themselves.
     """
-    found = _told_apart([_read(folder, path) for path in _paths(folder)], frozenset(entries))
     run = {*entries, *adapters, *programs}
+    found = _told_apart([_read(folder, path) for path in _paths(folder)], entries, run)
     named = _named(found, command)
     tests = {file.path for file in found if file.test} | named
     used, served = (_reached(found, entries, roots) for roots in (run | tests, run))
@@ -154,20 +154,12 @@ def _read(folder: Path, path: str) -> SourceFile:
     return SourceFile(path, text, syntax, fault)
 
 
-def _told_apart(files: Iterable[SourceFile], entries: frozenset[str]) -> tuple[SourceFile, ...]:
-    marked = [
-        replace(file, test=True) if file.syntax.is_test(file.path) and file.path not in entries else file
-        for file in files
-    ]
-    while True:
-        wanted = {name for file in marked if not file.test for name in file.syntax.imports(file.text, file.tree)}
-        taken = [
-            replace(file, test=False) if file.test and PurePosixPath(file.path).stem in wanted else file
-            for file in marked
-        ]
-        if taken == marked:
-            return tuple(marked)
-        marked = taken
+def _told_apart(files: Sequence[SourceFile], entries: Collection[str], run: Collection[str]) -> tuple[SourceFile, ...]:
+    """Return the files, those marked as tests that are named as such and that nothing which is run by itself needs."""
+    named = {file.path for file in files if file.syntax.is_test(file.path)} - set(entries)
+    others = {file.path for file in files} - named
+    served = _imported(files, run if any(file.path in entries for file in files) else others)
+    return tuple(replace(file, test=file.path in named - served) for file in files)
 
 
 def _named(files: Sequence[SourceFile], command: Collection[str]) -> set[str]:
@@ -180,6 +172,11 @@ def _reached(files: Sequence[SourceFile], entries: Collection[str], roots: Colle
     """Paths of `roots` and of what they import, directly or not; of all files where no entry is among them."""
     if not any(file.path in entries for file in files):
         return frozenset(file.path for file in files)
+    return _imported(files, roots)
+
+
+def _imported(files: Sequence[SourceFile], roots: Collection[str]) -> frozenset[str]:
+    """Paths of `roots` and of what they import, directly or not."""
     used = {file.path for file in files if file.path in roots}
     while True:
         wanted = {name for file in files if file.path in used for name in file.syntax.imports(file.text, file.tree)}

@@ -84,7 +84,9 @@ def test_where_a_dtype_is_not_served_all_else_is_judged_by_the_other(dtype: str)
     evidence = judged_of(LocalAnswer(module_of("answer", source)))
     assert {id for id, e in evidence.items() if e.faulty} == {"dtype"}
     assert {e.rests_on for e in evidence.values() if e.outcome is not Outcome.PASSED and not e.faulty} <= {"dtype"}
-    assert any(f"judged without the cases where the dtype of the cache is {dtype}" in e.detail for e in evidence.values())
+    assert any(
+        f"judged without the cases where the dtype of the cache is {dtype}" in e.detail for e in evidence.values()
+    )
 
 
 _OTHER = {"float64": "float32", "float32": "float64"}

@@ -9,6 +9,7 @@ from harness.model.challenge import SourceMetric
 from harness.quality import tools
 from harness.quality.evidence import FIGURES
 from harness.quality.metrics import CURVES, WINDOW, credit, measure
+from harness.quality.sources import read_sources
 
 CLEAN = '''"""Means."""
 
@@ -287,6 +288,17 @@ def test_only_what_is_public_is_asked_for_annotations(answer):
     metric = measure(answer(clean=CLEAN + bare)).metrics["documentation"]
     assert metric.detail == "3 of 3 public names documented, 2 of 3 parameters of theirs annotated"
     assert metric.worst == "clean.py:17 twice lacks 1 annotation"
+
+
+def test_a_demo_that_imports_its_helpers_from_a_test_leaves_it_a_test(answer):
+    folder = answer({
+        "add.py": "def add(a, b):\n    return a + b\n",
+        "test_add.py": "from add import add\n\n\ndef test_it():\n    assert add(1, 2) == 3\n",
+        "demo.py": "from test_add import test_it\n\ntest_it()\n",
+    })  # fmt: skip
+    states = {file.path: (file.test, file.unused) for file in read_sources(folder, ("add.py",))}
+    assert states["test_add.py"] == (True, False)
+    assert measure(folder, entries=("add.py",)).files == 1
 
 
 @pytest.mark.parametrize("name", ["test_add.cu", "add_test.cu", "tests/add.cu"])
