@@ -84,7 +84,7 @@ def gradients_match_the_oracle(
             require_within(Results(None, None, None, dx, None), each)
 
 
-@probe(MIDDLE, dtype="float64", fixed=("group",))
+@probe(*({**MIDDLE, "dtype": dtype} for dtype in DTYPES), fixed=("group",))
 def gradients_are_adjoint_to_the_layer(
     answer: Answer, draw: Draw, *, rows: int, columns: int, out: int, group: int, dtype: str
 ) -> None:
@@ -93,15 +93,15 @@ def gradients_are_adjoint_to_the_layer(
     _, cache = forward(answer, given)
     dx, _ = backward(answer, given, cache)
     expect.alive("dx", dx, given.dy, given.x)
-    u = draw.normal(rows, columns)
-    y, _ = forward(answer, given.but(x=u))
-    one, other = float((dx * u).sum()), float((given.dy * y).sum())
-    terms = float((abs(given.dy) * (abs(u) @ abs(oracle.ternary(given.w, group).astype(np.float64)).T)).sum())
+    other = given.but(x=draw.normal(rows, columns))
+    y, _ = forward(answer, other)
+    u, dy = other.x.astype(np.float64), given.dy.astype(np.float64)
+    one, two = float((dx * u).sum()), float((dy * y).sum())
+    terms = float((abs(dy) * (abs(u) @ abs(oracle.ternary(given.w, group).astype(np.float64)).T)).sum())
     limit = 2 * (columns + out + rows + group) * given.unit * terms
-    seen = f"<dx, u> is {beyond_rounding(one, other, limit)}, as <dy, y(u)> is"
-    forwards = Results(None, None, y, None, None), given.but(x=u)
-    with expect.only_beside(lambda: require_within(*forwards, digits=False)):
-        expect.that(abs(one - other) <= limit, "dx is not adjoint to the layer", seen, difference=abs(one - other))
+    seen = f"<dx, u> is {beyond_rounding(one, two, limit)}, as <dy, y(u)> is"
+    with expect.only_beside(lambda: require_within(Results(None, None, y, None, None), other, digits=False)):
+        expect.that(abs(one - two) <= limit, "dx is not adjoint to the layer", seen, difference=abs(one - two))
 
 
 @probe({"dtype": "float64"}, {"dtype": "float32"}, rows=4, columns=24, out=6, group=8, fixed=("group",))

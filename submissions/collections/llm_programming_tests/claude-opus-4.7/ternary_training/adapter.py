@@ -1,9 +1,9 @@
 """Serves the ternary_training contract with the published Claude Opus 4.7 answer.
 
 `TernaryLinear` and its `ternarize` are served, in MLX on the CPU. `ternarize` returns t * s in one array, from which t
-and s are read off. It takes only widths that the group size divides: others are not offered. It defines no gradient of
-its own, and its training fine-tunes a checkpoint: neither is offered. `mlx_lm`, which only that needs, is replaced by an
-empty module.
+and s are read off. It takes only widths that the group size divides: others are not offered. It defines the gradient of
+its projection, by `stop_gradient`; that of the product with it is MLX's. Its training fine-tunes a checkpoint: it is
+not offered. `mlx_lm`, which only that needs, is replaced by an empty module.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ def _mlx(values: np.ndarray) -> mx.array:
     return mx.array(values, dtype=mx.float64 if values.dtype == np.float64 else mx.float32)
 
 
-def _layer(w: np.ndarray, group_size: int) -> Any:
+def _layer(w: mx.array, group_size: int) -> Any:
     out, columns = w.shape
     if columns % group_size:
         raise NotImplementedError(f"the answer refuses {columns} columns, no multiple of the group size, {group_size}")
     layer = original.TernaryLinear(columns, out, group_size)
-    layer.weight = _mlx(w)
+    layer.weight = w
     return layer
 
 
@@ -56,16 +56,19 @@ def _read_off(used: np.ndarray, group_size: int) -> tuple[np.ndarray, np.ndarray
 
 
 def project(w: np.ndarray, group_size: int = 32) -> tuple[np.ndarray, np.ndarray]:
-    layer = _layer(w, group_size)
+    layer = _layer(_mlx(w), group_size)
     return _read_off(np.array(layer.ternarize(layer.weight, group_size)), group_size)
 
 
 def linear_forward(x: np.ndarray, w: np.ndarray, group_size: int) -> tuple[np.ndarray, tuple]:
-    return np.array(_layer(w, group_size)(_mlx(x))), ()
+    y = np.array(_layer(_mlx(w), group_size)(_mlx(x)))
+    return y, (x.copy(), w.copy(), group_size)
 
 
 def linear_backward(dy: np.ndarray, cache: tuple) -> tuple[np.ndarray, np.ndarray]:
-    raise NotImplementedError("the answer defines no vector-Jacobian product of its own: MLX differentiates its layer")
+    x, w, group_size = cache
+    _, (dx, dw) = mx.vjp(lambda x, w: _layer(w, group_size)(x), [_mlx(x), _mlx(w)], [_mlx(dy)])
+    return np.array(dx), np.array(dw)
 
 
 def train(tokens: np.ndarray, config: dict[str, Any], seed: int) -> dict[str, np.ndarray]:

@@ -1,8 +1,8 @@
 """Serves the ternary_training contract with the published GLM-5.1 answer.
 
 Its module `ternary_model` is served, in MLX on the CPU: `project_ternary` and `TernaryLinear`. It takes only widths that
-the group size divides: others are not offered. It defines no vector-Jacobian product of its own, and its training fine-tunes a
-checkpoint: neither is offered.
+the group size divides: others are not offered. It defines the gradient of its projection, by `stop_gradient`; that of
+the product with it is MLX's. Its training fine-tunes a checkpoint: it is not offered.
 """
 
 from __future__ import annotations
@@ -29,6 +29,12 @@ def _mlx(values: np.ndarray) -> mx.array:
     return mx.array(values, dtype=mx.float64 if values.dtype == np.float64 else mx.float32)
 
 
+def _layer(w: mx.array, group_size: int) -> Any:
+    layer = original.TernaryLinear(1, 1, group_size)  # small: its random weight is replaced
+    layer.weight = w
+    return layer
+
+
 def _require_whole_groups(w: np.ndarray, group_size: int) -> None:
     """The answer's layer asserts it; its projection fails at a reshape."""
     if w.shape[-1] % group_size:
@@ -44,13 +50,14 @@ def project(w: np.ndarray, group_size: int = 32) -> tuple[np.ndarray, np.ndarray
 
 def linear_forward(x: np.ndarray, w: np.ndarray, group_size: int) -> tuple[np.ndarray, tuple]:
     _require_whole_groups(w, group_size)
-    layer = original.TernaryLinear(1, 1, group_size)  # small: its random weight is replaced
-    layer.weight = _mlx(w)
-    return np.array(layer(_mlx(x))), ()
+    y = np.array(_layer(_mlx(w), group_size)(_mlx(x)))
+    return y, (x.copy(), w.copy(), group_size)
 
 
 def linear_backward(dy: np.ndarray, cache: tuple) -> tuple[np.ndarray, np.ndarray]:
-    raise NotImplementedError("the answer defines no vector-Jacobian product of its own: MLX differentiates its layer")
+    x, w, group_size = cache
+    _, (dx, dw) = mx.vjp(lambda x, w: _layer(w, group_size)(x), [_mlx(x), _mlx(w)], [_mlx(dy)])
+    return np.array(dx), np.array(dw)
 
 
 def train(tokens: np.ndarray, config: dict[str, Any], seed: int) -> dict[str, np.ndarray]:

@@ -1,9 +1,9 @@
 """Serves the ternary_training contract with the published Qwen3.6-27B answer.
 
 `TernaryLinear` and `ternarize` are served, in MLX on the CPU. `ternarize` returns t * s in one array, from which t and s
-are read off, and turns whatever it is given into float32: float64 is not offered. The answer defines no gradient of its
-own, and its training fine-tunes a checkpoint: neither is offered. `mlx_lm`, which only that needs, is replaced by an
-empty module.
+are read off, and turns whatever it is given into float32: float64 is not offered. It defines the gradient of its
+projection, by `stop_gradient`; that of the product with it is MLX's. Its training fine-tunes a checkpoint: it is not
+offered. `mlx_lm`, which only that needs, is replaced by an empty module.
 """
 
 from __future__ import annotations
@@ -41,6 +41,12 @@ def _mlx(values: np.ndarray) -> mx.array:
     return mx.array(values)
 
 
+def _layer(w: mx.array, group_size: int) -> Any:
+    layer = original.TernaryLinear(1, 1, group_size=group_size)  # small: its random weight is replaced
+    layer.weight = w
+    return layer
+
+
 def _read_off(used: np.ndarray, group_size: int) -> tuple[np.ndarray, np.ndarray]:
     """Signs and scales of weights in ternary form: of a group, all entries that are not zero have one magnitude."""
     starts = np.arange(0, used.shape[-1], group_size)
@@ -52,13 +58,14 @@ def project(w: np.ndarray, group_size: int = 32) -> tuple[np.ndarray, np.ndarray
 
 
 def linear_forward(x: np.ndarray, w: np.ndarray, group_size: int) -> tuple[np.ndarray, tuple]:
-    layer = original.TernaryLinear(1, 1, group_size=group_size)  # small: its random weight is replaced
-    layer.weight = _mlx(w)
-    return np.array(layer(_mlx(x))), ()
+    y = np.array(_layer(_mlx(w), group_size)(_mlx(x)))
+    return y, (x.copy(), w.copy(), group_size)
 
 
 def linear_backward(dy: np.ndarray, cache: tuple) -> tuple[np.ndarray, np.ndarray]:
-    raise NotImplementedError("the answer defines no vector-Jacobian product of its own: MLX differentiates its layer")
+    x, w, group_size = cache
+    _, (dx, dw) = mx.vjp(lambda x, w: _layer(w, group_size)(x), [_mlx(x), _mlx(w)], [_mlx(dy)])
+    return np.array(dx), np.array(dw)
 
 
 def train(tokens: np.ndarray, config: dict[str, Any], seed: int) -> dict[str, np.ndarray]:
