@@ -115,6 +115,8 @@ class Counterexample(ReadableModel):
     """Figures of this input alone, by name."""
     program: tuple[str, ...] = ()
     """The calls that lead there, a line each, where it takes more than one."""
+    after_others: bool = False
+    """Whether it goes wrong only after other calls: as the first of a process the input passes."""
 
 
 class Observation(ReadableModel):

@@ -156,7 +156,9 @@ def diagnose(code: ChallengeCode, probe: Probe, outcome: ProbeResult, answer: An
     if not gaps:
         return None
     nearest = max(ROUNDING, min(gap for gap, _ in gaps))
-    tied = [(gap, mutant) for gap, mutant in gaps if gap <= nearest]
+    tied = [(gap, mutant) for gap, mutant in gaps if gap <= nearest and not fits.refutes(mutant)]
+    if not tied:
+        return None
     gap, mutant = max(tied, key=lambda one: fits.agreeing(one[1])) if len(tied) > 1 else tied[0]
     return fits.named(mutant, gap)
 
@@ -215,6 +217,14 @@ class Fit:
         """On how many further fixed cases that the answer fails it agrees with a known fault."""
         return sum(fit.gap(mutant) is not None for fit in self._further)
 
+    def refutes(self, mutant: Mutant) -> bool:
+        """Return whether a known fault fails a fixed case of the probe that the answer passes."""
+        return any(_failed(self._probe, _local(self._code, self._answer, mutant), self._seed, c) for c in self._passed)
+
+    @cached_property
+    def _passed(self) -> list[Case]:
+        return [case for case in self._probe.cases if not _failed(self._probe, self._answer, self._seed, case)]
+
     @cached_property
     def _further(self) -> list["Fit"]:
         known = [dict(case) for case in self._cases]
@@ -236,8 +246,8 @@ def _failed(probe: Probe, answer: Answer, seed: int, case: Case) -> bool:
     """Return whether a case fails; one that a criterion is judged without does not."""
     try:
         once(probe, answer, seed, case)
-    except ProbeFailure:
-        return True
+    except (ProbeFailure, ArithmeticError, IndexError, TypeError, ValueError):
+        return True  # a known fault may return what the probe's own arithmetic cannot digest
     except Spared:
         pass
     return False

@@ -292,17 +292,21 @@ def _failed(
     pattern = failure if failure.diagnosis else why  # of the larger case: a pattern shows there
     words = pattern.diagnosis
     begins = "; ".join(map(str, small.thresholds)) + _settings(probe, small) if small.thresholds else ""
+    detail = f"{begins}: {why.detail}" if begins else why.detail
     return ProbeResult(
-        probe.name, 0.0, figures, failure.title, f"{begins}: {why.detail}" if begins else why.detail, case,
+        probe.name, 0.0, figures, failure.title, f"{detail}; {PASSES_FIRST}" if small.after_others else detail, case,
         counterexample=Counterexample(
             probe=probe.name, case=dict(probe.fit(answer, small.case)), where=why.where, expected=why.expected,
-            got=why.got, measured=why.measured, program=why.program,
+            got=why.got, measured=why.measured, program=why.program, after_others=small.after_others,
         ),
         broken=isinstance(failure, WorkerLost), exhausted=isinstance(failure, CallTimedOut) and failure.exhausted,
         diagnosis=Diagnosis(words=words, established="observation") if words else None,
         loss=pattern.loss, locations=why.locations, thresholds=small.thresholds, defect=why.defect,
         obstacle=failure.obstacle, fault_of=why.fault_of, also=why.also,
     )  # fmt: skip
+
+
+PASSES_FIRST = "as the first calls of a new process the same calls pass"
 
 
 def _settings(probe: Probe, small: Shrunk) -> str:
@@ -338,16 +342,13 @@ def _shrunk(probe: Probe, answer: Answer, seed: int, case: Case, failure: ProbeF
     if probe.shrinker is not None:
         return probe.shrinker(answer, _source(probe, seed, case), case, failure)
 
-    def attempt(smaller: Case) -> ProbeFailure | None:
-        return _failure(probe, answer, seed, smaller)
-
     def alone(smaller: Case) -> ProbeFailure | None:
         answer.fresh()  # what earlier cases left behind must not pass for a matter of size
         return _failure(probe, answer, seed, smaller)
 
     if probe.drawn is not None and DRAW in case:
         return shrink_drawn(alone, case, failure, probe.drawn)
-    return shrink_fixed(attempt, case, failure, probe.floors, probe.fixed)
+    return shrink_fixed(alone, case, failure, probe.floors, probe.fixed)
 
 
 def _failure(probe: Probe, answer: Answer, seed: int, case: Case) -> ProbeFailure | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.model import Figure, Threshold
-from harness.probing.failures import NotTried, ProbeFailure, WorkerLost
+from harness.probing.failures import CallTimedOut, NotTried, ProbeFailure, WorkerLost
 from harness.probing.patterns import pattern_of
 from harness.probing.sizes import DRAW, Axis, Case, Drawn
 
@@ -36,17 +36,24 @@ class Shrunk:
         case: its sizes and settings.
         failure: how it fails.
         thresholds: where along its sizes it begins to.
+        after_others: whether it passes where it is the first case of a process.
     """
 
     case: Case
     failure: ProbeFailure
     thresholds: tuple[Threshold, ...] = ()
+    after_others: bool = False
 
 
 def shrink_fixed(
     attempt: Attempt, case: Case, failure: ProbeFailure, floors: Mapping[str, int], fixed: frozenset[str]
 ) -> Shrunk:
-    """The smallest case found by single steps down that fails in the same way."""
+    """The smallest case found by single steps down that fails in the same way.
+
+    A case that passes by itself failed for what came before it, and is left as it was.
+    """
+    if not isinstance(failure, WorkerLost | CallTimedOut) and attempt(case) is None:
+        return Shrunk(case, failure, after_others=True)
     best, why, tries, moved = dict(case), failure, 0, True
     while moved and not isinstance(why, WorkerLost):
         moved = False
@@ -83,7 +90,7 @@ def shrink_drawn(attempt: Attempt, case: Case, failure: ProbeFailure, drawn: Dra
     search = _Search(attempt, case, failure, drawn)
     with contextlib.suppress(_Exhausted):
         search.run()
-    return Shrunk(search.case, search.failure, tuple(search.thresholds))
+    return Shrunk(search.case, search.failure, tuple(search.thresholds), search.after_others)
 
 
 class _Exhausted(Exception):
@@ -102,11 +109,13 @@ class _Search:
         self.case = dict(case)
         self.failure = failure
         self.thresholds: list[Threshold] = []
+        self.after_others = False
         self._first = dict(case)
 
     def run(self) -> None:
         """Search."""
         if isinstance(self.failure, WorkerLost) or self._fails() is None:
+            self.after_others = not isinstance(self.failure, WorkerLost) and self._passes()
             return
         for name, values in self._drawn.choices.items():
             if self.case[name] != values[0]:

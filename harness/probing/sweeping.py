@@ -109,7 +109,7 @@ class Sweep:
                 self.case, self.failure = case, failure
         self._tried += 1
         if self._spent > SECONDS * self._tried / self._planned + AHEAD:
-            self._too_large(case, f"the answer takes {self._spent:.0f} s for {self._tried} cases")
+            self._too_large(case, f"{self._tried} drawn cases take {self._spent:.0f} s of processor time, the last one")
 
     @property
     def _spent(self) -> float:

@@ -44,6 +44,7 @@ class Failure:
     seed: str
     replay: str
     program: tuple[str, ...] = ()
+    label: str = ""
 
 
 @dataclass(frozen=True)
@@ -369,4 +370,5 @@ def _failure(record: Record, criterion: str, example: Counterexample | None, see
         seed="" if seed is None else str(seed),
         replay=formatting.again(record, criterion),
         program=example.program if example else (),
+        label=formatting.input_label(example) if example else "",
     )

@@ -210,6 +210,13 @@ def drawn_cases(seen: Draws) -> str:
     return f"{tried} right"
 
 
+def input_label(example: Counterexample) -> str:
+    """Name what the sizes of a counterexample are."""
+    if example.program:
+        return "Drawn with"
+    return "Failing input, after other calls" if example.after_others else "Smallest failing input found"
+
+
 def sizes(example: Counterexample) -> str:
     """The sizes and settings of a counterexample."""
     return ", ".join(f"{name} = {precise(value)}" for name, value in example.case.items())

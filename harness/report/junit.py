@@ -130,8 +130,7 @@ def _words(finding: Finding) -> str:
     lines.append(f"In: {formatting.places(finding.locations)}" if finding.locations else "")
     if example:
         drawn = ", ".join(filter(None, (formatting.sizes(example), example.probe)))
-        label = "Drawn with" if example.program else "Smallest failing input found"
-        lines += [f"{label}: {drawn}" if drawn else "", formatting.values(example)]
+        lines += [f"{formatting.input_label(example)}: {drawn}" if drawn else "", formatting.values(example)]
         lines += ["Shortest failing program:", *example.program] if example.program else []
     lines.append(f"Likeliest fault: {finding.diagnosis}" if finding.diagnosis else "")
     return "\n".join(filter(None, lines))

@@ -139,7 +139,7 @@ def _on_a_line(text: str) -> str:
 def _failure(failure: Failure) -> Iterator[RenderableType]:
     if failure.sizes or failure.probe:
         drawn = (failure.sizes or "fixed sizes", f"probe {failure.probe}", f"seed {failure.seed or 'none'}")
-        yield _line("Drawn with" if failure.program else "Smallest failing input found", ", ".join(drawn))
+        yield _line(failure.label, ", ".join(drawn))
     if failure.values:
         yield _line("At", failure.values)
     if failure.program:

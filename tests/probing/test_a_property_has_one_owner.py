@@ -6,7 +6,7 @@ from harness.model import Counterexample, Evidence, Observation, Outcome, Thresh
 from harness.probing import ProbeFailure, expect, probe
 from harness.probing.charging import charged_once
 from harness.probing.failures import FaultElsewhere, FromUnwritten
-from harness.probing.probe import run
+from harness.probing.probe import PASSES_FIRST, run
 from harness.scoring.doubts import _allowed_causes
 
 PROBE = "rows_match_the_oracle"
@@ -90,7 +90,7 @@ def test_a_case_that_breaks_anothers_property_ends_no_probe():
             raise ProbeFailure(f"fails at {n}", fault_of="own")
         raise ProbeFailure("is another's", fault_of="other")
 
-    answer = type("Nothing", (), {"forget": lambda self: None})()
+    answer = type("Nothing", (), {"forget": lambda self: None, "fresh": lambda self: None})()
     assert run(fails, answer, 1, shrink=False, own="own").title == "fails at 2"
     assert run(fails, answer, 1, shrink=False, own="other").title == "is another's"
 
@@ -100,8 +100,24 @@ def test_a_smaller_case_is_a_fault_of_the_same_criterion():
     def fails(answer, draw, *, n):
         raise ProbeFailure("is wrong", f"n = {n}", fault_of="own" if n > 4 else "other")
 
-    answer = type("Nothing", (), {"forget": lambda self: None})()
+    answer = type("Nothing", (), {"forget": lambda self: None, "fresh": lambda self: None})()
     assert run(fails, answer, 1, own="own").detail == "n = 5"
+
+
+def test_a_case_that_passes_as_the_first_of_a_process_is_not_called_the_smallest():
+    calls = []
+
+    @probe({"n": 1}, {"n": 9})
+    def fails(answer, draw, *, n):
+        calls.append(n)
+        if len(calls) > 1:
+            raise ProbeFailure("is wrong", f"n = {n}")
+
+    answer = type("Nothing", (), {"forget": lambda self: None, "fresh": lambda self: calls.clear()})()
+    found = run(fails, answer, 1)
+    assert found.counterexample is not None
+    assert (found.counterexample.case, found.counterexample.after_others) == ({"n": 9}, True)
+    assert found.detail == f"n = 9; {PASSES_FIRST}"
 
 
 @pytest.mark.parametrize("plain", [True, False])
