@@ -84,7 +84,9 @@ def test_where_a_dtype_is_not_served_all_else_is_judged_by_the_other(dtype: str)
     evidence = judged_of(LocalAnswer(module_of("answer", source)))
     assert {id for id, e in evidence.items() if e.faulty} == {"dtype"}
     assert {e.rests_on for e in evidence.values() if e.outcome is not Outcome.PASSED and not e.faulty} <= {"dtype"}
-    assert any(f"judged without the cases where the dtype of the cache is {dtype}" in e.detail for e in evidence.values())
+    assert any(
+        f"judged without the cases where the dtype of the cache is {dtype}" in e.detail for e in evidence.values()
+    )
 
 
 _OTHER = {"float64": "float32", "float32": "float64"}
@@ -231,3 +233,22 @@ def test_arrays_that_lie_in_the_answers_process_meet_no_condition() -> None:
 def test_every_option_is_judged_with_the_calls_of_a_plain_cache() -> None:
     options = {c.id for c in code().challenge.criteria if c.capability}
     assert options <= set(next(c for c in code().conditions if c.criterion == "batch_isolation").never)
+
+
+@pytest.mark.parametrize(
+    ("fault", "criterion"),
+    [
+        ("kv head by remainder", "gqa"),
+        ("window ignored", "sliding_window"),
+        ("fork's pages given back", "fork"),
+        ("whole pages read", "paged"),
+        ("only page overwritten", "paged"),
+        ("second page fails", "paged"),
+    ],
+)
+def test_a_fault_of_an_option_fails_that_option_alone(fault: str, criterion: str) -> None:
+    mutant = next(mutant for mutant in code().mutants if mutant.name == fault)
+    answer = LocalAnswer(module_of("answer", code().source(mutant)))
+    asked = [code().challenge.criterion(id) for id in ("gqa", "sliding_window", "fork", "paged")]
+    found = [probe_criterion(code(), c, answer, seed_of(SEED, c.id), explain=False) for c in asked]
+    assert {e.criterion for e in charged_once(code(), found) if e.faulty} == {criterion}
