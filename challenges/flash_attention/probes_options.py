@@ -1,20 +1,20 @@
 """Probes of options that a submission claims: heads that share keys, and other numbers of queries than of keys."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from harness.probing import Answer, Axis, Draw, Drawn, expect, probe
+from harness.probing import Answer, Axis, Draw, Drawn, FaultElsewhere, expect, probe
+from harness.probing.sizes import Case
 
 from .binding import DTYPES, Inputs, attention, draw_inputs
-from .bounds import judged, right
+from .bounds import judged
 
-PLAIN = (2, 2, 12, 4, 4)
-"""B, H, N, D and the tile of a call without options."""
 BOTH = {"dtype": DTYPES, "causal": (True, False)}
-SHARED = ((4, 1), (6, 2), (6, 3), (4, 2), (8, 4))
-"""Heads, and how many sets of keys and values they share."""
+SHARED = ((4, 2, 1), (4, 1, 10), (6, 2, 10), (6, 3, 10), (4, 2, 10), (8, 4, 10))
+"""Heads, how many sets of keys and values they share, and their length."""
 FEWER = ((1, 9, 4), (3, 10, 4), (5, 6, 1), (7, 20, 30), (9, 24, 8))
 """Queries, more keys, and the tile size."""
 BLIND = ((9, 1, 4), (10, 3, 4), (6, 5, 1), (20, 7, 30), (24, 9, 5), (7, 2, 5))
@@ -41,15 +41,31 @@ def more(**sizes: int) -> Mapping[str, int]:
     return {**turned, "N": turned["M"], "M": turned["N"]}
 
 
-def claims(answer: Answer, option: str) -> bool:
-    """Return whether an option may be asked for; a reference, which names none, has them all."""
-    return not answer.capabilities or option in answer.capabilities
+def as_many(answer: Answer, case: Case) -> Case:
+    """Return a case with as many queries as keys."""
+    return {**case, "M": case["N"]}
+
+
+def with_fewer(answer: Answer, case: Case) -> Case:
+    """Return a case with fewer queries than keys, of heads that share these only where that is claimed."""
+    return {**case, "M": max(int(case["M"]), int(case["N"]) + 1), "share": _share(answer, case)}
+
+
+def with_more(answer: Answer, case: Case) -> Case:
+    """Return a case with more queries than keys, of heads that share these only where that is claimed."""
+    return {**case, "N": max(int(case["N"]), int(case["M"]) + 1), "share": _share(answer, case)}
+
+
+def _share(answer: Answer, case: Case) -> int:
+    """Return how many heads may share keys and values; a reference, which claims no option, has them all."""
+    return int(case["share"]) if not answer.capabilities or "gqa" in answer.capabilities else 1
 
 
 @probe(
-    *({"G": G, "share": H // G, "N": 10, "M": 10, "D": D, "tile": 4, "causal": c, "dtype": d}
-      for H, G in SHARED for D, d in ((5, "float64"), (64, "float32")) for c in (True, False)),
+    *({"G": G, "share": H // G, "N": N, "M": N, "D": D, "tile": 4, "causal": c, "dtype": d}
+      for H, G, N in SHARED for D, d in ((5, "float64"), (64, "float32")) for c in (True, False)),
     B=2, drawn=Drawn(AXES, 12, cost, 1e5, {**BOTH, "share": SHARES[1:]}, adjust=lambda **s: {**s, "M": s["N"]}),
+    fit=as_many,
 )  # fmt: skip
 def heads_share_keys_and_values(
     answer: Answer, draw: Draw, *, B: int, G: int, share: int, N: int, M: int, D: int, tile: int, dtype: str,
@@ -57,31 +73,32 @@ def heads_share_keys_and_values(
 ) -> None:  # fmt: skip
     """Query head h has the keys and values of number h // (H / G)."""
     given = _draw(draw, B, G, share, N, N, D, tile, dtype, causal)
-    _right(answer, given, draw, "o is wrong where heads share keys and values")
+    k, v = (shared.repeat(share, axis=1) for shared in (given.k, given.v))
+    _right(answer, given, draw, "o is wrong where heads share keys and values", given.but(k=k, v=v))
 
 
 @probe(*({"N": N, "M": M, "tile": tile, "causal": c, "dtype": d, "D": D, "share": share} for N, M, tile in FEWER
          for D, d, share in ((5, "float64", 1), (64, "float32", 2)) for c in (True, False)),
-       B=2, G=2, drawn=Drawn(AXES, 12, cost, 1e5, {**BOTH, "share": SHARES}, adjust=fewer))  # fmt: skip
+       B=2, G=2, drawn=Drawn(AXES, 12, cost, 1e5, {**BOTH, "share": SHARES}, adjust=fewer), fit=with_fewer)  # fmt: skip
 def fewer_queries_see_the_last_keys(
     answer: Answer, draw: Draw, *, B: int, G: int, share: int, N: int, M: int, D: int, tile: int, dtype: str,
     causal: bool,
 ) -> None:  # fmt: skip
-    """The last of N queries stands at the last of M keys; heads share these where that is claimed, too."""
-    given = _draw(draw, B, G, share if claims(answer, "gqa") else 1, N, max(N, M), D, tile, dtype, causal)
-    _right(answer, given, draw, "o is wrong where there are fewer queries than keys")
+    """The last of N queries stands at the last of M keys; heads share these where that is claimed and right, too."""
+    of = partial(_draw, draw, B, G, N=N, M=M, D=D, tile=tile, dtype=dtype, causal=causal)
+    _right_beside_as_many(answer, of, share, draw, "o is wrong where there are fewer queries than keys")
 
 
 @probe(*({"N": N, "M": M, "tile": tile, "causal": c, "dtype": d, "D": D, "share": share} for N, M, tile in BLIND
          for D, d, share in ((5, "float64", 1), (64, "float32", 2)) for c in (True, False)),
-       B=2, G=2, drawn=Drawn(AXES, 12, cost, 1e5, {**BOTH, "share": SHARES}, adjust=more))  # fmt: skip
+       B=2, G=2, drawn=Drawn(AXES, 12, cost, 1e5, {**BOTH, "share": SHARES}, adjust=more), fit=with_more)  # fmt: skip
 def queries_before_all_keys_give_zeros(
     answer: Answer, draw: Draw, *, B: int, G: int, share: int, N: int, M: int, D: int, tile: int, dtype: str,
     causal: bool,
 ) -> None:  # fmt: skip
     """With the mask the first N - M of N queries see none of M keys, and give zeros; the others are as ever."""
-    given = _draw(draw, B, G, share if claims(answer, "gqa") else 1, max(N, M), M, D, tile, dtype, causal)
-    _right(answer, given, draw, "o is wrong where there are more queries than keys")
+    of = partial(_draw, draw, B, G, N=N, M=M, D=D, tile=tile, dtype=dtype, causal=causal)
+    _right_beside_as_many(answer, of, share, draw, "o is wrong where there are more queries than keys")
 
 
 def _draw(
@@ -92,15 +109,39 @@ def _draw(
     return given.but(q=draw.normal(B, G * share, N, D))
 
 
-def _right(answer: Answer, given: Inputs, draw: Draw, title: str) -> None:
-    """Require a right output, where one without options is right."""
-    plain = draw_inputs(draw, *PLAIN, given.dtype, causal=given.causal)
-    with expect.only_beside(lambda: right(answer, plain, draw)), expect.renamed(title):
-        o = attention(answer, given)
-        blind = max(0, given.q.shape[2] - given.k.shape[2]) if given.causal else 0
-        expect.same("o", o[:, :, :blind], np.zeros_like(o[:, :, :blind]), title, "rows that see no key")
-        for queries, like_it, rows in _plainly(given):
-            judged(answer, o, like_it, draw, rows, queries)
+def _right_beside_as_many(answer: Answer, of: Callable[..., Inputs], share: int, draw: Draw, title: str) -> None:
+    """Require a right output where calls with as many queries as keys, of either number, are right.
+
+    Where those are wrong for heads that share, heads of their own are judged.
+    """
+    given = of(share)
+    plain = (of(share, N=length, M=length) for length in (given.q.shape[2], given.k.shape[2]))
+    try:
+        _right(answer, given, draw, title, *plain)
+    except FaultElsewhere:
+        if share == 1:
+            raise
+        _right_beside_as_many(answer, of, 1, draw, title)
+
+
+def _right(answer: Answer, given: Inputs, draw: Draw, title: str, *plain: Inputs) -> None:
+    """Require a right output where other calls, which lack what is asked for alone, are right."""
+
+    def without() -> None:
+        for like_it in plain:
+            _judge(answer, like_it, draw)
+
+    with expect.only_beside(without), expect.renamed(title):
+        _judge(answer, given, draw)
+
+
+def _judge(answer: Answer, given: Inputs, draw: Draw) -> None:
+    """Require a right output."""
+    o = attention(answer, given)
+    blind = max(0, given.q.shape[2] - given.k.shape[2]) if given.causal else 0
+    expect.same("o", o[:, :, :blind], np.zeros_like(o[:, :, :blind]), "o is wrong", "rows that see no key")
+    for queries, like_it, rows in _plainly(given):
+        judged(answer, o, like_it, draw, rows, queries)
 
 
 def _plainly(given: Inputs) -> Iterator[tuple[range, Inputs, range]]:

@@ -1,5 +1,6 @@
 """A fault of attention fails the criterion that asks for it, whatever the design around it, and no other."""
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -402,3 +403,64 @@ def test_a_mask_that_hidden_scores_outweigh_is_no_matter_of_extreme_values() -> 
         code, code.challenge.criterion("any_size"), answer, seed_of(SEED, "any_size"), explain=False
     )
     assert found.title == "the output at a position depends on later ones whose scores lie far above"
+
+
+def options_judged(challenge: str, source: str, *further: str, explain: bool = False) -> dict[str, Evidence]:
+    """Return the evidence of an answer that claims every option: of options, and further criteria, each fault once."""
+    code, answer = code_of(challenge), LocalAnswer(module_of("answer", source))
+    asked = [c for c in code.challenge.criteria if c.probes and (c.capability or c.id in further)]
+    evidence = [probe_criterion(code, c, answer, seed_of(SEED, c.id), explain=explain) for c in asked]
+    return {e.criterion: e for e in charged_once(code, judged_without_conditions(code, evidence, answer))}
+
+
+OPTIONS = {"gqa", "fewer_queries", "blind_rows"}
+OPTION_FAULTS = [(name, m.name) for name in (FORWARD, BOTH) for m in code_of(name).mutants if m.criterion in OPTIONS]
+
+
+def with_faults(challenge: str, *faults: str) -> str:
+    """Return the reference with known faults."""
+    source = source_of(challenge, "reference")
+    for old, new in (edit for m in code_of(challenge).mutants if m.name in faults for edit in m.edits):
+        assert old in source
+        source = source.replace(old, new)
+    return source
+
+
+@pytest.mark.parametrize(("challenge", "fault"), OPTION_FAULTS)
+def test_a_fault_of_an_option_fails_that_option_alone(challenge: str, fault: str) -> None:
+    criterion = next(m.criterion for m in code_of(challenge).mutants if m.name == fault)
+    evidence = options_judged(challenge, with_faults(challenge, fault))
+    passed = {id for id, e in evidence.items() if e.outcome is Outcome.PASSED}
+    assert faulty(evidence) == {criterion} and passed == OPTIONS - {criterion}
+
+
+@pytest.mark.parametrize("challenge", [FORWARD, BOTH])
+def test_faults_of_two_options_are_charged_to_both(challenge: str) -> None:
+    evidence = options_judged(challenge, with_faults(challenge, "heads in turn", "first query at the first key"))
+    assert faulty(evidence) == {"gqa", "fewer_queries"}
+
+
+@pytest.mark.parametrize("challenge", [FORWARD, BOTH])
+def test_the_smallest_case_of_an_option_keeps_it(challenge: str) -> None:
+    def case(criterion: str, fault: str) -> Mapping[str, Any]:
+        found = options_judged(challenge, with_faults(challenge, "heads in turn", fault), explain=True)[criterion]
+        assert found.counterexample
+        return found.counterexample.case
+
+    shared = case("gqa", "")
+    assert shared["share"] > 1 and shared["N"] == shared["M"]
+    fewer = case("fewer_queries", "first query at the first key")
+    assert fewer["N"] < fewer["M"] and fewer["share"] == 1
+    blind = case("blind_rows", "NaN where nothing is seen")
+    assert blind["N"] > blind["M"] and blind["share"] == 1
+
+
+def test_an_option_is_charged_beside_a_fault_that_its_plain_inputs_do_not_meet() -> None:
+    source = with_faults(FORWARD, "heads in turn", "mask of -1e9")
+    evidence = options_judged(FORWARD, source, "extreme_scores", "any_size")
+    assert faulty(evidence) == {"gqa", "extreme_scores"}
+
+
+def test_what_is_wrong_at_some_sizes_is_no_fault_of_an_option() -> None:
+    source = wrapped("reference", {"after": "o = o * o.dtype.type(2 if q.shape[3] > 60 else 1)"})
+    assert faulty(options_judged(FORWARD, source, "any_size")) == {"any_size"}

@@ -233,3 +233,22 @@ def test_arrays_that_lie_in_the_answers_process_meet_no_condition() -> None:
 def test_every_option_is_judged_with_the_calls_of_a_plain_cache() -> None:
     options = {c.id for c in code().challenge.criteria if c.capability}
     assert options <= set(next(c for c in code().conditions if c.criterion == "batch_isolation").never)
+
+
+@pytest.mark.parametrize(
+    ("fault", "criterion"),
+    [
+        ("kv head by remainder", "gqa"),
+        ("window ignored", "sliding_window"),
+        ("fork's pages given back", "fork"),
+        ("whole pages read", "paged"),
+        ("only page overwritten", "paged"),
+        ("second page fails", "paged"),
+    ],
+)
+def test_a_fault_of_an_option_fails_that_option_alone(fault: str, criterion: str) -> None:
+    mutant = next(mutant for mutant in code().mutants if mutant.name == fault)
+    answer = LocalAnswer(module_of("answer", code().source(mutant)))
+    asked = [code().challenge.criterion(id) for id in ("gqa", "sliding_window", "fork", "paged")]
+    found = [probe_criterion(code(), c, answer, seed_of(SEED, c.id), explain=False) for c in asked]
+    assert {e.criterion for e in charged_once(code(), found) if e.faulty} == {criterion}
