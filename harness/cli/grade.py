@@ -106,7 +106,8 @@ def grade(
     """Grade submissions by running them.
 
     Submissions that have not changed since they were graded on this machine are skipped. Writes records to
-    reports/records/; those of folders and replies outside submissions/ only with --publish.
+    reports/records/; those of folders and replies outside submissions/ only with --publish. Of a single one that is
+    not published the findings are printed as well.
 
     \b
     harness grade --all -j 2
@@ -129,6 +130,8 @@ def grade(
     results += refused
     sign_results(workspace, key, results)
     _print(results, as_json)
+    if not as_json:
+        _show_unpublished(workspace, results, options)
     _tell_left(workspace, results, options)
     raise typer.Exit(130 if interrupted else _code(results, fail_under))
 
@@ -270,6 +273,17 @@ def _print(results: Sequence["Graded | NotGraded"], as_json: bool) -> None:
         output.note(f"{warning}\n  try: harness doctor")
     for error in _errors(results):
         output.note(f"error: {error}")
+
+
+def _show_unpublished(workspace: "Workspace", results: Sequence["Graded | NotGraded"], options: "Options") -> None:
+    """Print all of a single grade that `harness show` cannot find, for it lies outside the workspace."""
+    from harness.report.record_view import show
+    from harness.running.executor import NotGraded
+
+    graded = [result for result in results if not isinstance(result, NotGraded)]
+    if len(graded) == 1 and not workspace.holds(graded[0].folder) and not options.elsewhere:
+        record = graded[0].record
+        output.show(show(workspace.challenge(record.challenge), record))
 
 
 def _tell_left(workspace: "Workspace", results: Sequence["Graded | NotGraded"], options: "Options") -> None:

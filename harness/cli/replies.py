@@ -127,6 +127,7 @@ def laid_out(
     replies = [name for name in names if is_reply(name)]
     _check_options(names, replies, bare, challenge, entry)
     folders = workspace.select([name for name in names if name not in (*replies, *bare)])
+    _check_answered(workspace, folders, challenge)
     refused = []
     with ExitStack() as stack:
         for name in (*replies, *bare):
@@ -150,11 +151,17 @@ def _check_options(
             f"{replies[0]} is no submission's folder; a model's reply is graded with its challenge:\n"
             f"  harness grade {replies[0]} --challenge CHALLENGE"
         )
-    if challenge is not None and not replies and not bare:
-        what = "a file with a reply or a folder without submission.toml"
-        raise typer.BadParameter(f"--challenge says what {what} answers, and {given} is no file and no such folder")
     if entry is not None and not bare:
         raise typer.BadParameter(f"--entry names a file of a folder without submission.toml, and {given} is none")
+
+
+def _check_answered(workspace: "Workspace", folders: Sequence[Path], challenge: str | None) -> None:
+    """Refuse a --challenge that is another one than a submission's own."""
+    for folder in folders if challenge is not None else ():
+        if (own := workspace.submission(folder).about.challenge) != challenge:
+            raise typer.BadParameter(
+                f"--challenge {challenge}: {folder} answers {own}, as its submission.toml says; leave --challenge out"
+            )
 
 
 def _is_bare(name: str) -> bool:

@@ -206,8 +206,8 @@ def drawn_cases(seen: Draws) -> str:
     """Return how many cases were drawn, and how many were wrong."""
     if seen.failed:
         return f"wrong in {seen.failed} of {seen.tried} drawn cases"
-    tried = f"{seen.tried} drawn cases" if seen.tried == seen.planned else f"{seen.tried} of {seen.planned} drawn cases"
-    return f"{tried} right"
+    left = seen.planned - seen.tried
+    return f"{seen.tried} drawn cases right" + (f", {left} more not tried" if left else "")
 
 
 def input_label(example: Counterexample) -> str:
