@@ -4,14 +4,14 @@ Nothing here runs or imports what it reads. A file that cannot be decoded or par
 
 What counts as a test: a file named `test_*`, `*_test` or `tests`, a `conftest.py`, or any under a folder named `test`
 or `tests`, unless it is an entry of the submission or an entry leads to it by imports; a demo that imports its helpers
-leaves it a test. Everything else, an adapter included, is source. A file that nothing imports (a copy left behind), or that only tests and the test
-command lead to (a demo), is no part of what is measured.
+leaves it a test. Everything else, an adapter included, is source. A file that nothing imports (a copy left behind), or
+that only tests and the test command lead to (a demo), is no part of what is measured.
 """
 
 import ast
 import os
 import stat
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path, PurePosixPath

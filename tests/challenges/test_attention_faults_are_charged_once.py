@@ -203,8 +203,7 @@ def test_where_the_mask_is_missing_all_else_is_judged_without_it(challenge: str)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("challenge", [FORWARD, BOTH])
 def test_where_a_dtype_is_not_served_all_else_is_judged_by_the_other(challenge: str, dtype: str) -> None:
-    refused = "if {}.dtype == '%s':\n        raise TypeError('not served')" % dtype
-    q, do = refused.format("q"), refused.format("do")
+    q, do = (f"if {name}.dtype == '{dtype}':\n        raise TypeError('not served')" for name in ("q", "do"))
     source = (
         wrapped("reference", {"before": q})
         if challenge == FORWARD

@@ -47,6 +47,5 @@ def test_a_pass_says_how_rare_a_fault_it_could_have_missed():
     assert formatting.draws(Draws(planned=120, tried=120)) == (
         "120 drawn cases right (a fault in 2.5 % of such cases would be missed once in 20 times)"
     )
-    assert formatting.draws(Draws(planned=120, tried=30)).startswith(
-        "30 drawn cases right, 90 more not tried (a fault in 9.5 % "
-    )
+    words = formatting.draws(Draws(planned=120, tried=30))
+    assert words.startswith("30 drawn cases right, 90 more not tried (a fault in 9.5 % ")
