@@ -51,6 +51,7 @@ NORM = "    scale = 1.0 / np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + x.dty
 CLIP = "    return min(1.0, CLIP_NORM / (norm + TINY))\n"
 WINDOW_CHECK = '    _require(1 < tokens.shape[1] <= config["context"] + 1, f"windows of {tokens.shape[1]} bytes")\n'
 IN_ORDER = '    order = np.argsort(tokens < 0, axis=1, kind="stable")    # padding last\n'
+LABELS = "    inputs, labels = np.maximum(rows[:, :-1], 0), rows[:, 1:]\n"
 SOME_LABEL = '    _require(bool((labels >= 0).any()), "no window holds two bytes")\n'
 FIRST_DX = '    dy, gradients["embed"] = linear_backward(dlogits, out)\n'
 MLP_BACK = '        dx = dx + mlp_backward(dx, other, gradients, f"layer{i}.")\n'

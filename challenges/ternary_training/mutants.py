@@ -65,6 +65,15 @@ PROJECTION = (
         edits=((T, "    t = np.clip(np.floor(ratio + w.dtype.type(0.5)), -1, 1).astype(np.int8)\n"),),
     ),
     Mutant(
+        "halves of rounded shares", "divides by the largest |w| of a group before it divides by their mean",
+        criterion="projection",
+        edits=((RATIO, "    top = np.repeat(np.maximum.reduceat(np.abs(w), starts, axis=1), counts, axis=1)\n"
+                "    share = np.divide(w, top, out=np.zeros_like(w), where=top > 0).astype(np.longdouble)\n"
+                "    mean = np.add.reduceat(np.abs(share), starts, axis=1) / counts\n"
+                "    wide = np.repeat(mean, counts, axis=1)\n"
+                "    ratio = np.divide(share, wide, out=np.zeros_like(share), where=wide > 0)\n"),),
+    ),
+    Mutant(
         "mean of w", "takes the mean of w instead of |w|, made positive", criterion="projection",
         edits=((SCALE, "    s = np.abs(np.add.reduceat(w, starts, axis=1)) / counts.astype(w.dtype)\n"),),
     ),

@@ -23,6 +23,7 @@ ENDED = "            return accepted, None\n"
 RETURN = "    return accepted, wanted\n"
 DRAFTED = "        tree_tokens, parents = draft(context)\n"
 PASSED_ON = ", eos_token_id=eos_token_id"
+ZERO_UNSAID = ", eos_token_id=eos_token_id or None"
 VERIFIED = f"        accepted, next_token = verify_and_accept(model, context, tree_tokens, parents{PASSED_ON})\n"
 EXTEND = "        generated.extend(accepted)\n"
 NEXT = "        generated.append(next_token)\n"
@@ -210,6 +211,12 @@ CONDUCT = (
             (RETURN, "    tree_tokens.clear()\n" + RETURN)),
     _mutant("parents shifted", "shifts the parents that it is given", "ownership",
             (RETURN, "    parents[:] = [parent + 1 for parent in parents]\n" + RETURN)),
+    _mutant("masks kept by sizes", "takes one mask for all trees of so many nodes after so long a prompt", "ownership",
+            (MODEL, MODEL + "KEPT: dict[tuple[int, int], Any] = {}\n"),
+            (MASK_DONE, "    return KEPT.setdefault((prompt_len, len(parents)), mask).copy()\n")),
+    _mutant("generated once", "generates for a prompt of some length what it generated for the first one", "ownership",
+            (MODEL, MODEL + "KEPT: dict[int, list[int]] = {}\n"),
+            (CUT, "    return KEPT.setdefault(len(prompt), generated[:max_new_tokens])\n")),
     _mutant("own parent accepted", "accepts a node that is its own parent", "argument_errors",
             (EARLIER, "        if not -1 <= parent <= node:\n")),
     _mutant("parents unchecked", "accepts parents below -1", "argument_errors",
@@ -348,5 +355,9 @@ EOS = (
             (NO_NEXT, ""), (LAST, "        if False:\n"), (VERIFIED, VERIFIED.replace(PASSED_ON, "")),
             (CUT, "    if eos_token_id in generated:\n"
                   "        return generated[: generated.index(eos_token_id) + 1][:max_new_tokens]\n" + CUT)),
+    _mutant("zero cut at the end", "generates all tokens where EOS is 0, and drops those behind it at the end", "eos",
+            (LAST, LAST.replace("if ", "if eos_token_id and ")), (VERIFIED, VERIFIED.replace(PASSED_ON, ZERO_UNSAID)),
+            (CUT, "    if eos_token_id == 0 and 0 in generated:\n"
+                  "        return generated[: generated.index(0) + 1][:max_new_tokens]\n" + CUT)),
 )  # fmt: skip
 MUTANTS = (*MASKS, *PLACES, *LOGITS, *CLOSE, *PATHS, *CONDUCT, *FORMS, *GENERATION, *RARE, *EOS)

@@ -10,6 +10,7 @@ from harness.probing import (
     CallFailed,
     Draw,
     FaultElsewhere,
+    InputUse,
     NotOffered,
     Partial,
     ProbeFailure,
@@ -103,12 +104,11 @@ def generated(answer: Answer, draw: Draw, start: Verification, draft: str, depth
     Where the answer has no `generate`, the harness loops over its `verify_and_accept`. Where one of its verifications
     is wrong on the way, what comes of that is no fault of its `generate`.
     """
-    script = (start.seed, start.vocab, start.ordered, draft, depth)
-    proposing = served("draft", "drafting", script)
+    script = _script(start, draft, depth)
     try:
         if not answer.has("generate"):
             raise NotOffered("`generate` is not offered")
-        found = tokens_of(answer.call("generate", start.model, proposing, list(start.prompt), tokens, returns=RESULT))
+        found = decoded(answer, start, draft, depth, tokens)
     except NotOffered:
         return _looped(answer, draw, start, script, tokens)
     calls, right = (answer.served["model"].calls, answer.served["draft"].calls), start.decoded(tokens)
@@ -126,12 +126,20 @@ def generated(answer: Answer, draw: Draw, start: Verification, draft: str, depth
     return calls
 
 
-def tokens_of(found: Any) -> list[int]:
-    """Return what was generated.
+def _script(start: Verification, draft: str, depth: int) -> tuple[Any, ...]:
+    """Return the arguments of a draft that continues what a model takes."""
+    return start.seed, start.vocab, start.ordered, draft, depth
+
+
+def decoded(answer: Answer, start: Verification, draft: str, depth: int, tokens: int, **options: int) -> list[int]:
+    """Return what is generated with a draft.
 
     Raises:
         CallFailed: it does not have the form of the contract.
     """
+    proposing = served("draft", "drafting", _script(start, draft, depth))
+    given = (start.model, proposing, list(start.prompt), tokens)
+    found = answer.call("generate", *given, returns=RESULT, **options)
     if not isinstance(found, (list, tuple)) or any(type(token) is not int for token in found):
         raise misshapen("the result", found, "a list of ints")
     return list(found)
@@ -174,12 +182,39 @@ def logits_are_only_read(answer: Answer, draw: Draw, *, prompt: int, vocab: int)
 
 @probe(prompt=3, vocab=13)
 def arguments_stay_as_they_were(answer: Answer, draw: Draw, *, prompt: int, vocab: int) -> None:
-    """The lists that were passed; equal calls get equal replies, another model's between them."""
-    tree = drawn(draw, SHAPES["comb"], prompt=prompt, vocab=vocab, draft="right", ordered=False)
+    """The lists that were passed; equal calls of each function get equal replies.
+
+    The call between differs in all that it is given, and in no size. Each function begins in a new process, where no
+    earlier call can have left the same in place of both.
+    """
+    tree, other = (
+        drawn(draw, SHAPES[shape], prompt=prompt, vocab=vocab, draft="right", ordered=False)
+        for shape in ("comb", "right after wrong siblings")
+    )
     given = {"prompt": [*tree.prompt], "tree_tokens": [*tree.tokens], "parents": [*tree.parents]}
     laws.lists_stay(answer, given, lambda kept: tree.ask(answer, list(kept.values())))
-    other = replace(tree, seed=tree.seed + 1)
-    laws.equal_calls_get_equal_replies(answer, partial(tree.ask, answer), partial(other.ask, answer))
+    for function, (call, between) in _calls_of_equal_sizes(answer, tree, other).items():
+        if answer.has(function):
+            answer.fresh()
+            laws.equal_calls_get_equal_replies(answer, call, between)
+
+
+def _calls_of_equal_sizes(
+    answer: Answer, tree: Verification, other: Verification
+) -> dict[str, tuple[laws.ArrayCall, laws.ArrayCall]]:
+    """Return a call of each function, and one with another tree or draft of as many nodes."""
+
+    def masked(one: Verification, *, inputs: InputUse = InputUse.FRESH) -> laws.Reply:
+        return {"the mask": answer.call("build_tree_mask", len(one.prompt), list(one.parents), returns=Tree(4096))}
+
+    def generated(one: Verification, draft: str, depth: int, *, inputs: InputUse = InputUse.FRESH) -> laws.Reply:
+        return decoded(answer, one, draft, depth, 7)
+
+    return {
+        "build_tree_mask": (partial(masked, tree), partial(masked, other)),
+        "verify_and_accept": (partial(tree.ask, answer), partial(other.ask, answer)),
+        "generate": (partial(generated, tree, "right", 3), partial(generated, other, "mixed", 1)),
+    }
 
 
 @probe(prompt=2, vocab=9, fixed=("vocab", "prompt"))

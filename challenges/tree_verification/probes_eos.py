@@ -5,9 +5,9 @@ from collections.abc import Callable
 from harness.probing import Answer, CallFailed, Draw, FaultElsewhere, ProbeFailure, expect, probe
 
 from . import oracle
-from .probes_conduct import generated, tokens_of
+from .probes_conduct import decoded, generated
 from .properties import left_to_others
-from .trees import RESULT, SHAPES, TRIES, Verification, drawn, served
+from .trees import SHAPES, TRIES, Verification, drawn
 
 BEHIND = "tokens are emitted behind the end of the sequence"
 UP_TO = "what is emitted up to the end of the sequence is not what greedy decoding gives"
@@ -21,6 +21,7 @@ ZERO, LARGE = {"vocab": 5, "eos": "zero"}, {"vocab": 400, "eos": "large"}
 FITS: dict[str, Callable[[int], bool]] = {
     "any": lambda _: True,
     "zero": lambda end: end == 0,
+    "nonzero": lambda end: end != 0,
     "large": lambda end: end > 256,
 }
 MOST_ENDS = 2
@@ -114,7 +115,8 @@ def generation_ends_with_its_token(
 
     start, end = _with_end(draw, "empty", "right", prompt, vocab, lambda start: _wanted(end_of(start), eos))
     with expect.only_beside(lambda: generated(answer, draw, start, draft, depth, tokens)):
-        found, right = _decode(answer, start, draft, depth, tokens, end), oracle.ended(start.decoded(tokens), end)
+        found = decoded(answer, start, draft, depth, tokens, eos_token_id=end)
+        right = oracle.ended(start.decoded(tokens), end)
         found = found if end in right else found[:tokens]
         if found != right:
             title = GENERATED_BEHIND if found[: len(right)] == right else GENERATED_UP_TO
@@ -122,23 +124,24 @@ def generation_ends_with_its_token(
             _fail(title, f"{found} instead of {right} ({seen})", "generated", right, found)
 
 
-@probe({"draft": "none"}, {"draft": "right"}, prompt=2, vocab=11, tokens=12, fixed=("vocab", "tokens"))
+@probe({"draft": "none"}, {"draft": "right"}, {"draft": "none", **ZERO}, {"draft": "right", **ZERO}, prompt=2, vocab=11,
+       eos="nonzero", tokens=12, fixed=("vocab", "eos", "tokens"))  # fmt: skip
 def generation_calls_the_model_no_more(
-    answer: Answer, draw: Draw, *, draft: str, prompt: int, vocab: int, tokens: int
+    answer: Answer, draw: Draw, *, draft: str, prompt: int, vocab: int, eos: str, tokens: int
 ) -> None:
     """The second token ends the sequence: that takes fewer calls than decoding which goes on."""
     if not answer.has("generate"):
         return
-    start, end = _with_end(draw, "empty", "right", prompt, vocab, lambda start: _second(start.decoded(2)))
+    start, end = _with_end(draw, "empty", "right", prompt, vocab, lambda start: _wanted(_second(start.decoded(2)), eos))
     try:
         most, _ = generated(answer, draw, start, draft, 2, tokens)
     except ProbeFailure as why:
         raise FaultElsewhere(why.title, why.detail, locations=why.locations) from None
-    _decode(answer, start, draft, 2, tokens, end)
+    decoded(answer, start, draft, 2, tokens, eos_token_id=end)
     calls = answer.served["model"].calls
-    seen = f"{calls} calls where the second token is EOS, {most} for {tokens} tokens without one (draft: {draft})"
     if calls >= most:  # no wrong value, so nothing that gates
-        raise CallFailed(CALLS_BEHIND, seen)
+        seen = f"{calls} calls where the second token is EOS, which is {end}, and {most} for {tokens} tokens without it"
+        raise CallFailed(CALLS_BEHIND, f"{seen} (draft: {draft})")
 
 
 def _with_end(
@@ -201,13 +204,6 @@ def _without(answer: Answer, draw: Draw, tree: Verification) -> list[int]:
         raise FaultElsewhere(why.title, why.detail, locations=why.locations) from None
     left_to_others(answer, draw, wrong)
     return plain
-
-
-def _decode(answer: Answer, start: Verification, draft: str, depth: int, tokens: int, end: int) -> list[int]:
-    """Return what is generated with EOS."""
-    proposing = served("draft", "drafting", (start.seed, start.vocab, start.ordered, draft, depth))
-    given = (start.model, proposing, list(start.prompt), tokens)
-    return tokens_of(answer.call("generate", *given, returns=RESULT, eos_token_id=end))
 
 
 def _fail(title: str, detail: str, where: str, right: list[int], found: list[int]) -> None:

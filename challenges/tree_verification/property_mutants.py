@@ -66,6 +66,14 @@ self.model(tokens, mask, list(range(len(tokens))))
 found = _planted_verify(model, prompt, tokens, parents, **options)
     parents[:] = [-1 for _ in parents]
     return found"""),
+    PropertyMutant("masks kept by sizes", criterion="ownership", around="""
+
+_planted_mask, _planted_masks = build_tree_mask, {}
+
+
+def build_tree_mask(prompt_len, parents):
+    return _planted_masks.setdefault((prompt_len, len(parents)), _planted_mask(prompt_len, parents)).copy()
+"""),
     _mutant("writes to logits", "read_only_arrays", asked="""\
 found = self.model(tokens, mask, positions)
         found -= 0.0

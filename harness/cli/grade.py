@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.cli import complete, output, replies
+from harness.cli.show import show_record
 from harness.cli.sign import secret_key, sign_results
 
 if TYPE_CHECKING:
@@ -129,9 +130,7 @@ def grade(
         results, interrupted = _run(executor, workspace, folders, options, jobs, address)
     results += refused
     sign_results(workspace, key, results)
-    _print(results, as_json)
-    if not as_json:
-        _show_unpublished(workspace, results, options)
+    _print(workspace, results, as_json, publish)
     _tell_left(workspace, results, options)
     raise typer.Exit(130 if interrupted else _code(results, fail_under))
 
@@ -248,7 +247,7 @@ def _summary(result: "Graded") -> str:
     return f"graded: {result.record.name} in {seconds:.1f} s, {result.reason}"
 
 
-def _print(results: Sequence["Graded | NotGraded"], as_json: bool) -> None:
+def _print(workspace: "Workspace", results: Sequence["Graded | NotGraded"], as_json: bool, publish: bool) -> None:
     from harness.report import formatting
     from harness.running.executor import NotGraded
 
@@ -264,6 +263,8 @@ def _print(results: Sequence["Graded | NotGraded"], as_json: bool) -> None:
             list(rows[0]), [list(row.values()) for row in rows], right=("correctness", "reward"),
             wraps=("overall, interval, coverage", "gravest finding"),
         )  # fmt: skip
+        if len(graded) == 1 and not publish and not workspace.holds(graded[0].folder):  # `harness show` has no record
+            show_record(workspace, graded[0].record)
     if reused := sum(result.reused for result in graded):
         output.note(f"{reused} reused: nothing changed since they were graded on this machine; --force grades anew")
     if untrusted := [r.record.name for r in graded if not r.record.environment.tier.trusted]:
@@ -273,17 +274,6 @@ def _print(results: Sequence["Graded | NotGraded"], as_json: bool) -> None:
         output.note(f"{warning}\n  try: harness doctor")
     for error in _errors(results):
         output.note(f"error: {error}")
-
-
-def _show_unpublished(workspace: "Workspace", results: Sequence["Graded | NotGraded"], options: "Options") -> None:
-    """Print all of a single grade that `harness show` cannot find, for it lies outside the workspace."""
-    from harness.report.record_view import show
-    from harness.running.executor import NotGraded
-
-    graded = [result for result in results if not isinstance(result, NotGraded)]
-    if len(graded) == 1 and not workspace.holds(graded[0].folder) and not options.elsewhere:
-        record = graded[0].record
-        output.show(show(workspace.challenge(record.challenge), record))
 
 
 def _tell_left(workspace: "Workspace", results: Sequence["Graded | NotGraded"], options: "Options") -> None:

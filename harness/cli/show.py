@@ -9,6 +9,7 @@ from harness.cli import complete, output
 from harness.cli.scoreboard import Format
 
 if TYPE_CHECKING:
+    from harness.model import Record
     from harness.scoring.attempts import Attempts
     from harness.workspace import Workspace
 
@@ -32,7 +33,6 @@ def show(
     """
     from harness.report import formatting
     from harness.report.origins import unfetched
-    from harness.report.record_view import show as drawn
     from harness.report.record_view import shown_csv, shown_markdown
     from harness.running.store import Store
     from harness.workspace import Workspace
@@ -41,7 +41,6 @@ def show(
     if attempts := _attempts(workspace, record):
         _show_attempts(workspace, attempts, Format.JSON if as_json else format)
         return
-    missing = unfetched(workspace)
     published = Store(workspace).published
     kept = published.record(record)
     if doubtful := formatting.doubts(published.doubts(kept)):
@@ -51,9 +50,17 @@ def show(
     elif format is Format.CSV:
         output.line(shown_csv(kept).removesuffix("\n"))
     elif format is Format.MD:
-        output.line(shown_markdown(workspace.challenge(kept.challenge), kept, missing).removesuffix("\n"))
+        output.line(shown_markdown(workspace.challenge(kept.challenge), kept, unfetched(workspace)).removesuffix("\n"))
     else:
-        output.show(drawn(workspace.challenge(kept.challenge), kept, missing))
+        show_record(workspace, kept)
+
+
+def show_record(workspace: "Workspace", record: "Record") -> None:
+    """Print everything that a record of one submission holds."""
+    from harness.report.origins import unfetched
+    from harness.report.record_view import show as drawn
+
+    output.show(drawn(workspace.challenge(record.challenge), record, unfetched(workspace)))
 
 
 def _attempts(workspace: "Workspace", name: str) -> "Attempts | None":

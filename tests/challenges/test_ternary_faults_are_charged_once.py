@@ -173,11 +173,26 @@ def test_a_fault_of_the_layer_is_not_charged_to_the_models_gradients(criterion: 
         ("softmax without its sum", "the gradient of layer0.wk is wrong"),
         ("second residual lost", "the gradient of layer0.w_down is wrong"),
         ("embedding in float32", "the gradient of embed loses digits"),
+        ("padding keeps its places", "the gradient of norm is wrong where the text is padded"),
+        ("padding out of the loss alone", "the gradient of norm is wrong where the text is padded"),
     ],
 )
 def test_the_weight_next_to_the_fault_is_named(mutant: str, title: str) -> None:
     wrong = next(m for m in CODE.mutants if m.name == mutant)
     assert judged(CODE.source(wrong), "model_gradients")["model_gradients"].title == title
+
+
+@pytest.mark.parametrize(
+    ("mutant", "title"),
+    [
+        ("halves up", "a half is not rounded to even"),
+        ("halves away from zero", "a half is not rounded to even"),
+        ("halves of rounded shares", "w / s is not exact at a half in float32"),
+    ],
+)
+def test_a_rounded_quotient_is_told_from_wrong_rounding(mutant: str, title: str) -> None:
+    wrong = next(m for m in CODE.mutants if m.name == mutant)
+    assert judged(CODE.source(wrong), "projection")["projection"].title == title
 
 
 @pytest.mark.parametrize(
