@@ -25,7 +25,7 @@ def the_model_is_asked_once_a_beam(
 @probe({"width": 1, "ends": "frequent"}, {"width": 4, "ends": "even"}, steps=6, vocab=8, fixed=("width", "steps"))
 def finished_beams_cost_no_call(answer: Answer, draw: Draw, *, width: int, ends: str, steps: int, vocab: int) -> None:
     """A model that refuses to continue what has taken EOS is as good as one that does."""
-    search = drawn(draw, vocab=vocab, lengths=[1, 4, 3], width=width, steps=steps, alpha=0.6, ends=ends, inside=False,
+    search = drawn(draw, vocab=vocab, lengths=[1, 4, 3], width=width, steps=steps, alpha=0.6, ends=ends,
                    wanted=lambda search: any(one.outlived or width == 1 for one in search.expected))  # fmt: skip
     search.ask(answer)
     with expect.works("the model is called for a beam that has ended"):
@@ -90,7 +90,7 @@ def scores_keep_double_precision(answer: Answer, draw: Draw, *, width: int, step
 @probe(width=2, steps=2, vocab=5, fixed=("width", "steps", "vocab"))
 def wrong_arguments_are_refused(answer: Answer, draw: Draw, *, width: int, steps: int, vocab: int) -> Partial:
     """Sizes below 1, an empty prompt, an EOS that is no token raise ValueError; the plain call is served."""
-    search = drawn(draw, vocab=vocab, lengths=[2], width=width, steps=steps)
+    search = drawn(draw, vocab=vocab, lengths=[2], width=width, steps=steps, alpha=0.6)
     search.ask(answer)
     wrong: dict[str, dict[str, Any]] = {
         "beam_width = 0": {"width": 0},
@@ -105,7 +105,7 @@ def wrong_arguments_are_refused(answer: Answer, draw: Draw, *, width: int, steps
 @probe(width=2, steps=2, vocab=5, fixed=("width", "steps", "vocab"))
 def no_prompts_give_no_results(answer: Answer, draw: Draw, *, width: int, steps: int, vocab: int) -> None:
     """An empty list of prompts is served with an empty list."""
-    drawn(draw, vocab=vocab, lengths=[2], width=width, steps=steps).ask(answer, items=[])
+    drawn(draw, vocab=vocab, lengths=[2], width=width, steps=steps, alpha=0.6).ask(answer, items=[])
 
 
 def _asked(answer: Answer, search: Search, changes: dict[str, Any]) -> None:

@@ -183,10 +183,12 @@ def vars_of(search: Search) -> dict[str, Any]:
 
 def drawn(
     draw: Draw, *, vocab: int, lengths: Sequence[int], width: int, steps: int, alpha: float = 0.0, ends: str = "never",
-    spread: float = 1.0, eos: int | None = None, inside: bool = True,
+    spread: float = 1.0, eos: int | None = None,
     wanted: Callable[[Search], bool] = lambda search: True,
 ) -> Search:  # fmt: skip
     """A search in which no two candidates are too near, and which is as `wanted`.
+
+    Its prompts hold no EOS where there is another token: an answer may fail where one does, which is `eos`'s.
 
     Args:
         draw: source of model, prompts and EOS.
@@ -198,11 +200,10 @@ def drawn(
         ends: how often EOS is taken.
         spread: how sure the model is.
         eos: the token; any by default.
-        inside: whether prompts may hold it.
         wanted: what must happen in it.
     """
     end = draw.integer(0, vocab - 1) if eos is None else eos
-    tokens = [token for token in range(vocab) if inside or token != end]
+    tokens = [token for token in range(vocab) if token != end] or [end]
     prompts = tuple(tuple(tokens[draw.integer(0, len(tokens) - 1)] for _ in range(length)) for length in lengths)
     return redrawn(draw, Search(0, vocab, prompts, width, steps, alpha, end, ends, spread), wanted)
 

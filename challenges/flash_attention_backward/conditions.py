@@ -36,7 +36,7 @@ CONDITIONS = (
     Condition("there is one position", "shapes", lambda _, args: args[0].shape[2:3] == (1,)),
     Condition("there is one feature", "shapes", lambda _, args: args[0].shape[3:4] == (1,)),
     *(
-        Condition(f"{name} in {words}", "tile_invariance", _met(sizes, functions))
+        Condition(f"{name} in {words}", "tile_invariance", _met(sizes, functions), never=("argument_errors",))
         for name, sizes in EDGES.items()
         for words, functions in PASSES.items()
     ),

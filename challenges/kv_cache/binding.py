@@ -304,23 +304,24 @@ def agree(
 def right_or_like(
     answer: Answer, title: str, out: Floats, seen: Tokens, draw: Draw, other: Callable[[], Floats], doing: str
 ) -> None:
-    """Require what the last of some tokens comes to to be right, or as wrong as elsewhere, where that is judged.
+    """Require what the last of some tokens come to to be right, or as wrong as elsewhere, where that is judged.
 
     Args:
         answer: whose result it is.
         title: the fault in a phrase, if it is neither.
-        out: (1, H, 1, D), of the answer.
-        seen: one sequence, the token that asks last.
+        out: (1, H, n, D), of the answer.
+        seen: one sequence, the n tokens that ask last.
         draw: for the spread.
         other: what the answer makes of the same tokens in the plainest way; asked for only where `out` is wrong.
         doing: what was done to get `out`.
     """
-    oracle, spread = exact(seen, draw, seen.length - 1)
+    first = seen.length - out.shape[2]
+    oracle, spread = exact(seen, draw, first)
     try:
         right(answer, title, "out", out, oracle, spread, doing)
     except ProbeFailure as wrong:
         plain = other()
-        expect.alive("out", plain, seen.q[:, :, -1:])
+        expect.alive("out", plain, seen.q[:, :, first:])
         try:
             agree(answer, title, "out", out, plain, spread)
         except ProbeFailure:

@@ -452,6 +452,20 @@ LIFE = (
         ),
     ),
     Mutant(
+        "the longest row's past for all rows",
+        "lets the chunks of a call see as many tokens of their own as if each stood behind the longest past of them",
+        criterion="appended_prefill",
+        edits=(
+            (
+                PREFILL,
+                "        past = from_rows(store.read(slot), cache.bits, cache.head_dim)\n"
+                "        both = np.concatenate([past, pair(k[row, :, :n], v[row, :, :n])])\n"
+                "        out[row, :, :n] = attend(q[row, :, :n], both[:, 0], both[:, 1], most, cache.window)\n",
+            ),
+            (ROWS_OF_PREFILL, "    most = max(store.lengths[slot] for slot in slots)\n" + ROWS_OF_PREFILL),
+        ),
+    ),
+    Mutant(
         "chunk replaces the slot",
         "drops what the slot held when a chunk is appended",
         criterion="appended_prefill",

@@ -133,9 +133,39 @@ RELEASED = (
 COPIED = (
     Mutant(
         "fork of an empty slot",
-        "leaves the target of a fork as it is where the source is empty",
+        "leaves the target of a fork as it is where the source is empty in every layer",
+        criterion="fork",
+        edits=(
+            (
+                COPY_TO_FORK,
+                "        if not any(each.lengths[src] for each in cache.stores):\n            break\n" + COPY_TO_FORK,
+            ),
+        ),
+    ),
+    Mutant(
+        "fork of an empty layer",
+        "leaves the target of a fork as it is in layers in which the source is empty",
         criterion="fork",
         edits=((COPY_TO_FORK, "        if not store.lengths[src]:\n            continue\n" + COPY_TO_FORK),),
+    ),
+    Mutant(
+        "fork of an empty list of chunks",
+        "leaves the target of a fork as it is in layers in which the source is empty",
+        criterion="fork",
+        file="variants/immutable_chunks.py",
+        edits=(("        slots[dst] = slots[src]\n", "        slots[dst] = slots[src if slots[src][0] else dst]\n"),),
+    ),
+    Mutant(
+        "fork of an empty table",
+        "leaves the target of a fork as it is where the source is empty in every layer",
+        criterion="fork",
+        file="variants/shared_pages.py",
+        edits=(
+            (
+                "    if src == dst:\n        return\n    release(cache, dst)\n",
+                "    if src == dst or not cache.lengths[:, src].any():\n        return\n    release(cache, dst)\n",
+            ),
+        ),
     ),
     Mutant(
         "fork onto itself",

@@ -94,6 +94,28 @@ def a_fork_is_a_copy_of_its_own(answer: Answer, draw: Draw, *, S: int, H: int, D
         right_or_like(answer, "a fork is not a copy of its own", out, history, draw, without, doing)
 
 
+@probe({"empty": 3, "H": 1, "D": 4, "dtype": "float64"}, {"empty": 1, "H": 2, "D": 4, "dtype": "float32"},
+       fixed=("empty",))  # fmt: skip
+def a_fork_of_an_empty_slot_is_empty(
+    answer: Answer, draw: Draw, *, empty: int, H: int, D: int, dtype: str
+) -> None:
+    """K14: in the layers in which the source is empty, all three or the first, a used slot that becomes its copy takes
+    a prompt as if it were new."""
+    require_offered(answer, "fork")
+    old, prompt = normal(draw, 1, H, 2, D, dtype), normal(draw, 1, H, 1, D, dtype)
+    cache = Cache(answer, old, layers=3)
+    for layer in range(3):
+        cache.store([1], old, layer=layer)
+        if layer >= empty:
+            cache.store([SLOT], old.part(0, 1), layer=layer)
+    cache.fork(SLOT, 1)
+    for layer in range(empty):
+        out = cache.prefill([1], prompt, layer=layer)
+        doing = f"a prompt for the copy in layer {layer}, the source empty in {empty} of 3 layers"
+        without = partial(_alone, answer, prompt, 1)
+        right_or_like(answer, "a fork of an empty slot is not empty", out, prompt, draw, without, doing)
+
+
 @probe({"H": 1, "D": 4, "dtype": "float64"}, {"H": 2, "D": 4, "dtype": "float32"})
 def a_release_spares_a_fork(answer: Answer, draw: Draw, *, H: int, D: int, dtype: str) -> None:
     """K14, K15: source and copy each hold their tokens after the other was released and a third slot was filled, in

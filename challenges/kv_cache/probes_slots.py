@@ -175,8 +175,9 @@ def ragged_rows_decode_as_alone(answer: Answer, draw: Draw, *, B: int, S: int, H
 def ragged_chunks_follow_ragged_prompts(
     answer: Answer, draw: Draw, *, B: int, S: int, H: int, D: int, dtype: str
 ) -> None:
-    """K07, K17: prompts of different lengths in one call, then chunks of other lengths: each row comes to the same as
-    alone, in its last position. Where rows of equal lengths do not, that is `batch_isolation`'s."""
+    """K07, K17: prompts of different lengths in one call, then chunks of other lengths: every position comes to what
+    it does alone. Where rows of equal lengths do not, that is `batch_isolation`'s, and `causality`'s where a chunk
+    alone sees later tokens as well."""
     prompts, chunks = (normal(draw, B, H, S, D, dtype) for _ in range(2))
     lengths, slots = _ragged(B, S, 1), ORDER[:B]
     cache, more = Cache(answer, prompts), lengths[::-1]
@@ -187,7 +188,7 @@ def ragged_chunks_follow_ragged_prompts(
         return
     for row, (first, second) in enumerate(zip(lengths, more, strict=True)):
         parts = [prompts.rows(row).part(0, first), chunks.rows(row).part(0, second)]
-        out = together[[row], :, second - 1 : second]
+        out = together[[row], :, :second]
         doing = f"a chunk of {second} behind a prompt of {first}, among prompts of {lengths} in one call"
         alone = functools.partial(_chunks_alone, answer, parts)
         title = "a chunk behind a prompt of another length than its neighbours' is wrong"
@@ -277,11 +278,9 @@ def _alone(answer: Answer, life: list[Tokens]) -> Floats:
 
 
 def _chunks_alone(answer: Answer, parts: Sequence[Tokens]) -> Floats:
-    """What the last position of a prompt in chunks comes to in a cache of its own."""
+    """What the last of some chunks comes to in a cache of its own."""
     cache = Cache(answer, parts[0])
-    outs = [cache.prefill([SLOT], part) for part in parts]
-    last: Floats = outs[-1][:, :, -1:]
-    return last
+    return [cache.prefill([SLOT], part) for part in parts][-1]
 
 
 def _same_for_finite_padding(

@@ -111,11 +111,13 @@ def tiny_and_huge_weights_keep_their_scale(
         require_within(Results(t, s, y, None, None), given, f"weights of about {size:g}", digits=False)
 
 
-@probe(rows=2, columns=6, out=3, group=4, dtype="float64", fixed=("rows", "columns", "out", "group"))
+@probe(rows=2, columns=6, out=3, group=3, dtype="float64", fixed=("rows", "columns", "out", "group"))
 def wrong_arguments_raise_value_error(
     answer: Answer, draw: Draw, *, rows: int, columns: int, out: int, group: int, dtype: str
 ) -> Partial:
-    """Shapes that do not fit, among them such as would broadcast, and group sizes below 1 are refused."""
+    """Shapes that do not fit, among them such as would broadcast, and group sizes below 1 are refused.
+
+    All groups are full: what goes wrong in a short one is `ragged_groups`'s."""
     given = draw_inputs(draw, rows, columns, out, group, dtype)
     y, cache = forward(answer, given)
     expect.alive("y", y, given.x)
