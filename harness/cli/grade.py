@@ -107,8 +107,7 @@ def grade(
     """Grade submissions by running them.
 
     Submissions that have not changed since they were graded on this machine are skipped. Writes records to
-    reports/records/; those of folders and replies outside submissions/ only with --publish. Of a single one that is
-    not published the findings are printed as well.
+    reports/records/; of a folder or reply outside submissions/ only with --publish, else prints what was found.
 
     \b
     harness grade --all -j 2
@@ -302,12 +301,9 @@ def _tell_unpublished(workspace: "Workspace", results: Sequence["Graded | NotGra
         return
     if options.elsewhere:
         return
-    away = [r for r in graded if not workspace.holds(r.folder)]
-    if away:
-        names = formatting.some(result.record.name for result in away)
-        output.note(
-            f"not published, for it lies outside submissions/: {names}\n  try: --publish, or harness import reply"
-        )
+    if away := [r for r in graded if not workspace.holds(r.folder)]:
+        names = f"it lies outside submissions/: {formatting.some(result.record.name for result in away)}"
+        output.note(f"not published, for {names}\n  try: --publish, or harness import reply")
     for name, home in _others_records(workspace, [r.folder for r in graded if r not in away]):
         output.note(f"not published, for the published record is that of {home}: {name}\n  --publish replaces it")
 
