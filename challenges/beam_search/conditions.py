@@ -4,15 +4,11 @@ from collections.abc import Callable
 
 from harness.probing.conditions import Condition
 
-REFUSED = ("argument_errors", "no_prompts")
-"""Criteria of calls that must be refused, or that have no prompt to search from."""
 
 
 def _condition(name: str, criterion: str, met: Callable[..., bool]) -> Condition:
     """Return the condition that a call of the search has arguments that meet it."""
-    return Condition(
-        name, criterion, lambda function, args: function == "batched_beam_search" and met(*args), never=REFUSED
-    )
+    return Condition(name, criterion, lambda function, args: function == "batched_beam_search" and met(*args))
 
 
 def _a_prompt(met: Callable[[list[int], int], bool]) -> Callable[..., bool]:
