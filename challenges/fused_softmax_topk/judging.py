@@ -28,11 +28,9 @@ from harness.probing.failures import FromUnwritten, TrivialOutput
 from . import oracle
 from .binding import Floats, Launched, launch, normal
 from .losses import Lost, loss_map
+from .rounding import SMALLEST, UNIT, apart, best_left_out, chosen_alike
 
-UNIT = 2.0**-24
 CONSTANT = 64.0
-SMALLEST = 2.0**-126
-"""Smallest normal float32: below it a device may flush to zero."""
 CHANCE = 0.01
 """How likely columns chosen at random may be those of some other row, to be taken for them."""
 CHOICE, PROBABILITIES, SAFETY, ROWS, RANGE = "selection", "values", "memory_safety", "rows", "stability"
@@ -126,14 +124,14 @@ def right_choice(run: Launched, answer: Answer, draw: Draw, title: str = "candid
     if not below.any():
         return
     row = int(np.argwhere(below.any(axis=1))[0][0])
-    logits, column = run.logits[row], _best_left_out(run, row)
+    logits, column = run.logits[row], best_left_out(run, row)
     rank = int((logits > logits[column]).sum()) + 1
     number = run.number(row)
     seen = f"column {column}, number {rank} of row {number} ({logits[column]:.6g}), is left out"
     failure, owner = _blamed(run, row, CHOICE)
     cause = _of_another_row(run, row)
-    if owner == CHOICE and _beyond_float32(run, np.flatnonzero(below.any(axis=1))):
-        owner, title = RANGE, "logits whose probabilities round to 0 come in any order"
+    if owner == CHOICE and _lost_by_rounding(run, np.flatnonzero(below.any(axis=1))):
+        owner, title = RANGE, "logits whose probabilities round alike come in any order"
     elif owner == CHOICE:
         cause = cause or loss_map(answer, draw, run.k)
     count = f"{int(below.sum())} of {run.indices.size} places hold a smaller logit than they should"
@@ -159,9 +157,12 @@ def _right_columns(run: Launched) -> None:
         raise failure("the k largest are not chosen", _size(run), fault_of=owner)
 
 
-def _beyond_float32(run: Launched, rows: NDArray[np.int_]) -> bool:
-    """Say whether in some rows every logit that is wrongly left out has a probability that float32 rounds to 0."""
-    return all(np.float32(run.exact[row, _best_left_out(run, int(row))]) == 0 for row in rows)
+def _lost_by_rounding(run: Launched, rows: NDArray[np.int_]) -> bool:
+    """Say whether in wrong rows all probabilities in question round alike, and the choice is right where none do."""
+    relaunch = run.relaunch
+    if relaunch is None or not all(chosen_alike(run, int(row)) for row in rows):
+        return False
+    return _passes(lambda: _right_columns(replace(relaunch(apart(run.logits)), relaunch=None)))
 
 
 def _of_another_row(run: Launched, row: int) -> Lost | None:
@@ -171,12 +172,6 @@ def _of_another_row(run: Launched, row: int) -> Lost | None:
     if len(others) != 1 or run.rows * (run.k / run.vocab) ** run.k > CHANCE:
         return None
     return Lost(f"row {run.number(row)} holds the columns of row {run.number(int(others[0]))}")
-
-
-def _best_left_out(run: Launched, row: int) -> int:
-    """The column of the largest logit of a row that was not chosen."""
-    left = np.setdiff1d(np.arange(run.vocab), run.indices[row])
-    return int(left[run.logits[row, left].argmax()])
 
 
 def right_probabilities(run: Launched) -> float:
@@ -299,7 +294,7 @@ def right_under(
 
     It does where it fails again, and a launch of its shape with nothing special is right, both with equal values in
     memory that nobody wrote: what an answer reads there, or kept from an earlier call, is no matter of what is special.
-    What fails with nothing special as well is a fault elsewhere.
+    What fails with nothing special as well is a fault elsewhere; an order lost by rounding stays one.
 
     Args:
         title: what is special fails.
@@ -323,7 +318,7 @@ def right_under(
     except (CallFailed, FromUnwritten):
         raise
     except ProbeFailure as why:
-        asked = judge is right or why.fault_of != CHOICE
+        asked, rounding = judge is right or why.fault_of != CHOICE, why.fault_of == RANGE
         try:
             with expect.only_beside(ordinary):
                 raise
@@ -335,7 +330,7 @@ def right_under(
             elif not asked:
                 why.fault_of = CHOICE
             elif why.obstacle is None:
-                why.title = title
+                why.title, why.fault_of = title, RANGE if rounding else ""
             raise
     return run
 

@@ -1,14 +1,16 @@
 """Loss maps: where winners must lie to be lost, found by planting them and seen from outside."""
 
-from typing import NamedTuple
+from math import gcd
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 
 from harness.probing import Answer, Draw, Loss, LossByDistance, NotMeasurable, ProbeFailure
 from harness.probing.patterns import pattern_of
 
-from .binding import launch, planted
+from .binding import ALIGNED, launch, planted
 
 MAPPED = (1104, 1103)
 """Columns of the map: two periods of 512 threads; rows that all begin at a 16-byte boundary, and rows that do not and
@@ -16,6 +18,8 @@ end in no vector."""
 STRIDES = (1, 32, 64, 128, 256, 512, 1024)
 """Distances of columns that one thread may see: neighbours, lanes of a warp, blocks of usual sizes."""
 PLANTED = 48
+FLOATS = ALIGNED // 4
+"""Floats of the widest access: rows so far apart are equally aligned."""
 
 
 class Lost(NamedTuple):
@@ -54,9 +58,8 @@ def _single(answer: Answer, draw: Draw, vocab: int, k: int) -> Lost | None:
     """One winner in every column in turn."""
     columns = np.arange(vocab)[:, None]
     order = draw.permutation(vocab)
-    run = launch(answer, draw, planted(draw, columns[order], vocab), k)
     lost = np.empty(vocab, bool)
-    lost[order] = ~(run.indices == columns[order]).any(axis=1)
+    lost[order] = _found(answer, draw, columns[order], vocab, k) == 0
     if not lost.any():
         return None
     if lost.all():
@@ -75,8 +78,7 @@ def _together(answer: Answer, draw: Draw, k: int) -> Lost | None:
     k = min(k, answer.capabilities.get("max_k", k))
     vocab = STRIDES[-1] * k + 7
     columns = np.stack([3 + stride * np.arange(k) for stride in STRIDES])
-    run = launch(answer, draw, planted(draw, columns, vocab), k)
-    found = [len(np.intersect1d(got, planned)) for got, planned in zip(run.indices, columns, strict=True)]
+    found = map(int, _found(answer, draw, columns, vocab, k))
     short = sorted((n, stride) for stride, n in zip(STRIDES, found, strict=True) if n < k)
     if not short:
         return None
@@ -87,3 +89,24 @@ def _together(answer: Answer, draw: Draw, k: int) -> Lost | None:
     why = "" if any(stride == 1 for _, stride in short) else ": too few candidates of one thread reach the result"
     shares = tuple((stride, n / k) for n, stride in sorted(short, key=lambda one: one[1]))
     return Lost(f"of {k} {apart} only {n} are found{also}{why}", LossByDistance(found=shares))
+
+
+def _found(answer: Answer, draw: Draw, columns: NDArray[Any], vocab: int, k: int) -> NDArray[np.int_]:
+    """Return how many of the winners planted at `columns`, (rows, winners), are found in each row.
+
+    Raises:
+        NotMeasurable: others are lost with the rows in other places, as aligned as before: columns do not decide.
+    """
+    logits, step = planted(draw, columns, vocab), FLOATS // gcd(vocab, FLOATS)
+    run, moved = (launch(answer, draw, np.roll(logits, by, axis=0), k) for by in (0, step))
+    here, there = _count(run.indices, columns), _count(np.roll(moved.indices, -step, axis=0), columns)
+    winners = columns.shape[1]
+    if ((here < winners) != (there < winners)).any():
+        raise NotMeasurable("which winners are lost changes with the places of rows")
+    return here
+
+
+def _count(indices: NDArray[Any], columns: NDArray[Any]) -> NDArray[np.int_]:
+    """Return how many of each row's columns are among its indices."""
+    pairs = zip(indices, columns, strict=True)
+    return np.array([len(np.intersect1d(got, planted)) for got, planted in pairs])

@@ -37,6 +37,7 @@ VOTE = "        if (__syncthreads_or(place >= CAPACITY - TILE)) floor = keep_bes
 LOOP = "    for (int first = 0; first < vectors; first += THREADS) {\n"
 LAST_SORT = "    const Partial total = merge_block(partial);\n    keep_best(pool, k);\n"
 PROBS = "        probs[i] = expf(logit_of(pool.keys[i]) - total.max) / total.sum;\n"
+BITS = "    const uint32_t bits = __float_as_uint(logit);\n"
 INDICES = "        indices[i] = column_of(pool.keys[i]);\n"
 OUTPUTS = f"    for (int i = threadIdx.x; i < k; i += THREADS) {{\n{PROBS}"
 SERVE = "    serve_row(logits + row * vocab, vocab, k, probs + row * k, indices + row * k);\n"
@@ -106,6 +107,13 @@ IN_ONE_BANK = (
     ("keys[low] = b;", "keys.keys[low] = b;"),
     ("keys[high] = a;", "keys.keys[high] = a;"),
 )
+LISTED = "        const Candidate mine = {column < end ? row[column] : 0.0f, column};\n"
+BY_PROBABILITY = (
+    ("int k, Candidate* best) {", "int k, Candidate* best, const Sum* sums) {\n    const Sum sum = sums[blockIdx.x];"),
+    (LISTED, LISTED.replace("row[column]", "expf(row[column] - sum.max) / sum.sum")),
+    ("= expf(mine.logit - sum.max) / sum.sum;", "= mine.logit;"),
+    ("(logits, vocab, k, best);", "(logits, vocab, k, best, sums);"),
+)
 COUNTING = "    __shared__ volatile int counted[THREADS];\n"
 COUNTED = "        for (int i = 0; threadIdx.x % 32 == 0 && i < 4096; ++i) counted[threadIdx.x] = first + i;\n"
 SAME_ROWS = f"    if (row % 2 == 1)\n    {SERVE.replace('row * vocab', '(row - 1) * vocab')}"
@@ -159,6 +167,10 @@ CHOICE = (
     Mutant("keys of 16 bits", "orders logits by their upper 16 bits", criterion="ties",
            edits=((KEY, KEY.replace("rank_of(logit))", "rank_of(logit) & 0xffff0000u)")),
                   (OFFER, OFFER.replace("rank_of(logit)", "(rank_of(logit) & 0xffff0000u)")))),
+    Mutant("fixed point near zero", "orders logits nearer to 0 than 1 by 22 binary places", criterion="ties",
+           edits=((BITS, f"    if (fabsf(logit) < 1.0f) logit = rintf(logit * 0x1p22f) * 0x1p-22f;\n{BITS}"),)),
+    Mutant("ranks by probability", "chooses the k largest probabilities as float32 has them", criterion="stability",
+           file="variants/three_kernels.cu", edits=BY_PROBABILITY),
     Mutant("first of equal logits twice", "names the first column that holds a value for each of equal logits",
            criterion="ties",
            edits=((INDICES, "        int column = 0;\n"
@@ -193,6 +205,8 @@ FORM = (
     Mutant("base taken for aligned", "takes the first row to begin at a 16-byte boundary", criterion="alignment",
            edits=((PAST, "    const int past_boundary = static_cast<int>(size_t{blockIdx.x} * vocab % VECTOR);\n"),
                   (BODY, BODY.replace("(row + head)", "(reinterpret_cast<uintptr_t>(row + head) & ~uintptr_t(15))")))),
+    Mutant("vector loads by vocab % 4 alone", "takes every row to begin at a 16-byte boundary where 4 divides vocab",
+           criterion="alignment", edits=((PAST, PAST.replace("= static", "= vocab % VECTOR == 0 ? 0 : static")),)),
     Mutant("default stream", "launches on the default stream", criterion="stream_order",
            edits=((LAUNCH, LAUNCH.replace(", 0, stream>>>", ">>>")),)),
 )  # fmt: skip

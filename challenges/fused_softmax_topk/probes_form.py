@@ -7,18 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from harness.probing import Answer, Draw, NotMeasurable, ProbeFailure, WorkerLost, expect, located, probe
+from harness.probing import Answer, Draw, NotMeasurable, ProbeFailure, WorkerLost, expect, probe
 from harness.probing.checked import ORDER
 
+from .alignment import launch_watched
 from .binding import Floats, Launched, call, launch, max_k, normal, outputs, serving, spaced
 from .judging import alive, right, right_under
 
 TIED = "equal logits are not served"
 INFINITE = "-inf is not served"
-ASTRAY = "logits off a 16-byte boundary are read as if they were on one"
 PLAIN_VOCAB = 1000
 """Columns of a row that is not long."""
 SEEDS = (1, 2, 3)
+NEAR = {"vocab": 600, "k": 32}
+SIZES = (7.5, 1.5, 0.01, 1e-9)
+"""Magnitudes of neighbouring floats: the smaller, the less their probabilities differ."""
+LARGER = np.float32(20.0)
+"""A logit above neighbouring floats."""
 
 
 @probe({"vocab": 6, "k": 3, "levels": 1}, {"vocab": 300, "k": 40, "levels": 1}, {"vocab": 300, "k": 40, "levels": 3},
@@ -29,13 +34,18 @@ def ties_are_broken_somehow(answer: Answer, draw: Draw, *, rows: int, vocab: int
     right_under(TIED, answer, draw, logits, k)
 
 
-@probe({"vocab": 12, "k": 3}, {"vocab": 600, "k": 32}, rows=3, fit=serving)
-def neighbouring_floats_are_told_apart(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int) -> None:
-    """T25: the largest logits are one unit in the last place apart."""
-    logits = draw.uniform(rows, vocab, dtype="float32")
-    near = np.float32(7.5).view(np.int32) + draw.permutation(vocab)[None, : 2 * k].astype(np.int32)
+@probe({"vocab": 12, "k": 3, "size": 7.5, "above": 0}, *({**NEAR, "size": size, "above": 0} for size in SIZES),
+       *({**NEAR, "size": size, "above": 1} for size in SIZES), rows=3, fixed=("size", "above"),
+       fit=serving)  # fmt: skip
+def neighbouring_floats_are_told_apart(
+    answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int, size: float, above: int
+) -> None:
+    """T25: the largest logits, but for `above` of each row, are one unit in the last place apart."""
+    logits = draw.uniform(rows, vocab, low=-2.0, high=-1.0, dtype="float32")
+    near = np.float32(size).view(np.int32) + draw.permutation(vocab)[None, : 2 * k].astype(np.int32)
     places = np.stack([draw.permutation(vocab)[: near.shape[1]] for _ in range(rows)])
     np.put_along_axis(logits, places, np.broadcast_to(near.view(np.float32), places.shape), axis=1)
+    np.put_along_axis(logits, places[:, :above], LARGER, axis=1)
     title = "neighbouring floats are not distinguished"
     right_under(title, answer, draw, logits, k)
 
@@ -103,18 +113,7 @@ def a_tail_of_any_length_counts(answer: Answer, draw: Draw, *, rows: int, vocab:
 def logits_need_no_alignment(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int, shift: int) -> None:
     """Logits that begin 4, 8 or 12 bytes past an aligned address, in rows of even and odd length."""
     logits = normal(draw, rows, vocab)
-    plainly = partial(launch, answer, draw, logits, k, shift=shift)
-
-    def watched(**more: Any) -> Launched:
-        try:
-            run = plainly(mode="check", **more)
-        except NotMeasurable:  # where accesses are not watched, the device itself refuses to read astray
-            return plainly(**more)
-        astray = [defect for defect in located(answer, run.report).found() if defect.kind == "misaligned"]
-        seen = f"{shift} bytes past a boundary: {astray[0].text}" if astray else ""
-        expect.that(not astray, ASTRAY, seen)
-        return run
-
+    watched = partial(launch_watched, answer, draw, logits, k, shift)
     right_under("logits off a 16-byte boundary are not served", answer, draw, logits, k, launched=watched)
 
 

@@ -14,6 +14,7 @@ from harness.probing.shrinking import Shrunk
 from harness.probing.sizes import Axis, Case, Drawn
 from harness.probing.sweeping import ENDLESS
 
+from .alignment import aligned
 from .binding import LARGEST_K, Floats, Launched, call, launch, normal, serving
 from .families import logits_of
 from .judging import require_right, right
@@ -52,7 +53,7 @@ def very_many_rows_are_served(answer: Answer, draw: Draw, *, rows: int, vocab: i
         {"vocab": Axis(60_000, 1_200_000), "rows": Axis(1, 2), "k": Axis(1, LARGEST_K)}, count=6,
         choices={"family": FAMILIES, "shift": (0, 4, 8)},
     ),
-    fit=serving,
+    fit=lambda answer, case: aligned(answer, serving(answer, case)),
 )  # fmt: skip
 def very_long_rows_are_served(
     answer: Answer, draw: Draw, *, vocab: int, rows: int, k: int, family: str, shift: int

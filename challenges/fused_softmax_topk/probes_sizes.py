@@ -6,6 +6,7 @@ from typing import Any
 from harness.probing import Answer, Draw, expect, probe
 from harness.probing.sizes import SMALLEST_SHARE, Axis, Case, Drawn
 
+from .alignment import aligned
 from .binding import LARGEST_K, Floats, Launched, call, launch, max_k, normal, serving
 from .families import ORDINARY, SPECIAL, good_rows, logits_of
 from .judging import right, right_under
@@ -40,7 +41,7 @@ def _cost(rows: int, vocab: int, k: int) -> float:
         count=112, cost=_cost, most=120_000.0,
         choices={"family": ORDINARY, "asked": ASKED, "before": BEFORE, "shift": SHIFTS},
     ),
-    fit=lambda answer, case: _with_asked_k(answer, case),
+    fit=lambda answer, case: aligned(answer, _with_asked_k(answer, case)),
 )  # fmt: skip
 def any_size_is_right(
     answer: Answer, draw: Draw, *, vocab: int, rows: int, k: int, family: str, asked: str, before: str, shift: int
@@ -58,7 +59,7 @@ def any_size_is_right(
         count=18, cost=_cost, most=40_000.0,
         choices={"family": SPECIAL, "asked": ASKED, "before": BEFORE, "shift": SHIFTS},
     ),
-    fit=lambda answer, case: _with_asked_k(answer, case),
+    fit=lambda answer, case: aligned(answer, _with_asked_k(answer, case)),
 )  # fmt: skip
 def special_logits_at_any_size(
     answer: Answer, draw: Draw, *, vocab: int, rows: int, k: int, family: str, asked: str, before: str, shift: int
@@ -84,7 +85,7 @@ def special_logits_at_any_size(
                  "before": ("nothing", "a refused call")},
         covered=len(ORDINARY), brief=FIRST / SMALLEST_SHARE,
     ),
-    fit=lambda answer, case: {**case, "k": 1 + (case["k"] - 1) % max_k(answer)},
+    fit=lambda answer, case: aligned(answer, {**case, "k": 1 + (case["k"] - 1) % max_k(answer)}),
 )  # fmt: skip
 def any_k_is_right(
     answer: Answer, draw: Draw, *, vocab: int, rows: int, k: int, family: str, shift: int, before: str

@@ -14,7 +14,8 @@ from harness.probing.failures import CallRefused, Spared, WrongOutputs
 
 from .binding import LARGEST_K, SIZES, Floats, Launched, normal, served, serving, spaced
 from .binding import launch as launch_any
-from .judging import UNIT, alive, legal_indices, right, right_choice, right_probabilities, right_under, tolerance
+from .judging import alive, legal_indices, right, right_choice, right_probabilities, right_under, tolerance
+from .rounding import UNIT
 
 SMALL = {"rows": 2, "vocab": 5, "k": 2}
 MIDDLE = {"rows": 3, "vocab": 100, "k": 8}

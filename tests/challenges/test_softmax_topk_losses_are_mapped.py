@@ -1,11 +1,15 @@
 """Where an answer loses winners, writes no rows or scales all probabilities, the finding says where and by how much."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import pytest
-from softmax_topk_answers import CODE, Floats, Row, answer, blind, exact, short_lists
+from softmax_topk_answers import CODE, Floats, Launch, Row, answer, blind, exact, short_lists
 
 from harness.model import Outcome
 from harness.probing.criteria import probe_criterion, seed_of
+from harness.probing.draw import Draw
 from harness.probing.patterns import pattern_of
 
 
@@ -50,6 +54,25 @@ def test_the_diagnosis_says_which(row: Row, criterion: str, said: str) -> None:
     assert evidence.outcome is Outcome.FAILED
     assert evidence.diagnosis is not None
     assert said in evidence.diagnosis.words
+
+
+@pytest.mark.parametrize("lost", [[3], range(600, 1104), range(1, 1104, 2)], ids=["one row", "late rows", "odd rows"])
+def test_a_loss_in_some_rows_of_a_launch_is_no_matter_of_columns(lost: Sequence[int]) -> None:
+    """As where a scratch is too small for many rows, and other memory is written over."""
+
+    def damaged(plain: Launch) -> Launch:
+        def launch(symbol: str, arguments: list[Any], **options: Any) -> tuple[Any, ...]:
+            code, logits, probs, indices, report = plain(symbol, arguments, **options)
+            rows, k, begin = arguments[1], arguments[3], arguments[5]["shift"] // 4
+            entries = indices[begin : begin + rows * k].reshape(rows, k)
+            hurt = [row for row in lost if row < rows]
+            entries[hurt, 0] = np.setdiff1d(np.arange(2 * k + 1), entries[hurt])[0]
+            return code, logits, probs, indices, report
+
+        return launch
+
+    mapped = CODE.module("losses").loss_map
+    assert mapped(answer(exact, around=damaged), Draw(1, "map"), 16) is None
 
 
 @pytest.mark.parametrize(
