@@ -5,7 +5,6 @@ from collections.abc import Callable
 from harness.probing.conditions import Condition
 
 
-
 def _condition(name: str, criterion: str, met: Callable[..., bool]) -> Condition:
     """Return the condition that a call of the search has arguments that meet it."""
     return Condition(name, criterion, lambda function, args: function == "batched_beam_search" and met(*args))

@@ -109,7 +109,7 @@ def test_a_wrong_search_keeps_the_properties_that_it_has(name: str, broken: set[
     evidence = judged(CODE, CODE.source(mutant))
     assert failing(evidence) == {"eos_score"} | broken
     assert {e.rests_on for e in evidence.values() if e.outcome is not Outcome.PASSED} == {None, "eos_score"}
-    properties = {mutant.criterion for mutant in CODE.property_mutants} - broken
+    properties = {mutant.criterion for mutant in CODE.property_mutants} - broken - {"tiny_probabilities"}
     assert all(
         evidence[id].outcome is Outcome.PASSED for id in (*properties, "plain_search", "every_width", "precision")
     )
