@@ -1,11 +1,13 @@
 """Probes of how an answer deals with what it is given: the model, its arrays, the prompts, and wrong arguments."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from harness.probing import Answer, Draw, FaultElsewhere, Partial, ProbeFailure, expect, laws, probe
 
+from .plainer import apart_from_plainer
 from .searches import EXACT, RESULT, Search, drawn, redrawn
 
 
@@ -36,15 +38,21 @@ def finished_beams_cost_no_call(answer: Answer, draw: Draw, *, width: int, ends:
 def an_ended_search_costs_no_call(answer: Answer, draw: Draw, *, width: int, steps: int, vocab: int) -> None:
     """Searches whose results have all ended before the last step make the same calls with twice the steps."""
     given = drawn(draw, vocab=vocab, lengths=[2], width=width, steps=steps, alpha=0.6, ends="frequent", wanted=_ended)
+    with apart_from_plainer(answer, draw):
+        _judge_calls_after_the_end(answer, [given, *(redrawn(draw, given, _ended) for _ in range(5))])
+
+
+def _judge_calls_after_the_end(answer: Answer, searches: Sequence[Search]) -> None:
+    """Require the calls of searches that have ended not to depend on how many steps are left."""
     others = list[Search]()
-    for search in (given, *(redrawn(draw, given, _ended) for _ in range(5))):
-        (found, calls), (again, more) = (_counted(answer, one) for one in (search, replace(search, steps=2 * steps)))
+    for search in searches:
+        found, calls = _counted(answer, search)
+        again, more = _counted(answer, replace(search, steps=2 * search.steps))
         if found != again or any(tokens[-1:] != [search.eos] for tokens, _ in found[0]):
             others.append(search)
             continue
-        expect.that(more == calls, "the model is called after all results of a search have ended",
-                    f"the same results, {calls} calls within {steps} steps and {more} within {2 * steps}: {search}",
-                    model_calls=more)  # fmt: skip
+        detail = f"the same results, {calls} calls within {search.steps} steps and {more} within twice as many: {search}"
+        expect.that(more == calls, "the model is called after all results of a search have ended", detail, model_calls=more)
     if others:
         raise FaultElsewhere("a search that has ended finds more with more steps", f"{others[0]}")
 
