@@ -51,8 +51,9 @@ def _judge_calls_after_the_end(answer: Answer, searches: Sequence[Search]) -> No
         if found != again or any(tokens[-1:] != [search.eos] for tokens, _ in found[0]):
             others.append(search)
             continue
-        detail = f"the same results, {calls} calls within {search.steps} steps and {more} within twice as many: {search}"
-        expect.that(more == calls, "the model is called after all results of a search have ended", detail, model_calls=more)
+        seen = f"the same results, {calls} calls within {search.steps} steps, {more} within twice as many: {search}"
+        title = "the model is called after all results of a search have ended"
+        expect.that(more == calls, title, seen, model_calls=more)
     if others:
         raise FaultElsewhere("a search that has ended finds more with more steps", f"{others[0]}")
 
