@@ -59,7 +59,7 @@ def _single(answer: Answer, draw: Draw, vocab: int, k: int) -> Lost | None:
     columns = np.arange(vocab)[:, None]
     order = draw.permutation(vocab)
     lost = np.empty(vocab, bool)
-    lost[order] = _found(answer, draw, columns[order], vocab, k) == 0
+    lost[order] = _count_found(answer, draw, columns[order], vocab, k) == 0
     if not lost.any():
         return None
     if lost.all():
@@ -78,7 +78,7 @@ def _together(answer: Answer, draw: Draw, k: int) -> Lost | None:
     k = min(k, answer.capabilities.get("max_k", k))
     vocab = STRIDES[-1] * k + 7
     columns = np.stack([3 + stride * np.arange(k) for stride in STRIDES])
-    found = map(int, _found(answer, draw, columns, vocab, k))
+    found = map(int, _count_found(answer, draw, columns, vocab, k))
     short = sorted((n, stride) for stride, n in zip(STRIDES, found, strict=True) if n < k)
     if not short:
         return None
@@ -91,7 +91,7 @@ def _together(answer: Answer, draw: Draw, k: int) -> Lost | None:
     return Lost(f"of {k} {apart} only {n} are found{also}{why}", LossByDistance(found=shares))
 
 
-def _found(answer: Answer, draw: Draw, columns: NDArray[Any], vocab: int, k: int) -> NDArray[np.int_]:
+def _count_found(answer: Answer, draw: Draw, columns: NDArray[Any], vocab: int, k: int) -> NDArray[np.int_]:
     """Return how many of the winners planted at `columns`, (rows, winners), are found in each row.
 
     Raises:

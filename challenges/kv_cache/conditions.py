@@ -87,11 +87,11 @@ def _a_third_call(taken: Taken, function: str, places: Sequence[Place]) -> bool:
 def _missing(dtype: str) -> Condition:
     """Return the condition that a cache is made for a dtype, for answers that serve only the other."""
 
-    def met(function: str, keywords: Mapping[str, Any]) -> bool:
+    def creates_it(function: str, keywords: Mapping[str, Any]) -> bool:
         return function == "create_cache" and keywords.get("dtype") == dtype
 
     name = f"the dtype of the cache is {dtype}"
-    return Condition(name, "dtype", lambda function, args: False, mode=True, lacking=True, of_keywords=met)
+    return Condition(name, "dtype", lambda function, args: False, mode=True, lacking=True, of_keywords=creates_it)
 
 
 CONDITIONS = (

@@ -107,7 +107,7 @@ def grade(
     """Grade submissions by running them.
 
     Submissions that have not changed since they were graded on this machine are skipped. Writes records to
-    reports/records/; of a folder or reply outside submissions/ only with --publish, else prints what was found.
+    reports/records/; of folders and replies outside submissions/ only with --publish, else prints that of a single one.
 
     \b
     harness grade --all -j 2
