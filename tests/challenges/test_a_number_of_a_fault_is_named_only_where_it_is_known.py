@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.model import Evidence, Outcome
 from harness.probing.code import ChallengeCode
 from harness.probing.criteria import probe_criterion, seed_of
 from harness.probing.local_answer import LocalAnswer
@@ -17,19 +18,33 @@ ATTENTION = ChallengeCode(WORKSPACE, WORKSPACE.challenge("flash_attention"))
 POWERS = next(mutant for mutant in ATTENTION.mutants if mutant.name == "powers of two")
 
 
-def words(source: str, criterion: str, code: ChallengeCode = CODE) -> str:
+def evidence(source: str, criterion: str, code: ChallengeCode = CODE) -> Evidence:
     answer = LocalAnswer(module_of("answer", source))
-    found = probe_criterion(code, code.challenge.criterion(criterion), answer, seed_of(5, criterion))
+    return probe_criterion(code, code.challenge.criterion(criterion), answer, seed_of(5, criterion))
+
+
+def words(source: str, criterion: str, code: ChallengeCode = CODE) -> str:
+    found = evidence(source, criterion, code)
     assert found.diagnosis is not None, found
     return found.diagnosis.words
 
 
-@pytest.mark.parametrize("threshold", ["1e-12", "1e-15"])
-def test_a_threshold_that_several_numbers_explain_is_an_example(threshold: str) -> None:
+def flushed(threshold: str) -> str:
     source = CODE.source(FLUSHED)
     assert source.count("1e-12") == 1
-    seen = words(source.replace("1e-12", threshold), "extreme_scale")
+    return source.replace("1e-12", threshold)
+
+
+@pytest.mark.parametrize("threshold", ["1e-12", "1.02e-12"])
+def test_a_threshold_that_several_numbers_explain_is_an_example(threshold: str) -> None:
+    seen = words(flushed(threshold), "extreme_scale")
     assert seen.endswith(": the answer takes weights below a number such as 1e-12 for zero")
+
+
+def test_a_threshold_that_a_passed_case_refutes_is_not_named() -> None:
+    seen = evidence(flushed("1e-15"), "extreme_scale")  # weights of 1e-12 pass, which the known fault takes for zero
+    assert seen.outcome is Outcome.FAILED
+    assert seen.diagnosis is None
 
 
 def test_a_number_that_no_other_explains_is_stated() -> None:
