@@ -96,18 +96,21 @@ def _anything_large(scaled: Floats, off: Floats, values: Floats, sizes: Floats) 
     return bound
 
 
-def require_within(actual: Floats, exact: Floats, bound: Floats, rows: Sequence[int] | None = None) -> dict[str, float]:
-    """The largest error over its bound; it must not be over 1.
+def require_within(
+    actual: Floats, exact: Floats, bound: Floats, rows: Sequence[int] | None = None, wider: Floats | None = None
+) -> dict[str, float]:
+    """Return the largest error over its bound; it must not be over 1.
 
     Args:
         actual: the answer's output (B,H,N,D).
         exact: the right one (B,H,R,D).
-        bound: of each entry.
+        bound: of each entry, what rounding may cost.
         rows: those that are judged; all by default.
+        wider: a bound to judge by in its place.
     """
     places = np.arange(actual.shape[2]) if rows is None else np.asarray(rows)
     judged = actual[:, :, places]
-    over = abs(judged - exact) / bound
+    over = abs(judged - exact) / (bound if wider is None else wider)
     over[~np.isfinite(judged)] = np.inf
     index = np.unravel_index(int(np.argmax(over)), over.shape)
     worst = float(over[index])
@@ -149,7 +152,7 @@ def judged(
         if times <= 1:
             raise
         # what is nothing beside the largest entry may be lost: a narrower type ends sooner at the small end, too
-        return require_within(o, wanted, TIMES * (times * bound + share * abs(wanted).max()), places)
+        return require_within(o, wanted, bound, places, TIMES * (times * bound + share * abs(wanted).max()))
 
 
 def right_beside_plain(answer: Answer, given: Inputs, draw: Draw, what: str) -> None:

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-from harness.numerics import PASS, credit, distinct, judge
+from harness.numerics import FULL, PASS, credit, distinct, judge
 from harness.probing import Answer, Draw, FaultElsewhere, Partial, ProbeFailure, expect, probe
 
 from .binding import (
@@ -20,7 +20,7 @@ from .binding import (
 from .bounds import ABOVE, alike, hidden_far_above, right_at_height, right_beside_plain
 from .inputs import EXTREME, FAR, far_above, near, positive, ramp
 
-DRAWS = 3
+DRAWS = 7
 LONG = {"B": 1, "H": 1, "N": 96, "D": 64}
 SIXTEEN, ONE = 6, 100
 """Tile sizes that cut a ramp into sixteen and leave it whole, where a tile holds scores 800 above what a row sees."""
@@ -28,7 +28,6 @@ FARS = (FAR, 1000.0)
 """How far one score is above all others: the second, past what exp reaches in float64."""
 HEIGHTS = (-1e3, -3e4, -3e5, -3e6, -3e9, 3e6)
 """Of all scores: below the finite numbers that stand for a hidden score here and there, and far above 0."""
-
 
 
 @probe(
@@ -130,7 +129,7 @@ def error_ratios_are_small(
     ratio = float(np.median(ratios))
     figures = {"o_error_ratio": ratio}
     seen, most = distinct(ratio, PASS, 3)
-    detail = f"o_error_ratio is {seen}, at most {most} passes"
+    detail = f"o_error_ratio is {seen}: up to {FULL:g} earns all, at most {most} passes"
     if not (share := credit(ratio)):
         if not digits:
             raise FaultElsewhere("o is wrong", "not by digits alone")

@@ -163,13 +163,20 @@ def _grown(off: Floats) -> Floats:
     return np.expm1(np.minimum(more, LARGEST))
 
 
-def require_within(got: Results, right: Results, bounds: Results) -> dict[str, float]:
-    """The largest error of each output over its bound; none may be over 1. Outputs that are None are not judged."""
+def require_within(got: Results, right: Results, bounds: Results, wider: Results | None = None) -> dict[str, float]:
+    """Return the largest error of each output over its bound; none may be over 1.
+
+    Args:
+        got: outputs; those that are None are not judged.
+        right: the exact ones.
+        bounds: of each entry, what rounding may cost.
+        wider: bounds to judge by in their place.
+    """
     shares = {}
-    for name, actual, exact, bound in zip(FIELDS, got, right, bounds, strict=True):
+    for name, actual, exact, bound, most in zip(FIELDS, got, right, bounds, wider or bounds, strict=True):
         if actual is None:
             continue
-        over = abs(actual - exact) / bound
+        over = abs(actual - exact) / most
         over[~np.isfinite(actual)] = np.inf
         index = np.unravel_index(int(np.argmax(over)), over.shape)
         shares[f"{name}_error_over_bound"] = worst = float(over[index])
@@ -220,7 +227,7 @@ def require_within_digits(
         # what is nothing beside the largest entry may be lost: a narrower type ends sooner at the small end, too
         least = [share * np.abs(exact).max() for exact in wanted]
         wider = Results(*(TIMES * (times * bound + floor) for bound, floor in zip(bounds, least, strict=True)))
-        return require_within(got, wanted, wider)
+        return require_within(got, wanted, bounds, wider)
 
 
 def right_beside_plain(answer: Answer, given: Inputs, draw: Draw, what: str) -> None:

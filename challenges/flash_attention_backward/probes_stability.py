@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from harness.numerics import PASS, credit, distinct, judge
+from harness.numerics import FULL, PASS, credit, distinct, judge
 from harness.probing import Answer, Draw, FaultElsewhere, Partial, ProbeFailure, expect, probe
 
 from .binding import (
@@ -20,7 +20,7 @@ from .binding import (
 from .bounds import alike, right_at_height, right_beside_plain
 from .inputs import EXTREME, FAR, LATER, far_above, near, positive, ramp
 
-DRAWS = 3
+DRAWS = 7
 FARS = ((FAR, 0), (1000.0, 1))
 """How far one score is above all others, and its row in a tile. The second is past what exp reaches in float64, and
 hidden from a row of its own tile."""
@@ -144,7 +144,7 @@ def error_ratios_are_small(
     figures = {f"{name}_error_ratio": float(r) for name, r in zip(FIELDS, np.median(ratios, axis=0), strict=True)}
     worst = max(figures, key=figures.__getitem__)
     seen, most = distinct(figures[worst], PASS, 3)
-    detail = f"{worst} is {seen}, at most {most} passes"
+    detail = f"{worst} is {seen}: up to {FULL:g} earns all, at most {most} passes"
     if not (share := credit(figures[worst])):
         if (name := worst.removesuffix("_error_ratio")) in uneven:
             raise FaultElsewhere(f"{name} is wrong", "not by digits alone")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from harness.numerics import PASS, credit, distinct, judge
+from harness.numerics import FULL, PASS, credit, distinct, judge
 from harness.probing import Answer, Draw, FaultElsewhere, Partial, ProbeFailure, expect, laws, probe
 
 from .binding import (
@@ -113,7 +113,7 @@ def error_ratios_are_small(answer: Answer, draw: Draw, *, B: int, T: int, D: int
     worst = max(figures, key=figures.__getitem__, default="")
     share = credit(figures[worst]) if worst else 1.0
     seen, most = distinct(figures.get(worst, 0.0), PASS, 3)
-    detail = f"{worst} is {seen}, at most {most} passes"
+    detail = f"{worst} is {seen}: up to {FULL:g} earns all, at most {most} passes"
     if not share:
         raise ProbeFailure("results are less accurate than the inputs allow", detail, measured=figures)
     if wrong:

@@ -118,7 +118,7 @@ class Criterion(Model):
     asked: Text | None = None
     """The words of PROMPT.md that ask for it, up to white space."""
     unmet: Text | None = None
-    """The fault as a phrase, where the feed has no name for it; "not met" and the title without it."""
+    """The fault as a phrase, where the feed has no name; without it "not met" or "met in part", and the title."""
     probes: tuple[str, ...] = ()
     """Probes, by function name; all of them must pass."""
     metric: SourceMetric | None = None
@@ -155,10 +155,13 @@ class Criterion(Model):
         """Whether running or compiling the submission feeds it, not reading it."""
         return bool(self.probes or self.compiler or self.tests or self.claims)
 
-    @property
-    def fault(self) -> str:
-        """The fault in a phrase, where no probe names a closer one."""
-        return self.unmet or f"not met: {self.title.rstrip('.')}"
+    def fault(self, *, in_part: bool) -> str:
+        """Return the fault in a phrase, where no probe names a closer one.
+
+        Args:
+            in_part: whether a share is met.
+        """
+        return self.unmet or f"{'met in part' if in_part else 'not met'}: {self.title.rstrip('.')}"
 
     @model_validator(mode="after")
     def _one_feed(self) -> Self:

@@ -210,7 +210,7 @@ class Evidence(ReadableModel):
     def of(cls, criterion: Criterion, outcome: Outcome, **fields: Any) -> Self:
         """Evidence for a criterion of a rubric; a fault without a title has the criterion's own."""
         if outcome in (Outcome.FAILED, Outcome.PARTIAL) and not fields.get("rests_on"):
-            fields["title"] = fields.get("title") or criterion.fault
+            fields["title"] = fields.get("title") or criterion.fault(in_part=outcome is Outcome.PARTIAL)
         return cls(
             criterion=criterion.id, dimension=criterion.dimension, severity=criterion.severity, outcome=outcome,
             **fields,

@@ -174,14 +174,16 @@ def _kill_rate(criterion: Criterion, result: SuiteGrade) -> Evidence:
     }  # fmt: skip
     if result.without_effect:
         measured["mutants_without_effect"] = result.without_effect
-    detail = result.detail
+    detail, title = result.detail, UNSEEN
+    if result.tried:
+        title = f"{criterion.fault(in_part=result.killed > 0)}: {result.killed} of {result.tried}"
     if result.survivors:
         times = Counter(result.survivors)
         distinct = [f"{text} x{times[text]}" if times[text] > 1 else text for text in times]
         detail += f"; unnoticed: {', '.join(distinct[:SHOWN])}" + (" and others" if len(distinct) > SHOWN else "")
     return _credited(
         criterion, min(1.0, result.kill_rate / GOOD_KILL_RATE), detail, measured, result.survivor_locations[:SHOWN],
-        title=f"{criterion.fault}: {result.killed} of {result.tried}" if result.tried else UNSEEN,
+        title=title,
     )  # fmt: skip
 
 

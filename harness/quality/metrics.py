@@ -264,9 +264,10 @@ def _duplication(files: Sequence[SourceFile]) -> Metric:
     first_seen: dict[tuple[str, ...], tuple[int, int]] = {}
     repeated: set[tuple[int, int]] = set()
     runs: dict[tuple[int, int], tuple[int, tuple[int, int]]] = {}  # by place: windows that repeat in a row, and what
-    for number, file in enumerate(files):
-        for start in range(file.sloc - WINDOW + 1):
-            window = tuple(line.text for line in file.code[start : start + WINDOW])
+    codes = [file.code_beyond_imports for file in files]
+    for number, code in enumerate(codes):
+        for start in range(len(code) - WINDOW + 1):
+            window = tuple(line.text for line in code[start : start + WINDOW])
             origin = first_seen.setdefault(window, (number, start))
             if origin == (number, start) or (origin[0] == number and start - origin[1] < WINDOW):
                 continue
@@ -277,12 +278,13 @@ def _duplication(files: Sequence[SourceFile]) -> Metric:
     if runs:
         (number, end), (length, (other, last)) = max(runs.items(), key=lambda run: run[1][0])
         # the first windows of a run may repeat another place as well, and were taken for part of that
-        later, first = files[number].code, files[other].code
+        later, first = codes[number], codes[other]
         while length <= min(end, last) and later[end - length].text == first[last - length].text:
             length += 1
-        ends = ((files[number], end), (files[other], last))
         worst = tuple(
-            place for file, at in ends for place in Location.within(file.path, file.code[at - length + 1].number)
+            place
+            for file, at in ((number, end), (other, last))
+            for place in Location.within(files[file].path, codes[file][at - length + 1].number)
         )
     share = 100 * len(repeated) / _sloc(files)
     detail = f"{_count(len(repeated), 'code line')} of {_sloc(files)} repeat earlier ones, {WINDOW} or more in a row"

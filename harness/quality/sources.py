@@ -77,6 +77,13 @@ class SourceFile:
             return tuple(filled_lines(self.text))
         return tuple(self.syntax.code_lines(self.text))
 
+    @cached_property
+    def code_beyond_imports(self) -> tuple[SourceLine, ...]:
+        """Code lines without import statements and inclusions, which files that use the same things must repeat."""
+        imports = [n for n in self.tree.body if isinstance(n, ast.Import | ast.ImportFrom)] if self.tree else []
+        lines = {line for n in imports for line in range(n.lineno, (n.end_lineno or n.lineno) + 1)}
+        return tuple(line for line in self.code if line.number not in lines and not line.text.startswith("#include"))
+
     @property
     def oversized(self) -> bool:
         """Whether the file is too long to be analysed."""
