@@ -79,6 +79,8 @@ def build_for(device: Any, answer: Path, entries: Sequence[str], into: Path, **h
         (into / "gpu.json").write_text(json.dumps({"libcuda": ""}))
         driver = into / cuda_gpu.ENTRY
         driver.write_text(driver.read_text().replace("COPIED_BYTES = 1 << 30", "COPIED_BYTES = 1 << 22"))
+        # a PyTorch of this machine that finds a GPU would refuse memory that is none of it
+        (into / "torch.py").write_text("raise ImportError('memory of the host is no GPU')\n")
         (into / "cupy" / "cuda").mkdir(parents=True)
         (into / "cupy" / "__init__.py").touch()
         (into / "cupy" / "cuda" / "__init__.py").write_text(

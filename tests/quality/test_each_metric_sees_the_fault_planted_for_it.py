@@ -137,10 +137,16 @@ def test_a_repetition_begins_with_its_first_line_where_that_repeats_another_plac
 
 
 def test_repetition_is_seen_across_files_and_names_both(answer):
-    folder = answer(first=CLEAN, second=CLEAN)
+    folder = answer(first=CLEAN + lines(10), second=CLEAN + lines(10))
     metric = measure(folder).metrics["duplication"]
-    assert metric.figure == pytest.approx(50)
-    assert metric.worst == "second.py:3 repeats first.py:3"
+    assert metric.figure == pytest.approx(100 * 15 / 32)  # each file has 16 code lines, one of them an import
+    assert metric.worst == "second.py:6 repeats first.py:6"
+
+
+def test_imports_that_files_share_are_no_repetition(answer):
+    imports = "".join(f"import part{n}\n" for n in range(WINDOW)) + "from other import (\n    a,\n    b,\n)\n"
+    metric = measure(answer(first=imports + "x = 1\n", second=imports + "y = 2\n")).metrics["duplication"]
+    assert (metric.figure, metric.credit) == (0, 1)
 
 
 def test_suppressions_of_the_answer_are_not_obeyed(answer):
