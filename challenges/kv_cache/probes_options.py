@@ -74,25 +74,6 @@ def a_window_forgets_what_is_older(answer: Answer, draw: Draw, *, W: int, S: int
         right_or_like(answer, title, out, seen, draw, without, f"position {at} with a window of {W}")
 
 
-@probe({"S": 2, "H": 1, "D": 4, "dtype": "float64"}, {"S": 7, "H": 2, "D": 4, "dtype": "float32"})
-def a_fork_is_a_copy_of_its_own(answer: Answer, draw: Draw, *, S: int, H: int, D: int, dtype: str) -> None:
-    """K14: source and copy go on as two slots filled with the same tokens would, in every layer."""
-    require_offered(answer, "fork")
-    common, old = normal(draw, 3, H, S, D, dtype), normal(draw, 1, H, 1, D, dtype)
-    ways, slots = normal(draw, 2, H, 3, D, dtype), (SLOT, 1)
-    cache = Cache(answer, common, layers=3)
-    for layer in range(3):
-        cache.store([1], old, layer=layer)
-        cache.store([SLOT], common.rows(layer), layer=layer)
-    cache.fork(SLOT, 1)
-    for layer, at, way in itertools.product((2, 1, 0), range(3), (0, 1)):
-        out = cache.decode([slots[way]], ways.rows(way).part(at, at + 1), layer=layer)
-        history = common.rows(layer).then(ways.rows(way).part(0, at + 1))
-        doing = f"layer {layer}, decode {at + 1} of the {'copy' if way else 'source'}"
-        without = partial(_alone, answer, history, S)
-        right_or_like(answer, "a fork is not a copy of its own", out, history, draw, without, doing)
-
-
 @probe({"empty": 3, "H": 1, "D": 4, "dtype": "float64"}, {"empty": 1, "H": 2, "D": 4, "dtype": "float32"},
        fixed=("empty",))  # fmt: skip
 def a_fork_of_an_empty_slot_is_empty(
