@@ -69,7 +69,7 @@ def _go_on_apart(
         cache.store([1], old if forked else common.rows(layer), layer=layer)
     if forked:
         cache.fork(SLOT, 1)
-    behind = (f", behind a chunk of {chunk} tokens for both" if chunk else "") + _said(options)
+    behind = (f", behind a chunk of {chunk} token{'s' * (chunk > 1)} for both" if chunk else "") + _said(options)
     for layer in (2, 1, 0):
         for way, slot in enumerate((SLOT, 1)) if chunk else ():
             cache.store([slot], ways.rows(way).part(0, chunk), layer=layer)
