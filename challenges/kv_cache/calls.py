@@ -1,5 +1,6 @@
 """The calls that programs are made of: what each is, what of it can be left out, and how a script writes it."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -52,6 +53,7 @@ class Create:
         room: max_length.
         dtype: float32 or float64.
         options: keywords and their values.
+        about: the option that the program is about, which it keeps; none where it is about something else.
     """
 
     cache: str
@@ -63,6 +65,7 @@ class Create:
     room: int
     dtype: str
     options: tuple[tuple[str, int | str], ...] = ()
+    about: str = ""
 
     @property
     def heads(self) -> int:
@@ -96,8 +99,9 @@ class Create:
 
     def plainer(self) -> Iterator["Create"]:
         """As `Step.plainer`."""
-        for option in self.options[1:]:  # the first is what the program is about
-            yield replace(self, options=tuple(other for other in self.options if other != option))
+        for option, _ in self.options:
+            if option != self.about:
+                yield replace(self, options=tuple(other for other in self.options if other[0] != option))
         if self.groups > 1:
             yield replace(self, groups=1)
         if self.dtype != "float64":
@@ -293,6 +297,28 @@ def of_one_cache(program: Program) -> Iterator[Program]:
     caches = list(dict.fromkeys(step.cache for step in program))
     for cache in caches[::-1] if len(caches) > 1 else ():
         yield tuple(step for step in program if step.cache != cache)
+
+
+def last_calls(program: Program) -> Iterator[Program]:
+    """The last call of the program, its last two, four and so on, with no more room than they take."""
+    made, calls = ([step for step in program if isinstance(step, Create) is kind] for kind in (True, False))
+    for count in (*(2**n for n in range(len(calls).bit_length()) if 2**n < len(calls)), len(calls)):
+        form = _in_no_more_room((*made, *calls[-count:]))
+        if form != program:
+            yield form
+
+
+def _in_no_more_room(program: Program) -> Program:
+    """The program in caches whose room is what it gives to one slot, if that is less."""
+    fed: Counter[tuple[str, int, int]] = Counter()
+    for step in program:
+        for row in step.rows if isinstance(step, Feed) else ():
+            fed[step.cache, step.layer, row.slot] += row.length
+    most = {cache: max(n for (other, *_), n in fed.items() if other == cache) for cache, *_ in fed}
+    return tuple(
+        replace(step, room=min(step.room, most.get(step.cache, 1))) if isinstance(step, Create) else step
+        for step in program
+    )
 
 
 def named_from_zero(program: Program) -> Iterator[Program]:

@@ -38,17 +38,19 @@ class Writer:
         options: of every cache; `groups`, no keyword, is how many query heads a key/value head has.
         extras: functions beyond those every answer has.
         others: options of the second and the third cache, where they are not those of the first.
+        about: the option that the program is about, if it is about one.
     """
 
     def __init__(
         self, draw: Draw, sizes: Mapping[str, int], dtype: str, family: str, borders: Collection[int],
         options: Mapping[str, int | str], extras: Collection[str], others: Sequence[Mapping[str, int | str]] = (),
+        about: str = "",
     ) -> None:  # fmt: skip
         self.draw = draw
         self.sizes = sizes
         self.family = family
         self.borders = [n for n in sorted(borders) if 1 < n <= sizes["length"]]
-        self.options, self.others = dict(options), others
+        self.options, self.others, self.about = dict(options), others, about
         self.near = {border + off for border in self.borders for off in (-1, 0, 1)}
         self.groups = int(self.options.pop("groups", 1))
         self.forks, self.asks, self.truncates = ("fork" in extras, "memory_bytes" in extras, "truncate" in extras)
@@ -125,7 +127,7 @@ class Writer:
                          "length": min(sizes["length"], 40)}  # fmt: skip
         room = sizes["length"] + self._one((0, 0, 1, 3, sizes["length"]))
         create = Create(name, sizes["layers"], sizes["H"], self.groups, sizes["D"], sizes["B"], room, dtype,
-                        tuple(options.items()))  # fmt: skip
+                        tuple(options.items()), self.about)  # fmt: skip
         self.caches[name] = create
         self.steps.append(create)
 

@@ -198,6 +198,22 @@ COPIED = (
         ),
     ),
     Mutant(
+        "copied for a decode",
+        "copies the page that a fork shares before a decode writes to it, and not before a prompt does",
+        criterion="fork",
+        file="variants/shared_pages.py",
+        edits=(
+            ("        table[index] = pool.own(table[index])\n", ""),
+            (
+                "    return prefill(cache, layer, slots, q, k, v, [1] * len(slots))\n",
+                "    check(cache, layer, slots, q, k, v, [1] * len(slots))\n    for slot in slots:\n"
+                "        table = cache.tables[layer][slot]\n"
+                "        table[-1:] = [cache.pools[layer].own(page) for page in table[-1:]]\n"
+                "    return prefill(cache, layer, slots, q, k, v, [1] * len(slots))\n",
+            ),
+        ),
+    ),
+    Mutant(
         "fork of a window",
         "copies no more than the last token of a slot that has a window",
         criterion="fork",

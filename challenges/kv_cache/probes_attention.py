@@ -180,9 +180,9 @@ def large_scores_stay_exact(answer: Answer, draw: Draw, *, S: int, H: int, D: in
 @probe({**SMALL, "by": -1000}, {**SMALL, "by": 1000}, {**WIDE_32, "by": -1000}, {**WIDE_32, "by": 1000},
        fixed=("by",))  # fmt: skip
 def far_scores_stay_exact(answer: Answer, draw: Draw, *, S: int, H: int, D: int, by: int, dtype: str) -> None:
-    """K10 with a shift that moves every score beyond the range of exp."""
+    """K10 with a shift that moves the scores of the last position beyond the range of exp."""
     tokens = _shifted(normal(draw, 1, H, S, D, dtype), by)
-    doing = f"every score moved by {by}"
+    doing = f"the scores of the last position moved by {by}"
     title = "scores far from 0 give wrong values"
     right(answer, title, "out", _last(answer, tokens), *exact(tokens, draw, S - 1), doing)
 
@@ -198,7 +198,7 @@ def far_scores_stay_finite_in_a_decode(
         cache.store([SLOT], tokens.part(0, S - 1))
     got = cache.decode([SLOT], tokens.part(S - 1))
     title = "scores far from 0 give wrong values in a decode"
-    within(answer, title, "out", got, tokens.v, f"every score moved by {by}")
+    within(answer, title, "out", got, tokens.v, f"the scores of the last position moved by {by}")
 
 
 @probe(*({**SMALL, "S": 4, "dtype": dtype, "times": times} for dtype in ("float64", "float32") for times in FAR_APART),

@@ -4,7 +4,7 @@ Codes alone are held to the oracle in any case: their error is theirs.
 """
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
@@ -21,7 +21,6 @@ from .binding import (
     Tokens,
     agree,
     alike,
-    claimed,
     exact,
     measure_lost_digits,
     needles,
@@ -75,25 +74,6 @@ def a_window_forgets_what_is_older(answer: Answer, draw: Draw, *, W: int, S: int
         right_or_like(answer, title, out, seen, draw, without, f"position {at} with a window of {W}")
 
 
-@probe({"S": 2, "H": 1, "D": 4, "dtype": "float64"}, {"S": 7, "H": 2, "D": 4, "dtype": "float32"})
-def a_fork_is_a_copy_of_its_own(answer: Answer, draw: Draw, *, S: int, H: int, D: int, dtype: str) -> None:
-    """K14: source and copy go on as two slots filled with the same tokens would, in every layer."""
-    require_offered(answer, "fork")
-    common, old = normal(draw, 3, H, S, D, dtype), normal(draw, 1, H, 1, D, dtype)
-    ways, slots = normal(draw, 2, H, 3, D, dtype), (SLOT, 1)
-    cache = Cache(answer, common, layers=3)
-    for layer in range(3):
-        cache.store([1], old, layer=layer)
-        cache.store([SLOT], common.rows(layer), layer=layer)
-    cache.fork(SLOT, 1)
-    for layer, at, way in itertools.product((2, 1, 0), range(3), (0, 1)):
-        out = cache.decode([slots[way]], ways.rows(way).part(at, at + 1), layer=layer)
-        history = common.rows(layer).then(ways.rows(way).part(0, at + 1))
-        doing = f"layer {layer}, decode {at + 1} of the {'copy' if way else 'source'}"
-        without = partial(_alone, answer, history, S)
-        right_or_like(answer, "a fork is not a copy of its own", out, history, draw, without, doing)
-
-
 @probe({"empty": 3, "H": 1, "D": 4, "dtype": "float64"}, {"empty": 1, "H": 2, "D": 4, "dtype": "float32"},
        fixed=("empty",))  # fmt: skip
 def a_fork_of_an_empty_slot_is_empty(
@@ -114,40 +94,6 @@ def a_fork_of_an_empty_slot_is_empty(
         doing = f"a prompt for the copy in layer {layer}, the source empty in {empty} of 3 layers"
         without = partial(_alone, answer, prompt, 1)
         right_or_like(answer, "a fork of an empty slot is not empty", out, prompt, draw, without, doing)
-
-
-@probe({"H": 1, "D": 4, "dtype": "float64"}, {"H": 2, "D": 4, "dtype": "float32"})
-def a_release_spares_a_fork(answer: Answer, draw: Draw, *, H: int, D: int, dtype: str) -> None:
-    """K14, K15: source and copy each hold their tokens after the other was released and a third slot was filled, in
-    pages too where they are offered."""
-    require_offered(answer, "fork")
-    page = page_size(answer) if claimed(answer, "paged") else 0
-    S = 2 * max(page, 1) + 1
-    for options, released in itertools.product(({}, {"page_size": page})[: 1 + bool(page)], (SLOT, 1)):
-        tokens = tuple(normal(draw, 1, H, n, D, dtype) for n in (S, S, 1))
-        judge = partial(_beside_released, answer, draw, tokens, released, options)
-        with expect.only_beside(partial(judge, forked=False)):
-            judge(forked=True)
-
-
-def _beside_released(
-    answer: Answer, draw: Draw, tokens: tuple[Tokens, ...], released: int, options: Mapping[str, int], *, forked: bool
-) -> None:
-    """Require one of two slots that hold the same tokens, a fork or not, to hold them after the other's release."""
-    common, other, last = tokens
-    cache = Cache(answer, common, room=common.length + 1, **options)
-    cache.store([SLOT], common)
-    if forked:
-        cache.fork(SLOT, 1)
-    else:
-        cache.store([1], common)
-    cache.release(released)
-    cache.store([0], other)
-    kept, what = (1, "the source") if released == SLOT else (SLOT, "the copy")
-    out, seen = cache.decode([kept], last), common.then(last)
-    doing = f"{what} released and another slot filled" + "".join(f", pages of {page}" for page in options.values())
-    without = partial(_alone, answer, seen, common.length)
-    right_or_like(answer, "a release takes tokens of a fork", out, seen, draw, without, doing)
 
 
 @probe({"S": 3, "length": 1, "H": 1, "D": 4, "dtype": "float64"}, {"S": 7, "length": 4, "H": 2, "D": 4,

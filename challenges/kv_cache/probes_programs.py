@@ -14,7 +14,7 @@ from harness.probing.shrinking import Shrunk
 from harness.probing.sizes import COVERED, Case
 
 from .binding import claimed, require_offered
-from .calls import LEAST_CODED, every_call_fits, named_from_zero, of_one_cache
+from .calls import LEAST_CODED, every_call_fits, last_calls, named_from_zero, of_one_cache
 from .history import run_program
 from .scripts import Script
 from .tokens import CODED_SCALES, FAMILIES_OF_TOKENS, MAGNITUDES, STEEP
@@ -99,10 +99,11 @@ def _programs(
         borders = {*BORDERS, *named, *_page_ends(sizes)}
         others = [options({**case, sized: n}) for n in _others(case)] if sized else ()
         chosen = dict(options(case))
+        about = next(iter(chosen), "")
         if case.get("beside") and _takes_both(answer, chosen, str(case["beside"])):
             chosen |= BESIDE[str(case["beside"])][1]
             sizes["D"] += (LEAST_CODED - 1) * ("quantization" in chosen)
-        writer = Script(draw, sizes, str(case["dtype"]), str(case["family"]), borders, chosen, extras, others)
+        writer = Script(draw, sizes, str(case["dtype"]), str(case["family"]), borders, chosen, extras, others, about)
         return draw.integer(0, 2**62), write(writer)
 
     def body(answer: Answer, draw: Draw, **case: int | str) -> None:
@@ -117,11 +118,11 @@ def _programs(
         """The shortest program that fails in the same way, each tried in a process of its own."""
         seed, program = written(answer, draw, case)
 
-        def run(shorter: Program) -> None:
+        def run(shorter: Program, other: int) -> None:
             answer.fresh()
-            run_program(answer, seed, shorter, digits=digits)
+            run_program(answer, seed + other, shorter, digits=digits)
 
-        failed, rewrites = StepFailed(failure, len(program) - 1), (of_one_cache, named_from_zero)
+        failed, rewrites = StepFailed(failure, len(program) - 1), (of_one_cache, last_calls, named_from_zero)
         found = shortest(run, program, failed, rewrites, every_call_fits)
         return Shrunk(case, found.failure, found.thresholds)
 

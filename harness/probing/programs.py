@@ -14,6 +14,8 @@ from harness.probing.failures import ProbeFailure, Spared, WorkerLost
 
 MAX_TRIES = 200
 """Programs tried for a shorter one, its thresholds included."""
+DRAWN, OTHER_DRAWS = 0, (1, 2, 3)
+"""What a program failed with, and other inputs of its calls: a size matters only if it matters with theirs, too."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +65,8 @@ class StepFailed(Exception):
         self.at = at
 
 
-Run = Callable[[Program], None]
-"""Makes the calls of a program in a fresh process; raises `StepFailed`."""
+Run = Callable[[Program, int], None]
+"""Makes the calls of a program in a fresh process, with inputs of one of the draws; raises `StepFailed`."""
 Fits = Callable[[Program], bool]
 """Whether the contract allows every call of a program that is not meant to be refused."""
 
@@ -87,7 +89,7 @@ class ShortestProgram:
 def shortest(
     run: Run, program: Program, failed: StepFailed, rewrites: Iterable[Rewrite] = (), fits: Fits = lambda _: True
 ) -> ShortestProgram:
-    """Take away whatever the failure does not need: steps, then what is in them, then size.
+    """Take away whatever the failure does not need: steps, then size, then what else is in them.
 
     Args:
         run: runs a program.
@@ -122,32 +124,32 @@ class _Search:
         before: Program = ()
         while before != self.steps and self._left > 0:
             before = self.steps
-            self._drop()
             self._rewrite()
-            self._plain()
+            self._drop()
             self._resize()
+            self._plain()
         self._find_thresholds()
 
-    def _failing(self, program: Program) -> StepFailed | None:
+    def _failing(self, program: Program, draw: int = DRAWN) -> StepFailed | None:
         """How a program fails in the same way; None where it passes, fails otherwise or may not be tried."""
         if self._left <= 0:
             return None
         self._left -= 1
         try:
-            self._run(program)
+            self._run(program, draw)
         except StepFailed as again:
             return again if again.failure.title == self.failure.title else None
         except Spared:
             return None
         return None
 
-    def _passes(self, program: Program) -> bool:
+    def _passes(self, program: Program, draw: int = DRAWN) -> bool:
         """Whether a program makes all its calls and goes right; False where it may not be tried."""
         if self._left <= 0 or not self._fits(program):
             return False
         self._left -= 1
         try:
-            self._run(program)
+            self._run(program, draw)
         except (StepFailed, Spared):
             return False
         return True
@@ -185,7 +187,7 @@ class _Search:
                 )
 
     def _resize(self) -> None:
-        for at in reversed(range(len(self.steps))):
+        for at in range(len(self.steps)):
             for name in self.steps[at].sizes() if at < len(self.steps) else ():
                 self._smallest(at, name)
 
@@ -200,13 +202,18 @@ class _Search:
             passing, failing = (passing, middle) if self._accept(self._sized(at, name, middle)) else (middle, failing)
 
     def _find_thresholds(self) -> None:
-        """The sizes that matter: one less is right, and whether more is wrong as well."""
+        """Find the sizes that matter: one less is right, whatever is drawn, and whether more is wrong as well."""
         for at, step in enumerate(self.steps):
             for name, size in step.sizes().items():
                 n = size.now
-                if n > size.plain and self._passes(self._sized(at, name, n - 1)) and self._left > 0:
+                if n > size.plain and self._matters(self._sized(at, name, n - 1)) and self._left > 0:
                     onward = all(self._failing(self._sized(at, name, more)) for more in (n + 1, n + 2, 2 * n))
                     self.thresholds.append(Threshold(axis=name, right_at=n - 1, wrong_from=n, onward=onward))
+
+    def _matters(self, below: Program) -> bool:
+        """Return whether a smaller program is right with every draw, where this one is wrong."""
+        others = (self._passes(below, draw) and self._failing(self.steps, draw) for draw in OTHER_DRAWS)
+        return self._passes(below) and all(others)
 
     def _sized(self, at: int, name: str, size: int) -> Program:
         return self._with(at, self.steps[at].resized(name, size))

@@ -139,6 +139,22 @@ def test_codes_of_tokens_of_any_size_are_near_enough(bits, scales):
             HISTORY.run_program(local(FAULTY[floor]), 1, (create, *steps))
 
 
+@pytest.mark.parametrize(("about", "dropped"), [("window", ["page_size"]), ("", ["page_size", "window"])])
+def test_a_smaller_program_may_lose_any_option_but_the_one_it_is_about(about, dropped):
+    create = replace(CREATE, options=(("page_size", 2), ("window", 3)), about=about)
+    forms = [dict(form.options) for form in create.plainer() if form.options != create.options]
+    assert [name for form in forms for name, _ in create.options if name not in form] == dropped
+
+
+def test_calls_that_fail_in_little_room_are_told_without_those_that_fill_more():
+    """Where room and calls must shrink together, taking away either alone leads nowhere."""
+    create = replace(CREATE, room=69)
+    program = (create, *(feed(number, (0, 2), (1, 2)) for number in range(34)))
+    first = next(CALLS.last_calls(program))
+    assert first == (replace(create, room=2), program[-1])
+    assert list(CALLS.last_calls(first)) == []
+
+
 def test_a_cache_without_the_slot_or_layer_of_a_call_is_no_smaller_one():
     create = CALLS.Create("a", 2, 1, 1, 4, 5, 11, "float64")
     feed = CALLS.Feed("a", 1, (CALLS.Row(4, 3, 0),), 1)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from harness.probing import ProbeFailure
-from harness.probing.programs import MAX_TRIES, Program, Size, StepFailed, shortest
+from harness.probing.programs import DRAWN, MAX_TRIES, Program, Size, StepFailed, shortest
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,10 @@ class Clear(Push):
         return {}
 
 
-def stack(wrong: Callable[[int, int], bool]) -> Callable[[Program], None]:
+def stack(wrong: Callable[[int, int], bool]) -> Callable[[Program, int], None]:
     """Runs programs on a stack that goes wrong at a push where `wrong(held, clears)`."""
 
-    def run(program: Program) -> None:
+    def run(program: Program, draw: int = DRAWN) -> None:
         run.tried += 1
         held = clears = 0
         for at, step in enumerate(program):
@@ -101,13 +101,24 @@ def test_a_fault_of_one_size_alone_is_told_as_such():
 
 
 def test_a_size_at_which_it_fails_otherwise_is_not_called_right():
-    def run(program: Program) -> None:
+    def run(program: Program, draw: int) -> None:
         held = sum(step.count for step in program)
         if held > 50:
             raise StepFailed(ProbeFailure("goes wrong" if held > 60 else "goes wrong in another way"), len(program) - 1)
 
     failed = StepFailed(ProbeFailure("goes wrong"), 0)
     found = shortest(run, (Push(90),), failed)
+    assert (found.steps, found.thresholds) == ((Push(61),), ())
+
+
+def test_nor_is_one_that_matters_with_some_inputs_only():
+    """What is drawn for another size is something else, and right or wrong by itself."""
+
+    def run(program: Program, draw: int) -> None:
+        if sum(step.count for step in program) > (60, 60, 59, 60)[draw]:
+            raise StepFailed(ProbeFailure("goes wrong"), 0)
+
+    found = shortest(run, (Push(90),), StepFailed(ProbeFailure("goes wrong"), 0))
     assert (found.steps, found.thresholds) == ((Push(61),), ())
 
 
@@ -126,7 +137,7 @@ def test_what_does_not_fail_again_stays_as_it_was():
 
 
 def test_another_failure_is_not_the_same():
-    def run(program: Program) -> None:
+    def run(program: Program, draw: int) -> None:
         if len(program) < len(LONG):
             raise StepFailed(ProbeFailure("goes wrong in another way"), 0)
         raise StepFailed(ProbeFailure("goes wrong"), len(program) - 1)
