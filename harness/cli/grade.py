@@ -220,10 +220,11 @@ def _run(
         try:
             for result in grade_all(executor, folders, lambda folder, stage: steps.now(_name(folder), stage)):
                 results.append(result)
+                name = _name(result.folder)
                 if isinstance(result, NotGraded):
-                    steps.done(_name(result.folder), f"not graded: {_name(result.folder)}")
+                    steps.done(name, f"not graded: {name}")
                 else:
-                    steps.done(result.record.name, _summary(result))
+                    steps.done(name, _summary(result, steps.seconds(name)))
         except KeyboardInterrupt:
             rest = "run the same command again" + (" without --force" if options.force else "") + " to continue"
             output.note(f"interrupted: {len(results)} of {len(folders)} are done and kept; {rest}")
@@ -237,12 +238,11 @@ def _name(folder: Path) -> str:
     return str(SubmissionName.of_folder(folder.resolve()))
 
 
-def _summary(result: "Graded") -> str:
+def _summary(result: "Graded", seconds: float) -> str:
     if result.record.error:
         return f"not graded: {result.record.name}"
     if result.reused:
         return f"reused: {result.record.name}, {result.reason}"
-    seconds = sum(v for k, v in result.record.seconds.items() if k != "box")
     return f"graded: {result.record.name} in {seconds:.1f} s, {result.reason}"
 
 

@@ -129,13 +129,20 @@ class ProgressLine:
         self._total = total
         self._places = places
         self._running: dict[str, str] = {}
+        self._since: dict[str, float] = {}
         self._ended = 0
         self._begun = self._told = time.monotonic()
 
     def now(self, what: str, stage: str = "") -> None:
         """`what` is being worked on."""
         self._running[what] = stage
+        self._since.setdefault(what, time.monotonic())
         self._show()
+
+    def seconds(self, what: str) -> float:
+        """Return the wall time since `what` was first worked on; 0 where it never was."""
+        now = time.monotonic()
+        return now - self._since.get(what, now)
 
     def done(self, what: str, message: str = "") -> None:
         """`what` is finished; where there is no live line, `message` is printed."""

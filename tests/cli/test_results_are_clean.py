@@ -3,7 +3,9 @@
 import json
 import os
 import pty
+import re
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -40,6 +42,18 @@ def test_a_second_grade_is_the_same_clean_list(run: Run, submit: Submit) -> None
     first, second = (run("grade", "good", "--json") for _ in range(2))
     assert json.loads(first.stdout) == json.loads(second.stdout) and len(json.loads(second.stdout)) == 1
     assert "1 reused" in second.stderr and "reused" not in first.stderr
+
+
+def test_a_grade_takes_no_longer_than_the_time_that_passed(
+    submit: Submit, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stages run side by side: their times add up to more."""
+    submit("good")
+    sums = {"probes": 1e6, "own_tests": 1e6}
+    monkeypatch.setattr(Record, "seconds", property(lambda record: sums), raising=False)
+    begun = time.monotonic()
+    (said,) = re.findall(r"graded: good/rows in ([0-9.]+) s", run("grade", "good").stderr)
+    assert 0 < float(said) <= time.monotonic() - begun + 0.1
 
 
 def test_nothing_to_grade_is_said(run: Run) -> None:

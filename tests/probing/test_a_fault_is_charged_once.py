@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from harness.model import Counterexample, Evidence, Outcome, Severity, Threshold
+from harness.model import Counterexample, Evidence, Location, Observation, Obstacle, Outcome, Severity, Threshold
 from harness.probing.charging import charged_once
 from harness.probing.sizes import Axis, Drawn
 
@@ -25,6 +25,62 @@ def code(toy):
     made = replace(toy, challenge=challenge)
     made.probes[DRAWN] = replace(made.probes[FIXED], name=DRAWN, drawn=Drawn({"D": Axis(1, 9)}, 4))
     return made
+
+
+RAISED = {
+    "title": "`decode` raises ValueError", "detail": "ValueError: no block of 4 is free (pool.py:53)",
+    "locations": Location.within("pool.py", 53), "obstacle": Obstacle.CALL,
+}  # fmt: skip
+WRONG = {"title": "y is wrong", "detail": "y[0] is 2 instead of 1"}
+
+
+def charged(code, **seen):
+    """Those charged of the criteria that failed: each with the probe that saw it, and what that saw."""
+
+    def evidence(c):
+        if c.id not in seen:
+            return Evidence.of(c, Outcome.PASSED)
+        probe, first, *also = seen[c.id]
+        more = tuple(Observation(**{key: one[key] for key in one if key != "obstacle"}) for one in also)
+        return Evidence.of(c, Outcome.FAILED, counterexample=Counterexample(probe=probe), also=more, **first)
+
+    found = {e.criterion: e for e in charged_once(code, map(evidence, code.challenge.criteria))}
+    assert all(found[id].outcome is Outcome.NOT_RUN for id in seen if not found[id].faulty)
+    return {id for id, e in found.items() if e.faulty}
+
+
+def test_the_very_exception_of_a_heavier_drawn_criterion_is_charged_there(code):
+    """`linear` is major, and `any_size` critical."""
+    sized = RAISED | {"detail": RAISED["detail"].replace("4", "16")}
+    elsewhere = RAISED | {"locations": Location.within("pool.py", 54)}
+    worded = RAISED | {"detail": "ValueError: the slot is full (pool.py:53)"}
+    assert charged(code, any_size=(DRAWN, RAISED), linear=(FIXED, sized)) == {"any_size"}
+    assert charged(code, any_size=(DRAWN, WRONG, RAISED), linear=(FIXED, sized)) == {"any_size"}
+    for other in (elsewhere, worded, WRONG, RAISED | {"obstacle": None}):
+        assert charged(code, any_size=(DRAWN, RAISED), linear=(FIXED, other)) == {"any_size", "linear"}
+    assert charged(code, any_size=(DRAWN, RAISED), linear=(FIXED, WRONG, RAISED)) == {"any_size", "linear"}
+
+
+def test_what_every_call_of_a_function_raises_is_charged_wherever_fixed_cases_ask_for_it(code):
+    """Else an answer would gain by raising instead of trying."""
+    seen = {"values": (FIXED, RAISED), "any_size": (DRAWN, RAISED), "linear": (FIXED, RAISED)}
+    assert charged(code, **seen) == {"values", "linear"}
+
+
+@pytest.mark.parametrize(("heavier", "own", "excused"), [
+    ((RAISED,), (RAISED,), True), ((WRONG,), (WRONG,), True), ((WRONG, RAISED), (WRONG,), True),
+    ((RAISED,), (WRONG,), False), ((RAISED,), (WRONG, RAISED), False), ((WRONG,), (RAISED,), False),
+])  # fmt: skip
+def test_drawn_cases_of_an_option_are_excused_only_where_they_fail_as_the_other_criterion_s_do(
+    code, heavier, own, excused
+):
+    paged = code.challenge.criteria[-1].model_copy(update={"probes": (FIXED, DRAWN)})
+    mixed = replace(code, challenge=code.challenge.model_copy(
+        update={"criteria": (*code.challenge.criteria[:-1], paged)}
+    ))  # fmt: skip
+    mixed.probes[DRAWN] = code.probes[DRAWN]
+    found = charged(mixed, any_size=(DRAWN, *heavier), paged=(DRAWN, *own))
+    assert found == ({"any_size"} if excused else {"any_size", "paged"})
 
 
 def settled(code, criterion, failing, thresholds=(), probe=DRAWN, severity=None, case=None):

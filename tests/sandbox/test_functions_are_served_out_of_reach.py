@@ -121,6 +121,36 @@ def told():
     assert len(said) == 2 and all("after the call that it was passed to has ended" in words for words in said)
 
 
+MEMOS = """
+import functools, weakref
+
+by_id, held, weak = {}, {}, weakref.WeakKeyDictionary()
+
+def by_address(double):
+    return by_id.setdefault(id(double), double([1]).item() + double.width)
+
+def holding(double):
+    return held.setdefault(id(double), (double, double([1]).item() + double.width))[1]
+
+@functools.lru_cache
+def cached(double):
+    return double([1]).item() + double.width
+
+def weakly(double):
+    return weak.setdefault(double, double([1]).item() + double.width)
+"""
+
+
+@pytest.mark.parametrize(
+    ("memo", "told"), [("by_address", [6, 6]), *((m, [6, 11]) for m in ("holding", "cached", "weakly"))]
+)
+def test_an_address_is_used_again_once_the_answer_holds_the_function_no_longer(opened, tier, memo, told):
+    """As a caller's next object has that of the one before: what remembers by `id` without holding it is wrong."""
+    box = opened(MEMOS)
+    other = ServedFunction("double", SOURCE, "doubling", (5.0,), {"width": 4}, most=50)
+    assert [box.call(memo, given, returns=FLOAT).value for given in (DOUBLE, other)] == told
+
+
 @pytest.mark.usefixtures("held")
 def test_a_fork_is_refused_and_counts_nothing(opened, tier):
     source = """

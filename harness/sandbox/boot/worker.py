@@ -13,6 +13,7 @@ import socket
 import sys
 import traceback
 import types
+import weakref
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,7 @@ class Worker:
         self.folder = ""
         self.caller = wire.CallerArrays()
         self.link: served.Link | None = None
+        self.stubs: dict[str, served.Stub] = {}
 
     def serve(self) -> None:
         """Answer until the parent hangs up."""
@@ -142,11 +144,25 @@ class Worker:
         if kind == "function":
             return getattr(self.modules[body[0]], body[1])
         if kind == "served":
-            return served.Stub(self.link, *body)
+            return self.stub(*body)
         if kind == "dict":
             return {self.revive(k, source, given, use): self.revive(v, source, given, use) for k, v in body}
         built = [self.revive(i, source, given, use) for i in body]
         return tuple(built) if kind == "tuple" else built
+
+    def stub(self, name: str, attributes: dict[str, Any]) -> Any:
+        """Return a stub of this call, the object of an earlier call again where the answer no longer holds it.
+
+        So Python does with the memory of a caller's objects: who knows a function by its `id` takes one for another.
+        """
+        # two hold it here: the table, and the call of `getrefcount`
+        free = sys.getrefcount(self.stubs.get(name)) == 2 and not weakref.getweakrefcount(self.stubs[name])
+        if free and type(self.stubs[name]) is served.Stub:
+            self.stubs[name].__dict__ = {}
+            served.Stub.__init__(self.stubs[name], self.link, name, attributes)
+        else:
+            self.stubs[name] = served.Stub(self.link, name, attributes)
+        return self.stubs[name]
 
     def ship(self, value: Any, request: dict[str, Any], given: list[Any], fds: list[int]) -> dict[str, Any]:
         """Describe a result as the request's plan says, and write its arrays into the output file."""
