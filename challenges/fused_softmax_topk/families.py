@@ -136,11 +136,11 @@ LOGITS: Mapping[str, Family] = {
     **{name: _shared(name) for name in (*FAMILIES, *SCALED)},
     "scores x30": _scores, "ties at the k-th place": _ties_at_the_end, "few values": _few_values,
     "neighbouring floats": _neighbours, "zeros above": _zeros_above, "some -inf": _some_minus_infinity,
-    "fewer finite than k": _few_finite, "spoilt rows": _spoilt_rows, "winners apart": _winners_apart,
+    "few finite logits": _few_finite, "spoilt rows": _spoilt_rows, "winners apart": _winners_apart,
     "winners last": _winners_last, "sorted": _sorted, "late winner": _late_winner, "offset rows": _offset,
 }  # fmt: skip
 """By name, the plainest first."""
-SPECIAL = ("some -inf", "fewer finite than k", "spoilt rows")
+SPECIAL = ("some -inf", "few finite logits", "spoilt rows")
 """Those with logits that are not finite, which are a criterion of their own."""
 ORDINARY = tuple(name for name in LOGITS if name not in SPECIAL)
 

@@ -103,12 +103,12 @@ def _unwritten_decides(run: Launched, judged: Callable[[Launched], object]) -> b
     if run.again is None:
         return False
     plain, *others = map(run.again, ("nan", "zeros", "mixed", "mixed", "mixed"))
-    if not any(_passes(partial(judged, run.replying(one))) for one in (plain, *others)):
+    if not any(passes(partial(judged, run.replying(one))) for one in (plain, *others)):
         return False
     return bool((run.again("nan") == plain).all())
 
 
-def _passes(check: Callable[[], object]) -> bool:
+def passes(check: Callable[[], object]) -> bool:
     """Say whether a check finds nothing wrong."""
     try:
         check()
@@ -162,7 +162,7 @@ def _lost_by_rounding(run: Launched, rows: NDArray[np.int_]) -> bool:
     relaunch = run.relaunch
     if relaunch is None or not all(chosen_alike(run, int(row)) for row in rows):
         return False
-    return _passes(lambda: _right_columns(replace(relaunch(apart(run.logits)), relaunch=None)))
+    return passes(lambda: _right_columns(replace(relaunch(apart(run.logits)), relaunch=None)))
 
 
 def _of_another_row(run: Launched, row: int) -> Lost | None:
@@ -325,7 +325,7 @@ def right_under(
         except FaultElsewhere:
             raise
         except ProbeFailure:
-            if _passes(lambda: judge(launched(fill="nan"), answer, draw)):
+            if passes(lambda: judge(launched(fill="nan"), answer, draw)):
                 why.fault_of = SAFETY
             elif not asked:
                 why.fault_of = CHOICE

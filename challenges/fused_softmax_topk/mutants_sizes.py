@@ -2,6 +2,7 @@
 
 from harness.probing import Mutant
 
+PART_SUM = "    sum = block_sum(sum);\n"
 INCLUDED = "#include <stdint.h>\n"
 SERVE = "    serve_row(logits + row * vocab, vocab, k, probs + row * k, indices + row * k);\n"
 ROW = "    const size_t row = blockIdx.x;\n"
@@ -79,6 +80,11 @@ SIZES = (
     Mutant("-inf clears a neighbour", "clears the last probability of the row before one of -inf alone",
            criterion="special_values",
            edits=((MERGED, MERGED + "    if (threadIdx.x == 0 && total.sum == 0.0f) probs[-1] = 0.0f;\n"),)),
+    Mutant("parts of -inf alone", "takes -inf from -inf where a part of a long row holds nothing else",
+           criterion="special_values", file="variants/last_block.cu",
+           edits=(("PART = 16384;", "PART = 4096;"),
+                  (PART_SUM, PART_SUM + "    if (sum.sum == 0.0f) sum.max = -INFINITY;\n"
+                             "    sum.sum *= expf(sum.max - sum.max);\n"))),
     Mutant("a refusal remembered", "serves one k too few after a refused call", criterion="any_size",
            edits=((REFUSE, REMEMBER),)),
     Mutant("first length kept", "reads no longer rows than the first call had", criterion="any_size",

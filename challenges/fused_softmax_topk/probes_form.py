@@ -12,10 +12,10 @@ from harness.probing.checked import ORDER
 
 from .alignment import launch_watched
 from .binding import Floats, Launched, call, launch, max_k, normal, outputs, serving, spaced
+from .infinities import INFINITE, right_with_infinities, tail_masked
 from .judging import alive, right, right_under
 
 TIED = "equal logits are not served"
-INFINITE = "-inf is not served"
 PLAIN_VOCAB = 1000
 """Columns of a row that is not long."""
 SEEDS = (1, 2, 3)
@@ -69,9 +69,16 @@ def fewer_finite_logits_than_k(answer: Answer, draw: Draw, *, rows: int, vocab: 
     for row in range(rows):
         logits[row, draw.permutation(vocab)[:finite]] = draw.normal(finite)
     title = "fewer finite logits than k are not served"
-    run = right_under(title, answer, draw, logits, k)
+    run = right_with_infinities(title, answer, draw, logits, k)
     rest = np.isneginf(np.take_along_axis(logits, run.indices, axis=1))
     expect.that(bool((run.probs[rest] == 0).all()), "a logit of -inf has a probability")
+
+
+@probe(rows=1, vocab=40_009, k=20, fit=serving)
+def a_masked_tail_is_served(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int) -> None:
+    """T20: k finite logits before so many of -inf that blocks or tiles of a row hold nothing else."""
+    title = "a row of -inf behind its first k logits is not served"
+    right_with_infinities(title, answer, draw, tail_masked(draw, rows, vocab, k), k)
 
 
 @probe({"rows": 3, "vocab": 40, "k": 4}, {"rows": 12, "vocab": 700, "k": 10}, floors={"rows": 2}, fit=serving)

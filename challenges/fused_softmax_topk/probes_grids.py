@@ -27,6 +27,8 @@ PART = 8
 """Of so many rows one is asked for, to tell a launch that does not end from a slow one."""
 MANY_BLOCKS = 4096
 """Grids of fewer blocks are run whole, or nearly so: to look for the size where they fail takes too long."""
+SLOW = 2.0
+"""Seconds of a launch of some blocks that make a search too long: of a grid along y no part is run, but all."""
 AGAIN = 4
 """How often two sizes are tried again between which rows begin to fail: what fails by chance is no matter of size."""
 
@@ -69,13 +71,28 @@ def _whole(answer: Answer, draw: Draw, logits: Floats, k: int) -> None:
     Raises:
         NotRun: this takes more time or memory than the answer may use.
         CallTimedOut: it does not end.
-        ProbeFailure: some row is not right.
+        ProbeFailure: some row is not right, or the call is refused.
     """
     try:
         run = launch(answer, draw, logits, k)
     except BEYOND_LIMITS as late:
+        _require_taken(answer, draw, logits, k)
         raise _too_many(answer, draw, logits, k, late) from None
     right(run, answer, draw)
+
+
+def _require_taken(answer: Answer, draw: Draw, logits: Floats, k: int) -> None:
+    """Require that a call is not refused for its rows; blocks that are left out of a launch refuse nothing.
+
+    Raises:
+        ProbeFailure: it is, and one of a part of the rows is not.
+    """
+    try:
+        whole, part = (call(answer, draw, some, k, mode="sample") for some in (logits, logits[: len(logits) // PART]))
+    except (ProbeFailure, NotMeasurable):
+        return
+    if whole.refused and not part.refused:
+        raise whole.failure(f"rows = {len(logits)}, vocab = {logits.shape[1]}, k = {k}")
 
 
 def _too_many(answer: Answer, draw: Draw, logits: Floats, k: int, late: ProbeFailure) -> Exception:
@@ -117,15 +134,31 @@ def _seems_right(answer: Answer, draw: Draw, logits: Floats, k: int) -> bool:
 
 
 def _smallest_grid(answer: Answer, draw: Draw, case: Case, failure: ProbeFailure) -> Shrunk:
-    """The fewest rows that are not served, found by launches of some blocks each and confirmed by whole ones."""
+    """Return the fewest rows that are not served, or the case itself where they are not found in time."""
+    if isinstance(failure, WorkerLost):
+        return Shrunk(case, failure)
+    try:
+        return _searched_grid(answer, draw, case, failure)
+    except NotRun:
+        return Shrunk(case, failure)
+
+
+def _searched_grid(answer: Answer, draw: Draw, case: Case, failure: ProbeFailure) -> Shrunk:
+    """Search for the fewest rows that are not served by launches of some blocks each; whole ones confirm them.
+
+    Raises:
+        NotRun: this takes too long.
+    """
     rows, vocab, k = (int(case[name]) for name in ("rows", "vocab", "k"))
     logits = normal(draw, rows, vocab)
-    if isinstance(failure, WorkerLost) or _blocks(call(answer, draw, logits[:MANY_BLOCKS], k)) < MANY_BLOCKS:
+    if _blocks(call(answer, draw, logits[:MANY_BLOCKS], k)) < MANY_BLOCKS:
         return Shrunk(case, failure)
     passing, failing = 1, rows
     while failing - passing > 1:
         middle = (passing + failing) // 2
         fine = _seems_right(answer, draw, logits[:middle], k)
+        if answer.cost.processor > SLOW:
+            raise NotRun("to look for the fewest rows takes too long")
         passing, failing = (middle, failing) if fine else (passing, middle)
     for _ in range(AGAIN):  # other values each time in memory that nobody wrote
         if _seems_right(answer, draw, logits[:failing], k) or not _seems_right(answer, draw, logits[:passing], k):
@@ -137,8 +170,6 @@ def _smallest_grid(answer: Answer, draw: Draw, case: Case, failure: ProbeFailure
         if again.title == failure.title and f"rows = {failing}," in again.detail:
             begins = Threshold(axis="rows", right_at=passing, wrong_from=failing, onward=True)
             return Shrunk({**case, "rows": failing}, again, (begins,))
-    except NotRun:
-        pass
     return Shrunk(case, failure)
 
 

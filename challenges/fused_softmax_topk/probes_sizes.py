@@ -1,15 +1,15 @@
 """Probes of drawn sizes: any number of rows and columns, any k, whatever the logits are and whatever went before."""
 
-from functools import partial
 from typing import Any
 
 from harness.probing import Answer, Draw, expect, probe
 from harness.probing.sizes import SMALLEST_SHARE, Axis, Case, Drawn
 
 from .alignment import aligned
-from .binding import LARGEST_K, Floats, Launched, call, launch, max_k, normal, serving
+from .binding import LARGEST_K, Floats, Launched, call, launch, max_k, serving
 from .families import ORDINARY, SPECIAL, good_rows, logits_of
-from .judging import right, right_under
+from .infinities import right_with_infinities
+from .judging import right
 
 ROWS, VOCAB = 1500, 60_000
 ASKED = ("drawn", "drawn", "drawn", "most", "one less", "one")
@@ -74,8 +74,7 @@ def special_logits_at_any_size(
     logits = logits_of(draw, family, rows, vocab, k)
     if good_rows(logits).any():
         title = f"logits of the family `{family}` are not served"
-        plainly = partial(called, normal(draw, rows, vocab))
-        right_under(title, answer, draw, logits, k, launched=partial(called, logits), plainly=plainly)
+        right_with_infinities(title, answer, draw, logits, k, called)
 
 
 @probe(

@@ -187,6 +187,11 @@ class DeviceCall:
         """What the device found wrong with what ran, a launch that it refused aside."""
         return [defect for defect in self.report.found() if defect.kind != REFUSED]
 
+    @property
+    def refused(self) -> bool:
+        """Whether the function returns an error, or a launch is refused, and no kernel does anything wrong."""
+        return not self.defects and bool(self.code or self.report.found())
+
     def failure(self, where: str) -> KernelFailed:
         """Return how a call failed that did not end well."""
         detail = f"{where}: it returns {self.code}{_messages(self.report)}"

@@ -12,6 +12,7 @@ from harness.probing.answers import Answer
 from harness.probing.check import sandboxed
 from harness.probing.criteria import probe_criterion, seed_of
 from harness.probing.draw import Draw
+from harness.probing.failures import ProbeFailure
 from harness.probing.probe import run
 
 MANY_ROWS = CODE.probes["very_many_rows_are_served"]
@@ -80,6 +81,19 @@ def test_a_grid_that_the_device_refuses_is_a_legal_call_refused() -> None:
         found = run(MANY_ROWS, given, SEED, shrink=False)
     assert found.title == "a legal call is refused"
     assert "65573" in found.detail
+
+
+@pytest.mark.slow
+def test_a_grid_too_large_to_run_is_refused_all_the_same() -> None:
+    """Some blocks of a launch show that the device refuses it, where all of them would take too long."""
+    grids = CODE.module("probes_grids")
+    draw = Draw(SEED, "refused")
+    logits = CODE.module("binding").normal(draw, (1 << 16) + 37, 3)
+    with sandboxed(CODE, CODE.source(mutant("rows along y"))) as given:
+        with pytest.raises(ProbeFailure, match="a legal call is refused") as failure:
+            grids._require_taken(given, draw, logits, 3)
+        assert "65573" in failure.value.detail
+        grids._require_taken(given, draw, logits[: 1 << 15], 3)
 
 
 @pytest.mark.slow
