@@ -108,6 +108,10 @@ GRADIENTS = (
     _mutant("mean of means", "takes the mean of the windows' means",
             (MEAN_LOSS, "    counts = np.maximum(real.reshape(labels.shape).sum(axis=1), 1)\n"
                         "    dlogits /= np.repeat(counts * len(labels), labels.shape[1])[:, None]\n")),
+    _mutant("mean of the means that there are", "takes the mean of the means of all windows that have a label",
+            (MEAN_LOSS, "    counts = real.reshape(labels.shape).sum(axis=1)\n"
+                        "    shares = np.maximum(counts, 1) * int((counts > 0).sum())\n"
+                        "    dlogits /= np.repeat(shares, labels.shape[1])[:, None]\n")),
     _mutant("padding predicted", "predicts padding as the last byte", (ONLY_BYTES, "")),
     _mutant("padding keeps its places", "leaves padding out of the loss and reads it as byte 0",
             (IN_ORDER, "    order = np.tile(np.arange(tokens.shape[1]), (len(tokens), 1))\n")),

@@ -280,6 +280,15 @@ RARE = (
             ("    for parent in parents:\n        before = positions[row_of(prompt_len, parent)]\n",
              "    for node, parent in enumerate(parents):\n        deeper = node == 0 or parent >= layer\n"
              "        layer = node if deeper else layer\n        before = positions[-1] - (not deeper)\n")),
+    _mutant("depth by recursion", "asks for the depth of a node by that of its parent, which is asked for likewise",
+            "any_tree",
+            (POSITIONS, "    deep = lambda node: 0 if node < 0 else 1 + deep(parents[node])\n"
+                        "    nodes = range(len(parents))\n"
+                        "    positions = [*range(prompt_len), *(prompt_len - 1 + deep(node) for node in nodes)]\n")),
+    _mutant("ancestors by recursion", "lists the ancestors of a node behind those of its parent, listed likewise",
+            "any_tree",
+            (INHERIT, "        line = lambda at: [] if at < 0 else [*line(parents[at]), prompt_len + at]\n"
+                      "        mask[row, :prompt_len] = True\n        mask[row, line(parent)] = True\n")),
     _mutant("tokens in a byte", "keeps tokens in a byte", "any_tree",
             (CHOICES, "    choices = logits.argmax(axis=1).astype(np.uint8)\n")),
     _mutant("thirty-two tokens", "never takes a token beyond the first 32", "any_tree",

@@ -1,11 +1,11 @@
 """Probes of what a verification emits: always what greedy decoding gives, on models that a script gives."""
 
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 
-from harness.probing import Answer, Axis, Draw, Drawn, FaultElsewhere, expect, probe
-from harness.probing.failures import Spared
+from harness.probing import Answer, Axis, CallFailed, Draw, Drawn, FaultElsewhere, expect, probe
+from harness.probing.failures import CallTimedOut, OutOfMemory, Spared
 
 from .properties import (
     APART,
@@ -186,6 +186,24 @@ def any_tree_is_right(
     tree = drawn(draw, parents, prompt=prompt, vocab=vocab, draft=draft, ordered=True, **lies)
     with apart_from_other_faults(answer, draw, tree):
         tree.judge(answer)
+
+
+@probe(prompt=2, nodes=1100, vocab=5, fixed=("prompt", "vocab"))
+def a_very_long_chain_is_served(answer: Answer, draw: Draw, *, prompt: int, nodes: int, vocab: int) -> None:
+    """More nodes than Python lets a function call itself: the mask is exact, and the model is called.
+
+    A model is passed no mask so large here, so what comes of its call shows nothing. No speed is asked for either.
+    """
+    parents = tuple(range(-1, nodes - 1))
+    start, tokens = (tuple(draw.rng.integers(0, vocab, count).tolist()) for count in (prompt, nodes))
+    with suppress(CallTimedOut, OutOfMemory):
+        compare_mask(answer, prompt, parents)
+        try:
+            Verification(draw.integer(0, 2**53), vocab, start, tokens, parents, ordered=False).ask(answer)
+        except CallFailed:
+            used = answer.served.get("model")
+            if used is None or not used.calls:
+                raise
 
 
 def grown(draw: Draw, form: str, nodes: int, vocab: int) -> tuple[int, ...]:

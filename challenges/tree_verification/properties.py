@@ -112,7 +112,8 @@ def compare_mask(answer: Answer, prompt: int, parents: tuple[int, ...]) -> None:
     if len(wrong):
         row, column = map(int, wrong[0])
         verb = "may" if seen[row, column] else "may not"
-        detail = f"row {row} {verb} attend to column {column} (prompt of length {prompt}, parents {list(parents)})"
+        tree = f"prompt of length {prompt}, parents {list(parents)}"
+        detail = f"row {row} {verb} attend to column {column} ({tree[:300]})"
         raise ProbeFailure("the mask is wrong", detail, where=f"mask[{row}, {column}]",
                            expected=bool(right[row, column]), got=bool(seen[row, column]))  # fmt: skip
 
