@@ -93,7 +93,7 @@ def test_a_grid_too_large_to_run_is_refused_all_the_same() -> None:
         with pytest.raises(ProbeFailure, match="a legal call is refused") as failure:
             grids._require_taken(given, draw, logits, 3)
         assert "65573" in failure.value.detail
-        grids._require_taken(given, draw, logits[: 1 << 15], 3)
+        grids._require_taken(given, draw, logits[: 1 << 12], 3)
 
 
 @pytest.mark.slow
