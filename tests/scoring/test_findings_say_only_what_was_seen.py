@@ -58,7 +58,7 @@ def test_a_finding_carries_what_the_evidence_holds():
 def test_without_a_name_for_the_fault_the_criterion_itself_is_named():
     found = findings(evidence(TASK, {"style.0": Outcome.FAILED, "style.1": 0.857}))
     assert [f.title for f in found] == [
-        "not met: Requirement 1 of style (85 % of the credit)",
+        "met in part: Requirement 1 of style (85 % of the credit)",
         "not met: Requirement 0 of style",
     ]
 
