@@ -76,16 +76,16 @@ def _whole(answer: Answer, draw: Draw, logits: Floats, k: int) -> None:
     try:
         run = launch(answer, draw, logits, k)
     except BEYOND_LIMITS as late:
-        _require_taken(answer, draw, logits, k)
+        _require_accepted(answer, draw, logits, k)
         raise _too_many(answer, draw, logits, k, late) from None
     right(run, answer, draw)
 
 
-def _require_taken(answer: Answer, draw: Draw, logits: Floats, k: int) -> None:
-    """Require that a call is not refused for its rows; blocks that are left out of a launch refuse nothing.
+def _require_accepted(answer: Answer, draw: Draw, logits: Floats, k: int) -> None:
+    """Require that the answer accepts a call of so many rows, by running some of its blocks.
 
     Raises:
-        ProbeFailure: it is, and one of a part of the rows is not.
+        ProbeFailure: it refuses the call, and accepts one of a part of the rows.
     """
     try:
         whole, part = (call(answer, draw, some, k, mode="sample") for some in (logits, logits[: len(logits) // PART]))

@@ -69,7 +69,7 @@ def _go_on_apart(
         cache.store([1], old if forked else common.rows(layer), layer=layer)
     if forked:
         cache.fork(SLOT, 1)
-    behind = (f", behind a chunk of {chunk} token{'s' * (chunk > 1)} for both" if chunk else "") + _said(options)
+    behind = (f", behind a chunk of {chunk} token{'s' * (chunk > 1)} for both" if chunk else "") + _name_pages(options)
     for layer in (2, 1, 0):
         for way, slot in enumerate((SLOT, 1)) if chunk else ():
             cache.store([slot], ways.rows(way).part(0, chunk), layer=layer)
@@ -97,12 +97,12 @@ def _beside_released(
     cache.store([0], other)
     kept, what = (1, "the source") if released == SLOT else (SLOT, "the copy")
     out, without = cache.decode([kept], last), partial(_alone, answer, (common,), last)
-    doing = f"{what} released and another slot filled{_said(options)}"
+    doing = f"{what} released and another slot filled{_name_pages(options)}"
     right_or_like(answer, "a release takes tokens of a fork", out, common.then(last), draw, without, doing)
 
 
 def _alone(answer: Answer, prompts: Sequence[Tokens], steps: Tokens) -> Floats:
-    """What the last of some decodes behind prompts comes to in a plain cache of its own."""
+    """Return the last of some decodes behind prompts, in a plain cache of its own."""
     cache = Cache(answer, steps, room=steps.length + sum(prompt.length for prompt in prompts))
     for prompt in prompts:
         cache.store([SLOT], prompt)
@@ -110,5 +110,6 @@ def _alone(answer: Answer, prompts: Sequence[Tokens], steps: Tokens) -> Floats:
     return outs[-1]
 
 
-def _said(options: Options) -> str:
+def _name_pages(options: Options) -> str:
+    """Return the page size as the end of a sentence; nothing where no pages are asked for."""
     return "".join(f", pages of {page}" for page in options.values())

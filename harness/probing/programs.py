@@ -131,7 +131,7 @@ class _Search:
         self._find_thresholds()
 
     def _failing(self, program: Program, draw: int = DRAWN) -> StepFailed | None:
-        """How a program fails in the same way; None where it passes, fails otherwise or may not be tried."""
+        """Return the same failure of a program; None where it passes, fails otherwise or may not be tried."""
         if self._left <= 0:
             return None
         self._left -= 1
@@ -144,7 +144,7 @@ class _Search:
         return None
 
     def _passes(self, program: Program, draw: int = DRAWN) -> bool:
-        """Whether a program makes all its calls and goes right; False where it may not be tried."""
+        """Return whether a program makes all its calls and goes right; False where it may not be tried."""
         if self._left <= 0 or not self._fits(program):
             return False
         self._left -= 1

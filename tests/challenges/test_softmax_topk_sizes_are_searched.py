@@ -91,9 +91,9 @@ def test_a_grid_too_large_to_run_is_refused_all_the_same() -> None:
     logits = CODE.module("binding").normal(draw, (1 << 16) + 37, 3)
     with sandboxed(CODE, CODE.source(mutant("rows along y"))) as given:
         with pytest.raises(ProbeFailure, match="a legal call is refused") as failure:
-            grids._require_taken(given, draw, logits, 3)
+            grids._require_accepted(given, draw, logits, 3)
         assert "65573" in failure.value.detail
-        grids._require_taken(given, draw, logits[: 1 << 12], 3)
+        grids._require_accepted(given, draw, logits[: 1 << 12], 3)
 
 
 @pytest.mark.slow
