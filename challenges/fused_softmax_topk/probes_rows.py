@@ -18,7 +18,7 @@ MIXED = "a row depends on other rows"
        fixed=("vocab", "k"), fit=serving)  # fmt: skip
 def every_row_is_written(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int) -> None:
     """Any number of rows; every entry of both outputs holds something new, and is right where one row is."""
-    run = launch(answer, draw, scaled(draw, rows, vocab), k)
+    run = launch(answer, draw, draw.normal(rows, vocab, dtype="float32"), k)
     with expect.only_beside(lambda: right(launch(answer, draw, run.logits[:1], run.k), answer, draw)):
         right(run, answer, draw)
 

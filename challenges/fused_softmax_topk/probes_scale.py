@@ -28,14 +28,17 @@ def a_shift_of_all_logits_changes_nothing(
 
 
 @probe({"vocab": 20, "gap": 80.0}, {"vocab": 1030, "gap": 80.0}, {"vocab": 1030, "gap": 1000.0},
-       {"vocab": 1030, "gap": 3e38}, rows=3, k=3, fixed=("rows", "k"), fit=serving)  # fmt: skip
+       {"vocab": 1030, "gap": 3e38}, rows=3, k=3, fixed=("rows", "k"), floors={"vocab": 3}, fit=serving)  # fmt: skip
 def far_logits_stay_right(answer: Answer, draw: Draw, *, rows: int, vocab: int, gap: float, k: int) -> None:
-    """One logit far above the rest: its probability is 1, and others are as small as they must be, never NaN."""
+    """One logit far above the rest: its probability is 1, and others are as small as they must be, never NaN.
+
+    They are judged by rows that lie as high as a whole: where these are wrong, distance does not decide.
+    """
     plain = _grid(draw, rows, vocab)
     logits = plain.copy()
     logits[np.arange(rows), draw.permutation(vocab)[:rows]] += np.float32(gap)
-    title = "logits far apart give wrong results"
-    right_under(title, answer, draw, logits, k, plainly=partial(launch, answer, draw, plain, k))
+    title, high = "logits far apart give wrong results", plain + np.float32(gap)
+    right_under(title, answer, draw, logits, k, plainly=partial(launch, answer, draw, high, k))
 
 
 @probe(*({"vocab": vocab, "sign": sign} for sign in (1, -1) for vocab in (20, 1030)), rows=2, k=3,

@@ -653,6 +653,12 @@ CHECKS = (
         edits=(("    _, cache = forward(x, ", "    _, cache = forward(x * x, "),),
     ),
     Mutant(
+        "check relative to dx",
+        "allows differences an error relative to dx alone, which may be nothing but rounding",
+        criterion="accepts_correct",
+        edits=(("    slack = DX_TOLERANCE * scale + ", "    slack = DX_TOLERANCE * np.abs(dx).max(axis=-1) + 0.0 * "),),
+    ),
+    Mutant(
         "check against layer norm",
         "takes layer norm's gradients for those of any forward",
         criterion="accepts_correct",

@@ -22,7 +22,7 @@ from harness.probing import (
 )
 from harness.probing.families import values
 
-from .binding import GRADIENTS, Floats, Inputs, Results, but_for_digits, gradient_plan
+from .binding import GRADIENTS, Floats, Inputs, Results, but_for_digits, gradient_plan, results
 from .bounds import require_right
 from .inputs import CHEAP, DTYPES, DY_USES, EPSILONS, PARAMETERS, elements, inputs_of
 
@@ -91,7 +91,7 @@ class History:
         )
         self.alive.append(Alive(number, given, cache, reused))
         self.returned.append(Returned((f"y{number}",), (y,), kept, plan))
-        require_right(NOTHING._replace(y=y), given, self._doing)
+        self._require_right(NOTHING._replace(y=y), given)
 
     def backward(self, of: Alive) -> None:
         """Call backward for a forward that is alive, with a new dy, and judge the gradients."""
@@ -103,7 +103,7 @@ class History:
         plan = gradient_plan(given.dy)
         gradients, kept = self.answer.call("backward", given.dy, of.cache, returns=plan, hold=True, inputs=use)
         self.returned.append(Returned(names, gradients, kept, plan))
-        require_right(Results(None, *gradients), given, self._doing)
+        self._require_right(Results(None, *gradients), given)
 
     def let_go(self, of: Alive) -> None:
         """Now and then no backward of a forward comes any more; those in reused memory see one."""
@@ -139,6 +139,17 @@ class History:
             for name, before, after in zip(each.names, each.arrays, now, strict=False):
                 kind = name.rstrip("0123456789")
                 expect.same(name, after, before, f"{kind} does not stay as it was returned", self._doing)
+
+    def _require_right(self, got: Results, given: Inputs) -> None:
+        """Require results to be right; blame earlier calls only where the same pair is right in a new process."""
+        try:
+            require_right(got, given, self._doing)
+        except ProbeFailure:
+            program, self.program = self.program, []
+            self.answer.fresh()
+            require_right(results(self.answer, given), given)
+            self.program = program
+            raise
 
     def any(self) -> Alive:
         """A drawn one of the forwards alive."""

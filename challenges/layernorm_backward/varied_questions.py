@@ -25,7 +25,11 @@ MISSED = {
     GAMMA: "the check accepts every pair that is right only where gamma is 1",
 }
 """What is said of a check that misses all faults of a group."""
-RIGHT_POINTS = ("zero rows of dy", "no dy", "dy near 1e-30", "dy near 1e30", "one feature", "one row", "odd shape")
+EVEN = "one dy for a whole row, and gamma of ones"
+"""Where dx is nothing but rounding, as it is of the sum of all outputs of a new layer."""
+RIGHT_POINTS = (
+    "zero rows of dy", "no dy", EVEN, "dy near 1e-30", "dy near 1e30", "one feature", "one row", "odd shape",
+)  # fmt: skip
 SCALES = {"dy near 1e-30": 1e-30, "dy near 1e-3": 1e-3, "dy near 1e30": 1e30}
 """What dy is multiplied by. Faults are shown where an ordinary absolute tolerance, of 1e-5 or so, sees them, and the
 title of `catches_planted` says so."""
@@ -64,7 +68,8 @@ def right_questions(draw: Draw) -> Iterator[Question]:
     for place in draw.permutation(len(RIGHT_POINTS)):
         point = RIGHT_POINTS[place]
         given = _point(draw, point)
-        weights = weights_of(draw, given, ("layer_norm", "other_norm")[draw.integer(0, 1)])
+        function = "layer_norm" if point == EVEN else ("layer_norm", "other_norm")[draw.integer(0, 1)]
+        weights = weights_of(draw, given, function)
         yield Question(point, True, given, (weights, weights, *parts(draw, given, None), twist(draw)))
 
 
@@ -85,6 +90,8 @@ def _point(draw: Draw, kind: str) -> Inputs:
     given = draw_inputs(draw, B, T, 1 if kind == "one feature" else D, "float64")
     if kind == "zero rows of dy":
         return given.but(dy=given.dy * (np.arange(T) % 2)[:, None])
+    if kind == EVEN:
+        return given.but(dy=np.repeat(given.dy[..., :1], D, axis=-1), gamma=np.ones(D))
     if kind == "no dy":
         return given.but(dy=0.0 * given.dy)
     return given.but(dy=given.dy * SCALES.get(kind, 1.0))

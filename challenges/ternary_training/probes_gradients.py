@@ -4,7 +4,7 @@ Gradients are judged in the order in which they are found on the way back, so th
 fault. No entry of a weight is as near to half its scale as honest sums may differ: nothing is open.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -42,6 +42,7 @@ NEAR = 1e-3
 """How near |w| may be to half its scale, as a share of the scale."""
 LOST = 16
 """Operations of a narrower type whose cost counts as lost digits."""
+WRONG = "is wrong"
 WAY_BACK = ("w_down", "w_up", "norm2", "wo", "wv", "wk", "wq", "norm1")
 
 ONE = {"layers": 1, "heads": 1, "width": 8, "group": 4, "context": 5, "length": 5, "batch": 1}
@@ -96,8 +97,24 @@ def _judged(
     dtype = weights["embed"].dtype.name
     got = checked(found, config, exact=True, dtype=dtype, function="gradients", noun="gradient")
     with expect.apart_from(lambda: _require_layers(answer, draw, weights, config["group_size"])):
-        ratios = [_ratio(name, got[name], right[name], spreads[name]) for name in way_back(config["layers"])]
-    return {"error_ratio": max(ratios)}
+        return {"error_ratio": _worst_ratio(got, right, spreads, way_back(config["layers"]))}
+
+
+def _worst_ratio(
+    got: Mapping[str, Floats], right: Mapping[str, Floats], spreads: Mapping[str, float], names: Sequence[str]
+) -> float:
+    """Return the largest error ratio of the named gradients; where one fails, the first is blamed, or all of them."""
+    ratios, failures = list[float](), list[ProbeFailure]()
+    for name in names:
+        try:
+            ratios.append(_ratio(name, got[name], right[name], spreads[name]))
+        except ProbeFailure as why:
+            failures.append(why)
+    if len(failures) == len(names) and all(WRONG in why.title for why in failures):
+        failures[0].title = "the gradients of all weights are wrong"
+    if failures:
+        raise failures[0]
+    return max(ratios)
 
 
 def _right(answer: Answer, draw: Draw, weights: dict[str, Floats], tokens: Bytes, config: Mapping[str, Any]) -> bool:
@@ -179,7 +196,7 @@ def _require_offered(answer: Answer) -> None:
 def _ratio(name: str, got: Floats, right: Floats, spread: float) -> float:
     """Return the error ratio of a gradient, which must pass; the title tells lost digits from a wrong value."""
     slightly = bool(abs(got - right).max() <= LOST * COARSE[got.dtype.name] * abs(right).max())
-    with expect.renamed(f"the gradient of {name} {'loses digits' if slightly else 'is wrong'}"):
+    with expect.renamed(f"the gradient of {name} {'loses digits' if slightly else WRONG}"):
         return expect.close(f"the gradient of {name}", got, right, spread)
 
 

@@ -193,6 +193,13 @@ def arguments_stay_as_they_were(answer: Answer, draw: Draw, *, prompt: int, voca
     )
     given = {"prompt": [*tree.prompt], "tree_tokens": [*tree.tokens], "parents": [*tree.parents]}
     laws.lists_stay(answer, given, lambda kept: tree.ask(answer, list(kept.values())))
+    if answer.has("build_tree_mask"):
+        ask = partial(answer.call, "build_tree_mask", len(tree.prompt), returns=Tree(4096))
+        laws.lists_stay(answer, {"parents": [*tree.parents]}, lambda kept: ask(kept["parents"]))
+    if answer.has("generate"):
+        models = tree.model, served("draft", "drafting", _script(tree, "right", 3))
+        ask = partial(answer.call, "generate", *models, returns=RESULT)
+        laws.lists_stay(answer, {"prompt": [*tree.prompt]}, lambda kept: ask(kept["prompt"], 7))
     for function, (call, between) in _calls_of_equal_sizes(answer, tree, other).items():
         if answer.has(function):
             answer.fresh()

@@ -185,9 +185,9 @@ def _charged(result: ProbeResult, adapters: Collection[str]) -> ProbeResult:
 def _evidence(
     code: ChallengeCode, criterion: Criterion, outcomes: Sequence[ProbeResult], answer: Answer, seed: int, explain: bool
 ) -> Evidence:
-    measured = {name: value for outcome in outcomes for name, value in outcome.figures.items()}
     outcomes = [replace(o, fault_of="") if o.fault_of == criterion.id else o for o in outcomes]
     failed = sorted((o for o in outcomes if not o.passed), key=lambda o: (bool(o.fault_of), o.obstacle is not None))
+    measured = {name: value for o in failed or outcomes for name, value in o.figures.items()}
     draws = _sum([o.draws for o in outcomes])
     if not failed:
         fraction = min(o.fraction for o in outcomes)
@@ -196,7 +196,7 @@ def _evidence(
             seed=seed, measured=measured, detail="; ".join(dict.fromkeys(o.detail for o in outcomes if o.detail)),
             draws=draws, unserved=tuple(dict.fromkeys(name for o in outcomes for name in o.unserved)),
         )  # fmt: skip
-    first, *others = failed
+    first, *others = _known_sizes_first(failed)
     diagnosis = first.diagnosis
     if diagnosis is None and explain and first.obstacle is not Obstacle.FAULT:
         diagnosis = diagnose(code, code.probes[first.probe], first, answer, seed)
@@ -207,6 +207,14 @@ def _evidence(
         obstacle=first.obstacle if all(o.obstacle for o in failed) else None, fault_of=first.fault_of,
         wrong_option=bool(criterion.capability) and any(_gave_wrong_values(code.probes[o.probe], o) for o in failed),
     )  # fmt: skip
+
+
+def _known_sizes_first(failed: Sequence[ProbeResult]) -> list[ProbeResult]:
+    """Put first, of the failures with the title of the first, one whose threshold is known."""
+    first = failed[0]
+    alike = [o for o in failed if (o.title, o.obstacle, o.fault_of) == (first.title, first.obstacle, first.fault_of)]
+    best = first if first.thresholds else next((o for o in alike if o.thresholds), first)
+    return [best, *(o for o in failed if o is not best)]
 
 
 def _gave_wrong_values(probe: Probe, failed: ProbeResult) -> bool:

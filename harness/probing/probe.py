@@ -347,7 +347,7 @@ def _shrunk(probe: Probe, answer: Answer, seed: int, case: Case, failure: ProbeF
         return _failure(probe, answer, seed, smaller)
 
     if probe.drawn is not None and DRAW in case:
-        return shrink_drawn(alone, case, failure, probe.drawn)
+        return shrink_drawn(alone, case, failure, probe.drawn, lambda smaller: probe.fit(answer, smaller))
     return shrink_fixed(alone, case, failure, probe.floors, probe.fixed)
 
 

@@ -82,12 +82,21 @@ def _smaller(case: Case, floors: Mapping[str, int], fixed: Collection[str]) -> I
         yield from ((size, step) for step in dict.fromkeys((floor, max(floor, value // 2), value - 1)))
 
 
-def shrink_drawn(attempt: Attempt, case: Case, failure: ProbeFailure, drawn: Drawn) -> Shrunk:
+def shrink_drawn(
+    attempt: Attempt, case: Case, failure: ProbeFailure, drawn: Drawn, fit: Callable[[Case], Case] = dict
+) -> Shrunk:
     """The plainest settings and the smallest sizes that fail in the same way, with the thresholds found.
 
     A case that passes by itself failed for what came before it: it is left as it was, and no size is blamed.
+
+    Args:
+        attempt: runs a case.
+        case: the drawn one.
+        failure: how it fails.
+        drawn: how it was drawn.
+        fit: makes each case one that the answer serves. A size is blamed only where it changes alone.
     """
-    search = _Search(attempt, case, failure, drawn)
+    search = _Search(attempt, case, failure, drawn, fit)
     with contextlib.suppress(_Exhausted):
         search.run()
     return Shrunk(search.case, search.failure, tuple(search.thresholds), search.after_others)
@@ -100,8 +109,10 @@ class _Exhausted(Exception):
 class _Search:
     """One search for a smaller drawn case, bounded by the number of cases it may try."""
 
-    def __init__(self, attempt: Attempt, case: Case, failure: ProbeFailure, drawn: Drawn) -> None:
-        self._attempt = attempt
+    def __init__(
+        self, attempt: Attempt, case: Case, failure: ProbeFailure, drawn: Drawn, fit: Callable[[Case], Case]
+    ) -> None:
+        self._attempt, self._fit = attempt, fit
         self._drawn = drawn
         self._most = drawn.cost_of(case)
         self._tries = 0
@@ -158,15 +169,21 @@ class _Search:
         return again is not None
 
     def _smallest(self, name: str, axis: Axis) -> int | None:
-        """Bisect one size down to where it begins to fail; the size below, which passes, or None at the low end."""
-        passing, failing = axis.low, self.case[name]
-        assert isinstance(failing, int)
-        if failing == passing or self._step(name, passing):
+        """Bisect one size down to where it begins to fail; the size below, which passes, or None at the low end.
+
+        Halves of a size share its divisors, so odd sizes below are tried before all are taken to pass.
+        """
+        if self.case[name] == axis.low or self._step(name, axis.low):
             return None
-        while failing - passing > 1:
-            middle = (passing + failing) // 2
-            passing, failing = (passing, middle) if self._step(name, middle) else (middle, failing)
-        return passing
+        while True:
+            passing, failing = axis.low, self.case[name]
+            assert isinstance(failing, int)
+            while failing - passing > 1:
+                middle = (passing + failing) // 2
+                passing, failing = (passing, middle) if self._step(name, middle) else (middle, failing)
+            below = {passing - 1, 3 * passing // 4 | 1, passing // 2 | 1}
+            if not any(axis.low < n < passing and self._step(name, n) for n in sorted(below)):
+                return passing
 
     def _threshold(self, name: str, passing: int) -> Threshold | None:
         """What is known of a size that matters; None where a later size has moved it."""
@@ -174,12 +191,16 @@ class _Search:
         assert isinstance(start, int)
         if start - passing != 1 or not self._passes(**{name: passing}):
             return None
+        one, other = self._fit({**self.case, name: passing}), self._fit(self.case)
+        if any(one[size] != other[size] for size in self._drawn.axes if size != name):
+            return None
         if not all(self._passes(**{name: passing, DRAW: draw}) for draw in OTHER_DRAWS):
             return None  # the size below fails as well, with other inputs
         if sum(self._is_wrong(**{name: start, DRAW: draw}) for draw in OTHER_DRAWS) < SHOWN:
             return None
         axis = self._drawn.axes[name]
         beyond = {start + 1, start + 2, start + 3, start + start // 2, 2 * start, self._first[name], axis.high}
+        beyond |= {2 * passing, 3 * passing}  # what is right of blocks of one size is right of whole blocks
         tried = [n for n in beyond if isinstance(n, int) and start < n <= axis.high and self._bearable(name, n)]
         onward = all(self._fails(**{name: n}) is not None for n in tried)
         rule = None if onward else self._rule(name, start)
