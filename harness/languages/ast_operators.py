@@ -16,6 +16,7 @@ _COMPARISONS: Mapping[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.Eq: (ast.NotEq,), ast.NotEq: (ast.Eq,), ast.Is: (ast.IsNot,), ast.IsNot: (ast.Is,),
     ast.In: (ast.NotIn,), ast.NotIn: (ast.In,),
 }  # fmt: skip
+_AS_ONE_MORE = {(ast.Lt, ast.LtE), (ast.GtE, ast.Gt)}
 _DROPPED = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 _LEFT_ALONE = (ast.Assert, ast.Raise, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.Delete, ast.Pass)
 _SILENT_CALLS = re.compile(r"print|debug|info|warning|warn|error|log|format")
@@ -114,9 +115,7 @@ def replacements(site: ast.expr | ast.AugAssign, statement: ast.stmt) -> Iterato
         case ast.BoolOp():
             yield ast.BoolOp(ast.Or() if isinstance(site.op, ast.And) else ast.And(), site.values)
         case ast.Compare():
-            for index, op in enumerate(site.ops):
-                for other in _COMPARISONS[type(op)]:
-                    yield ast.Compare(site.left, [*site.ops[:index], other(), *site.ops[index + 1 :]], site.comparators)
+            yield from _comparisons(site)
         case ast.Constant():
             yield from _other_constants(site.value)
         case ast.Slice():
@@ -125,6 +124,14 @@ def replacements(site: ast.expr | ast.AugAssign, statement: ast.stmt) -> Iterato
             for index in range(len(site.elts) - 1):
                 first, second = site.elts[index : index + 2]
                 yield ast.Tuple([*site.elts[:index], second, first, *site.elts[index + 2 :]], ast.Load())
+
+
+def _comparisons(site: ast.Compare) -> Iterator[ast.Compare]:
+    for index, op in enumerate(site.ops):
+        for other in _COMPARISONS[type(op)]:
+            if (type(op), other) in _AS_ONE_MORE and _is_integer(site.comparators[index]):
+                continue  # the same fault as a number that is larger by one, which is planted as well
+            yield ast.Compare(site.left, [*site.ops[:index], other(), *site.ops[index + 1 :]], site.comparators)
 
 
 def _arithmetic(site: ast.BinOp) -> Iterator[ast.expr]:
@@ -141,6 +148,10 @@ def _on_text(site: ast.BinOp) -> bool:
         isinstance(side, ast.JoinedStr) or (isinstance(side, ast.Constant) and isinstance(side.value, str | bytes))
         for side in (site.left, site.right)
     )
+
+
+def _is_integer(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) is int
 
 
 def _other_constants(value: object) -> Iterator[ast.Constant]:
