@@ -31,6 +31,8 @@ EVERY = (
 
 LATER = "the output at a position depends on later ones"
 """The fault of what takes hidden positions in."""
+INACCURATE = "results are less accurate than the inputs allow"
+"""The fault of what loses digits on plain inputs."""
 EXTREME = "the output does not survive extreme values"
 """The fault of what is right at plain magnitudes and wrong near the ends of a dtype's range."""
 

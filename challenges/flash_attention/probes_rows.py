@@ -4,17 +4,19 @@ from functools import partial
 
 import numpy as np
 
-from harness.probing import Answer, Array, Draw, InputUse, RemoteObject, laws, probe
+from harness.probing import Answer, Array, CallFailed, Draw, FaultElsewhere, InputUse, RemoteObject, expect, laws, probe
+from harness.probing.families import MAGNITUDES
 
 from .binding import FUNCTION, Floats, Inputs, alive, attention, draw_inputs
 from .bounds import alike
-from .inputs import LATER
+from .inputs import EXTREME, LATER
 
 PLAIN = {"B": 2, "H": 3, "N": 12, "tile": 4}
 WIDTHS = tuple({**PLAIN, "D": D, "dtype": dtype} for D, dtype in ((4, "float64"), (64, "float32"), (128, "float64")))
 WIDE_TILES = {"B": 1, "H": 1, "N": 150, "D": 64, "tile": 70, "dtype": "float32"}
 """Tiles that an answer may cut up, keys other than queries."""
 LEAST = {"B": 2, "H": 2, "N": 3, "D": 2}
+NOISE = "the output differs between identical calls"
 STRANGE = 1e3
 """Times as large: scores of what is strange are a million times those of the others."""
 
@@ -30,6 +32,34 @@ def the_future_is_hidden(answer: Answer, draw: Draw, *, B: int, H: int, N: int, 
         o = attention(answer, given.but(k=k, v=v))
         doing = f"keys and values from position {cut} on exchanged"
         alike(o[:, :, :cut], plain[:, :, :cut], LATER, doing, answer, given, draw)
+
+
+@probe({"N": 12, "tile": 4, "dtype": "float64"}, {"N": 9, "tile": 12, "dtype": "float32"}, B=1, H=2, D=8,
+       floors={"N": 2})  # fmt: skip
+def large_values_are_hidden(
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str
+) -> None:
+    """Values as large as the contract's from position i on leave the output before i at 0, to the last bit: a weight
+    that is nearly 0 hides ordinary ones only."""
+    given, size = draw_inputs(draw, B, H, N, D, tile, dtype), MAGNITUDES[dtype][1] / 10
+    for cut in sorted({1, N // 2, N - 1}):
+        v = given.v.copy()
+        v[:, :, :cut] = 0.0
+        doing = f"values from position {cut} on times {size:g}, zeros before"
+        _unmoved(answer, given.but(v=v), given.but(v=v * size), cut, doing)
+
+
+def _unmoved(answer: Answer, small: Inputs, large: Inputs, cut: int, doing: str) -> None:
+    """Require equal outputs before a position, of inputs that differ in large values from there on."""
+    plain = alive(attention(answer, small), small)
+    try:
+        o = attention(answer, large)
+    except CallFailed as why:
+        raise FaultElsewhere(EXTREME, f"{doing}: {why.title}", fault_of="extreme_scale") from None
+    if not np.isfinite(o).all():
+        raise FaultElsewhere(EXTREME, f"{doing}: NaN or infinity", fault_of="extreme_scale")
+    with expect.only_beside(lambda: expect.same("o", attention(answer, small), plain, NOISE)):
+        expect.same("o", o[:, :, :cut], plain[:, :, :cut], LATER, doing)
 
 
 @probe(*({**widths, "causal": c} for c in (True, False) for widths in WIDTHS), floors=LEAST)

@@ -18,7 +18,7 @@ from .binding import (
     spread,
 )
 from .bounds import ABOVE, alike, hidden_far_above, right_at_height, right_beside_plain
-from .inputs import EXTREME, FAR, far_above, near, positive, ramp
+from .inputs import EXTREME, FAR, INACCURATE, far_above, near, positive, ramp
 
 DRAWS = 7
 LONG = {"B": 1, "H": 1, "N": 96, "D": 64}
@@ -134,5 +134,5 @@ def error_ratios_are_small(
         if not digits:
             raise FaultElsewhere("o is wrong", "not by digits alone")
         require_digits_of_inputs(answer, given)
-        raise ProbeFailure("results are less accurate than the inputs allow", detail, measured=figures)
+        raise ProbeFailure(INACCURATE, detail, measured=figures)
     return Partial(share, figures, detail if share < 1 else "")

@@ -22,6 +22,8 @@ def _mutant(name: str, criterion: str, result: str = "o", before: str = "pass", 
 
 PROPERTY_MUTANTS = (
     _mutant("later values seen", "causality", "o + (causal * 0.1 * v.mean(axis=2, keepdims=True)).astype(o.dtype)"),
+    _mutant("later values next to hidden", "causality",
+            "o + (causal * 1e-26 * (v.sum(axis=2, keepdims=True) - v.cumsum(axis=2))).astype(o.dtype)"),
     _mutant("not causal by default", "causal_default", default=False),
     _mutant("tiles that do not fit", "tile_invariance", "o * o.dtype.type(1.01 if q.shape[2] % tile_size else 1)"),
     _mutant("the first head in all", "independence", "o + o.dtype.type(0.1) * o[:, :1] * (o.shape[1] > 1)"),
@@ -33,4 +35,4 @@ PROPERTY_MUTANTS = (
     _mutant("k in the order of its memory", "any_layout", before="k = k.ravel(order='K').reshape(k.shape)"),
     _mutant("the buffer of v", "any_layout", before="v = type(v)(v.shape, v.dtype, v.data)"),
     _mutant("no tile skipped", "tile_skipping", before="causal and _planted_right(q, k, v, tile_size, False)"),
-)
+)  # fmt: skip

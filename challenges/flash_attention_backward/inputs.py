@@ -33,6 +33,8 @@ EVERY = (
 
 LATER = "{} at a position depends on later keys and values"
 """The fault of what takes hidden positions in; the name of the result stands before it."""
+INACCURATE = "results are less accurate than the inputs allow"
+"""The fault of what loses digits on plain inputs."""
 EXTREME = "results do not survive extreme values"
 """The fault of what is right at plain magnitudes and wrong near the ends of a dtype's range."""
 

@@ -4,7 +4,20 @@ from functools import partial
 
 import numpy as np
 
-from harness.probing import Answer, Array, Draw, InputUse, Keep, RemoteObject, expect, laws, probe
+from harness.probing import (
+    Answer,
+    Array,
+    CallFailed,
+    Draw,
+    FaultElsewhere,
+    InputUse,
+    Keep,
+    RemoteObject,
+    expect,
+    laws,
+    probe,
+)
+from harness.probing.families import MAGNITUDES
 
 from .binding import (
     BACKWARD,
@@ -23,7 +36,7 @@ from .binding import (
     results,
 )
 from .bounds import alike
-from .inputs import LATER
+from .inputs import EXTREME, LATER
 
 ARRAYS = ("q", "k", "v", "do")
 NOISE = "{} differs between identical calls"
@@ -53,6 +66,43 @@ def the_future_is_hidden(answer: Answer, draw: Draw, *, B: int, H: int, N: int, 
         after = [Results(*(a[:, :, cut:] for a in each)) for each in (got, plain)]
         title, doing = "{} of a position depends on do of earlier ones".format, f"do before {cut} exchanged"
         alike(*after, title, doing, answer, given, draw, ("dk", "dv"))
+
+
+@probe({"N": 12, "tile": 4, "dtype": "float64"}, {"N": 9, "tile": 12, "dtype": "float32"}, B=1, H=2, D=8,
+       floors={"N": 2})  # fmt: skip
+def large_entries_are_hidden(
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str
+) -> None:
+    """Large v and do from position i on leave o and dq before i at 0, and a large do before i dk and dv from i on, to
+    the last bit: a weight that is nearly 0 hides ordinary entries only."""
+    given, size = draw_inputs(draw, B, H, N, D, tile, dtype), MAGNITUDES[dtype][1] / 10
+    alive(results(answer, given), given)
+    for cut in sorted({1, N // 2, N - 1}):
+        v, do = given.v.copy(), given.do.copy()
+        v[:, :, :cut], do[:, :, cut:] = 0.0, 0.0
+        late = np.where(np.arange(N) >= cut, size, 1.0)[:, None]
+        doing = f"v and do from {cut} on times {size:g}, and zeros for v before"
+        part, pair = np.s_[:, :, :cut], (given.but(v=v), given.but(v=v * late, do=given.do * late))
+        _unmoved(answer, *pair, part, ("o", "dq"), LATER, doing)
+        title, doing = "{} of a position depends on do of earlier ones", f"do before {cut} times {size:g}, then zeros"
+        _unmoved(answer, given.but(do=do), given.but(do=do * size), np.s_[:, :, cut:], ("dk", "dv"), title, doing)
+
+
+def _unmoved(
+    answer: Answer, small: Inputs, large: Inputs, part: tuple[slice, ...], names: tuple[str, ...], title: str,
+    doing: str,
+) -> None:  # fmt: skip
+    """Require equal results of a part, of inputs that differ in large entries that it does not see."""
+    plain = results(answer, small)
+    try:
+        got = results(answer, large)
+    except CallFailed as why:
+        raise FaultElsewhere(EXTREME, f"{doing}: {why.title}", fault_of="extreme_scale") from None
+    if not all(np.isfinite(array).all() for array in got):
+        raise FaultElsewhere(EXTREME, f"{doing}: NaN or infinity", fault_of="extreme_scale")
+    with expect.only_beside(lambda: identical(results(answer, small), plain, NOISE, "")):
+        for name in names:
+            expect.same(name, getattr(got, name)[part], getattr(plain, name)[part], title.format(name), doing)
 
 
 @probe(*({**widths, "causal": c} for c in (True, False) for widths in WIDTHS), floors=LEAST)

@@ -18,7 +18,7 @@ from .binding import (
     spreads,
 )
 from .bounds import alike, right_at_height, right_beside_plain
-from .inputs import EXTREME, FAR, LATER, far_above, near, positive, ramp
+from .inputs import EXTREME, FAR, INACCURATE, LATER, far_above, near, positive, ramp
 
 DRAWS = 7
 FARS = ((FAR, 0), (1000.0, 1))
@@ -149,5 +149,5 @@ def error_ratios_are_small(
         if (name := worst.removesuffix("_error_ratio")) in uneven:
             raise FaultElsewhere(f"{name} is wrong", "not by digits alone")
         require_digits_of_inputs(answer, given)
-        raise ProbeFailure("results are less accurate than the inputs allow", detail, measured=figures)
+        raise ProbeFailure(INACCURATE, detail, measured=figures)
     return Partial(share, figures, detail if share < 1 else "")

@@ -35,6 +35,11 @@ def _mutant(
 PROPERTY_MUTANTS = (
     _mutant("later values seen", "causality",
             backward="dq = dq + (causal * 0.1 * v.mean(axis=2, keepdims=True)).astype(dq.dtype)"),
+    _mutant("later values next to hidden", "causality",
+            backward="tails = v.sum(axis=2, keepdims=True) - v.cumsum(axis=2)\n"
+                     "    dq = dq + (causal * 1e-26 * tails).astype(dq.dtype)"),
+    _mutant("earlier do next to hidden", "causality",
+            backward="dv = dv + (causal * 1e-26 * (do.cumsum(axis=2) - do)).astype(dv.dtype)"),
     _mutant("not causal by default", "causal_default", default=False),
     _mutant("k in the order of its memory", "any_layout", before="k = k.ravel(order='K').reshape(k.shape)"),
     _mutant("the buffer of do", "any_layout", between="do = type(do)(do.shape, do.dtype, do.data)"),
