@@ -96,6 +96,23 @@ ENDS = (
         ),
     ),
     Mutant(
+        "prompt longer than its ring",
+        "writes a whole prompt to a ring of the window's size before it attends",
+        criterion="sliding_window",
+        file="variants/window_ring.py",
+        edits=(
+            (
+                "        for t in range(int(lengths[b])):\n            ring.put(k[b, :, t], v[b, :, t])\n"
+                "            keys, values = ring.tokens()\n",
+                "        first = ring.seen\n        for t in range(int(lengths[b])):\n"
+                "            ring.put(k[b, :, t], v[b, :, t])\n        size = ring.rows.shape[2]\n"
+                "        for t in range(int(lengths[b])):\n            last = first + t\n"
+                "            held = range(max(ring.seen - size, last - ring.most + 1, 0), last + 1) or [last]\n"
+                "            keys, values = ring.rows[:, :, np.array(held) % size]\n",
+            ),
+        ),
+    ),
+    Mutant(
         "window that counts what it shows",
         "takes more than max_length tokens under a window",
         criterion="sliding_window",

@@ -68,10 +68,12 @@ def a_window_forgets_what_is_older(answer: Answer, draw: Draw, *, W: int, S: int
     """K13 turned round: with a window of W, a token sees what it would see if the slot began W - 1 tokens earlier."""
     tokens = normal(draw, 1, H, S + W + 2, D, dtype)
     title = "a window shows other tokens than the last ones"
-    for at, out in enumerate(_steps(Cache(answer, tokens, window=W), tokens, S), S - 1):
-        seen = tokens.part(max(0, at - W + 1), at + 1)
-        without = partial(_alone, answer, seen, seen.length if at < S else max(seen.length - 1, 1))
-        right_or_like(answer, title, out, seen, draw, without, f"position {at} with a window of {W}")
+    for at, out in enumerate(_positions(Cache(answer, tokens, window=W), tokens, S)):
+        first, end = max(0, at - W + 1), at + 1
+        seen, begun = tokens.part(first, end), tokens.part(first, max(S, end))
+        prompt = S - first if at < S else max(seen.length - 1, 1)
+        without = partial(_alone, answer, begun, prompt, at - first)
+        right_or_like(answer, title, out, seen, draw, without, f"position {at} with a window of {W}, a prompt of {S}")
 
 
 @probe({"empty": 3, "H": 1, "D": 4, "dtype": "float64"}, {"empty": 1, "H": 2, "D": 4, "dtype": "float32"},
@@ -278,16 +280,22 @@ def page_size(answer: Answer) -> int:
     return page
 
 
-def _steps(cache: Cache, tokens: Tokens, S: int) -> Iterator[Floats]:
-    """The last position of a prompt of S tokens, then a decode for each of the others."""
-    yield cache.prefill([SLOT], tokens.part(0, S))[:, :, -1:]
+def _positions(cache: Cache, tokens: Tokens, S: int) -> Iterator[Floats]:
+    """Yield each position of a prompt of S tokens, then a decode for each of the others."""
+    out = cache.prefill([SLOT], tokens.part(0, S))
+    yield from (out[:, :, at : at + 1] for at in range(S))
     for at in range(S, tokens.length):
         yield cache.decode([SLOT], tokens.part(at, at + 1))
 
 
-def _alone(answer: Answer, tokens: Tokens, S: int) -> Floats:
-    """What the last of some tokens comes to in a plain cache of their own, after a prompt of S of them."""
-    return list(_steps(Cache(answer, tokens, room=tokens.length), tokens, S))[-1]
+def _steps(cache: Cache, tokens: Tokens, S: int) -> Iterator[Floats]:
+    """Yield the last position of a prompt of S tokens, then a decode for each of the others."""
+    return itertools.islice(_positions(cache, tokens, S), S - 1, None)
+
+
+def _alone(answer: Answer, tokens: Tokens, S: int, at: int = -1) -> Floats:
+    """Return what one of some tokens, the last if none is named, comes to in a plain cache, S of them a prompt."""
+    return list(_positions(Cache(answer, tokens, room=tokens.length), tokens, S))[at]
 
 
 def _plain_key(draw: Draw, D: int, dtype: str) -> Tokens:
