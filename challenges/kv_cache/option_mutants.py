@@ -120,7 +120,19 @@ ENDS = (
     ),
 )
 
+LIKE_A_RANGE = "range(slots[0], slots[-1] + 1) if slots[-1] - slots[0] + 1 == len(slots) else slots"
 RELEASED = (
+    Mutant(
+        "slots whose ends are those of a range",
+        "takes slots for a range where the first and the last are as far apart as its ends",
+        criterion="slots",
+        edits=(
+            (
+                CHECKED_STEP,
+                CHECKED_STEP + f"    slots = {LIKE_A_RANGE}\n",
+            ),
+        ),
+    ),
     Mutant(
         "released twice",
         "takes what a slot held back again where the slot is released while it is empty",
