@@ -262,6 +262,18 @@ COPIED = (
         edits=((CUT, CUT.replace("length)", "length + 1)")),),
     ),
     Mutant(
+        "cut inside a group of codes",
+        "cuts codes, of which 32 tokens are one group, back to the end of a group",
+        criterion="truncate",
+        edits=(
+            (
+                CUT,
+                "        if self.blank[0].dtype == np.int8 and length < self.lengths[slot] // 32 * 32:\n"
+                "            length = length // 32 * 32\n" + CUT,
+            ),
+        ),
+    ),
+    Mutant(
         "cut of a copy",
         "cuts the source of a fork with its latest copy",
         criterion="truncate",
