@@ -48,8 +48,6 @@ class Script(Writer):
     def copies(self) -> Program:
         """Fork empty slots, slots onto themselves and copies of copies; go on with several tokens, release either."""
         create, long, short = self._started()
-        if create.option("quantization"):
-            self._copy_far(create)
         self._fill_each(create, [0, 3], [long, short])
         self._copy(create, 1, 3)
         self._copy(create, 0, 0)
@@ -93,14 +91,6 @@ class Script(Writer):
             self._cut(create, 3, length)
             self._step_each(create, [3])
         self._drop(create, 3)
-
-    def _copy_far(self, create: Create) -> None:
-        """Copy a slot of more tokens than codes share a scale or a block, and go on with both."""
-        self._fill_each(create, [3], [self.sizes["length"] - 2])
-        self._copy(create, 3, 1)
-        self._step_each(create, [1, 3])
-        for slot in (3, 1):
-            self._drop(create, slot)
 
     def windows(self) -> Program:
         """Windows that are filled by decodes, by a prompt and past their end, and then move on."""
