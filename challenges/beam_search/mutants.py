@@ -266,6 +266,8 @@ IMPOSSIBLE = (
             (ORDER, ORDER + "    if np.isneginf(logprobs).any():\n        return []\n")),
 )  # fmt: skip
 RARE = (
+    _mutant("calls itself for each step", "counts its steps by a function that calls itself", "any_search",
+            (STEPS, "    count = lambda n: n and count(n - 1)\n    count(steps)\n" + STEPS)),
     _mutant("long prompts cut", "keeps only the last 32 tokens of a prompt", "any_search",
             (ITEM, ITEM.replace("list(prompt)", "list(prompt)[-32:]"))),
     _mutant("sixteen steps", "ends after 16 tokens", "any_search", (STEPS, "    for _ in range(min(steps, 16)):\n")),

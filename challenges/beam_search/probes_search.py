@@ -1,8 +1,10 @@
 """Probes of what a search finds: sequences, their order and their scores, on models that a script gives."""
 
+from contextlib import suppress
 from dataclasses import replace
 
-from harness.probing import Answer, Axis, Draw, Drawn, expect, probe
+from harness.probing import Answer, Axis, CallTimedOut, Draw, Drawn, expect, probe
+from harness.probing.failures import OutOfMemory
 
 from .oracle import Expected
 from .plainer import apart_from_plainer, compete, penalise, score_eos, stay
@@ -185,6 +187,16 @@ def any_long_search_is_right(
     """Beams that go on to the end under a penalty: among searches drawn at large few generate many tokens."""
     search = _searched(draw, width, steps, vocab, prompts, length, alpha, ends, SURE[sure])
     with apart_from_plainer(answer, draw, alpha):
+        search.judge(answer)
+
+
+@probe(width=1, steps=1100, vocab=3, length=2, fixed=("width", "vocab", "length"))
+def a_very_long_search_is_served(
+    answer: Answer, draw: Draw, *, width: int, steps: int, vocab: int, length: int
+) -> None:
+    """More tokens than Python lets a function call itself; no speed is asked for."""
+    search = drawn(draw, vocab=vocab, lengths=[length], width=width, steps=steps)
+    with suppress(CallTimedOut, OutOfMemory), apart_from_plainer(answer, draw):
         search.judge(answer)
 
 

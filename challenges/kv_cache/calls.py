@@ -107,6 +107,13 @@ class Create:
         if self.dtype != "float64":
             yield replace(self, dtype="float64")
 
+    def without_option(self, heads: str) -> "Create":
+        """Return the cache without the option that its program is about, with so many heads of each kind."""
+        if self.about == "groups":
+            return replace(self, kv_heads=getattr(self, heads), groups=1)
+        kept = tuple(option for option in self.options if option[0] != self.about or self.about == "page_size")
+        return replace(self, options=kept)
+
     def line(self) -> str:
         """The call in a script."""
         options = "".join(f", {name}={value!r}" for name, value in self.options)
@@ -297,6 +304,18 @@ def of_one_cache(program: Program) -> Iterator[Program]:
     caches = list(dict.fromkeys(step.cache for step in program))
     for cache in caches[::-1] if len(caches) > 1 else ():
         yield tuple(step for step in program if step.cache != cache)
+
+
+def without_option(program: Program) -> Iterator[Program]:
+    """Yield the same calls in caches without the option that the program is about, if some have it.
+
+    Heads that were shared are as many as the key/value heads, or as the query heads. Pages are left out: where they end
+    early, a plain cache may go wrong late.
+    """
+    for head_of in ("kv_heads", "heads"):
+        form = tuple(step.without_option(head_of) if isinstance(step, Create) else step for step in program)
+        if form != program:
+            yield form
 
 
 def last_calls(program: Program) -> Iterator[Program]:

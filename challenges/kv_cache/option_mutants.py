@@ -96,6 +96,23 @@ ENDS = (
         ),
     ),
     Mutant(
+        "prompt longer than its ring",
+        "writes a whole prompt to a ring of the window's size before it attends",
+        criterion="sliding_window",
+        file="variants/window_ring.py",
+        edits=(
+            (
+                "        for t in range(int(lengths[b])):\n            ring.put(k[b, :, t], v[b, :, t])\n"
+                "            keys, values = ring.tokens()\n",
+                "        first = ring.seen\n        for t in range(int(lengths[b])):\n"
+                "            ring.put(k[b, :, t], v[b, :, t])\n        size = ring.rows.shape[2]\n"
+                "        for t in range(int(lengths[b])):\n            last = first + t\n"
+                "            held = range(max(ring.seen - size, last - ring.most + 1, 0), last + 1) or [last]\n"
+                "            keys, values = ring.rows[:, :, np.array(held) % size]\n",
+            ),
+        ),
+    ),
+    Mutant(
         "window that counts what it shows",
         "takes more than max_length tokens under a window",
         criterion="sliding_window",
@@ -103,7 +120,19 @@ ENDS = (
     ),
 )
 
+LIKE_A_RANGE = "range(slots[0], slots[-1] + 1) if slots[-1] - slots[0] + 1 == len(slots) else slots"
 RELEASED = (
+    Mutant(
+        "slots whose ends are those of a range",
+        "takes slots for a range where the first and the last are as far apart as its ends",
+        criterion="slots",
+        edits=(
+            (
+                CHECKED_STEP,
+                CHECKED_STEP + f"    slots = {LIKE_A_RANGE}\n",
+            ),
+        ),
+    ),
     Mutant(
         "released twice",
         "takes what a slot held back again where the slot is released while it is empty",
@@ -231,6 +260,18 @@ COPIED = (
         "keeps one token more than a cut leaves",
         criterion="truncate",
         edits=((CUT, CUT.replace("length)", "length + 1)")),),
+    ),
+    Mutant(
+        "cut inside a group of codes",
+        "cuts codes, of which 32 tokens are one group, back to the end of a group",
+        criterion="truncate",
+        edits=(
+            (
+                CUT,
+                "        if self.blank[0].dtype == np.int8 and length < self.lengths[slot] // 32 * 32:\n"
+                "            length = length // 32 * 32\n" + CUT,
+            ),
+        ),
     ),
     Mutant(
         "cut of a copy",

@@ -8,13 +8,14 @@ import functools
 from collections.abc import Callable, Collection, Mapping
 
 from harness.probing import Answer, ArgumentsRejected, Axis, Draw, Drawn, Keep, ProbeFailure, probe
+from harness.probing.failures import ITSELF, Spared, WorkerLost
 from harness.probing.probe import Probe
-from harness.probing.programs import Program, StepFailed, shortest
+from harness.probing.programs import DRAWN, OTHER_DRAWS, Program, Run, ShortestProgram, StepFailed, shortest
 from harness.probing.shrinking import Shrunk
 from harness.probing.sizes import COVERED, Case
 
 from .binding import claimed, require_offered
-from .calls import LEAST_CODED, every_call_fits, last_calls, named_from_zero, of_one_cache
+from .calls import LEAST_CODED, every_call_fits, last_calls, named_from_zero, of_one_cache, without_option
 from .history import run_program
 from .scripts import Script
 from .tokens import CODED_SCALES, FAMILIES_OF_TOKENS, MAGNITUDES, STEEP
@@ -124,6 +125,8 @@ def _programs(
 
         failed, rewrites = StepFailed(failure, len(program) - 1), (of_one_cache, last_calls, named_from_zero)
         found = shortest(run, program, failed, rewrites, every_call_fits)
+        if not found.failure.fault_of and _needs_its_option(run, found):
+            found.failure.fault_of = ITSELF
         return Shrunk(case, found.failure, found.thresholds)
 
     body.__name__, body.__doc__ = name, purpose
@@ -133,6 +136,25 @@ def _programs(
     settings |= (SMALL if sized else {}) | ({"beside": beside} if beside else {})
     covered = max(COVERED, *map(len, each.values())) if each else COVERED
     return probe(drawn=Drawn(axes, count, cost, most, settings, covered=covered), shrinker=shrunk)(body)
+
+
+def _needs_its_option(run: Run, found: ShortestProgram) -> bool:
+    """Return whether a program goes wrong whatever is drawn, and right without the option that it is about."""
+    forms, draws = list(without_option(found.steps)), (DRAWN, *OTHER_DRAWS)
+    if not forms or isinstance(found.failure, WorkerLost):
+        return False
+
+    def outcome(program: Program, draw: int) -> str:
+        try:
+            run(program, draw)
+        except StepFailed:
+            return "wrong"
+        except Spared:
+            return "spared"
+        return "right"
+
+    wrong = all(outcome(found.steps, draw) == "wrong" for draw in draws)
+    return wrong and all(outcome(form, draw) == "right" for form in forms for draw in draws)
 
 
 def _takes_both(answer: Answer, options: Mapping[str, int | str], other: str) -> bool:

@@ -207,15 +207,21 @@ def padding_takes_no_room(answer: Answer, draw: Draw, *, S: int, n: int, H: int,
         cache.decode([SLOT], tokens.part(at, at + 1))
 
 
-@probe({"B": 2, "H": 1, "D": 4, "dtype": "float64"}, {"B": 3, "H": 2, "D": 4, "dtype": "float32"}, floors={"B": 2})
-def rows_go_to_the_slots_they_name(answer: Answer, draw: Draw, *, B: int, H: int, D: int, dtype: str) -> None:
-    """K04: any subset of the slots in any order; all values of a sequence are alike, and come back from its slot."""
+@probe({"B": 2, "by": "", "H": 1, "D": 4, "dtype": "float64"}, {"B": 3, "by": "", "H": 2, "D": 4, "dtype": "float32"},
+       {"B": 4, "by": "swap", "H": 1, "D": 4, "dtype": "float64"},
+       {"B": 3, "by": "outsider", "H": 1, "D": 4, "dtype": "float64"},
+       {"B": 5, "by": "outsider", "H": 2, "D": 4, "dtype": "float32"}, floors={"B": 2})  # fmt: skip
+def rows_go_to_the_slots_they_name(answer: Answer, draw: Draw, *, B: int, by: str, H: int, D: int, dtype: str) -> None:
+    """K04: any subset of the slots in any order; all values of a sequence are alike, and come back from its slot.
+
+    `by` is what tells slots whose ends are those of a range from that range: two are swapped, or one is of others.
+    """
     tokens, value = alike(draw, B, H, 4, D, dtype)
-    slots = (5, 1, 4)[:B]
+    slots = {"": (5, 1, 4, 0, 2), "swap": (1, 3, 2, 4, 5), "outsider": (0, 5, *range(2, B))}[by][:B]
     cache = Cache(answer, tokens, slots=7)
     out = cache.prefill(slots, tokens.part(0, 1))
     returned(answer, MIXES_SLOTS, "out", out, value, f"first tokens for the slots {slots}")
-    for at, rows in ((1, [B - 1, 0]), (2, [0, B - 1]), (3, [0]), (3, [B - 1])):
+    for at, rows in ((1, [B - 1, 0]), (2, list(range(B))), (3, [0]), (3, [B - 1])):
         named = [slots[row] for row in rows]
         out = cache.decode(named, tokens.rows(*rows).part(at, at + 1))
         returned(answer, MIXES_SLOTS, "out", out, value[rows], f"slots {slots} filled, slots {named} decode")

@@ -12,6 +12,9 @@ from .tokens import CODED, EVEN
 PADDINGS = ((0, "normal"), (3, "large"), (1, "zero"))
 """How many positions of padding the prompts of a plan have in turn, and what those hold."""
 
+FAR_CUTS = (50, 33, 17)
+"""Tokens to which a slot of more than 64 is cut: two inside blocks of 16 and 32, and one just behind their ends."""
+
 
 class Script(Writer):
     """Writes programs of one plan each; a plan needs four slots, unless it says how many."""
@@ -66,6 +69,8 @@ class Script(Writer):
     def cuts(self) -> Program:
         """Cut a slot to nothing, to one, by one and to more than it holds, also where it was copied, and go on."""
         create, long, short = self._started()
+        if create.option("quantization"):
+            self._cut_far(create)
         self._fill_each(create, [0, 1, 2], [long, short, long])
         for slot, length in ((0, long - 1), (1, 1), (2, 0), (2, 5), (3, 4)):
             self._cut(create, slot, length)
@@ -77,6 +82,15 @@ class Script(Writer):
             self._fill_each(create, [0, 3], [3, short])
         self._step_each(create, [0, 1, 2, 3])
         return tuple(self.steps)
+
+    def _cut_far(self, create: Create) -> None:
+        """Cut a slot of more tokens than codes share a scale or a block, inside and near the ends of blocks."""
+        held = self.sizes["length"]
+        self._fill_each(create, [3], [held - 2])
+        for length in FAR_CUTS:
+            self._cut(create, 3, length)
+            self._step_each(create, [3])
+        self._drop(create, 3)
 
     def windows(self) -> Program:
         """Windows that are filled by decodes, by a prompt and past their end, and then move on."""

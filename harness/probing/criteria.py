@@ -22,7 +22,7 @@ from harness.probing.answers import Answer
 from harness.probing.code import ChallengeCode
 from harness.probing.conditions import PartlyServedAnswer
 from harness.probing.diagnosis import diagnose
-from harness.probing.failures import NOTHING_LEFT, SOME_LEFT, NotMeasurable, NotRun
+from harness.probing.failures import ITSELF, NOTHING_LEFT, SOME_LEFT, NotMeasurable, NotRun
 from harness.probing.probe import Probe, ProbeResult, run
 
 
@@ -185,8 +185,12 @@ def _charged(result: ProbeResult, adapters: Collection[str]) -> ProbeResult:
 def _evidence(
     code: ChallengeCode, criterion: Criterion, outcomes: Sequence[ProbeResult], answer: Answer, seed: int, explain: bool
 ) -> Evidence:
-    outcomes = [replace(o, fault_of="") if o.fault_of == criterion.id else o for o in outcomes]
-    failed = sorted((o for o in outcomes if not o.passed), key=lambda o: (bool(o.fault_of), o.obstacle is not None))
+    own, owners = criterion.id, {criterion.id: "", ITSELF: criterion.id}
+    outcomes = [replace(o, fault_of=owners.get(o.fault_of, o.fault_of)) for o in outcomes]
+    rank = {own: 0, "": 1}
+    failed = sorted(
+        (o for o in outcomes if not o.passed), key=lambda o: (rank.get(o.fault_of, 2), o.obstacle is not None)
+    )
     measured = {name: value for o in failed or outcomes for name, value in o.figures.items()}
     draws = _sum([o.draws for o in outcomes])
     if not failed:

@@ -5,6 +5,9 @@ from types import MappingProxyType
 
 from harness.model import Draws, Figure, Location, Loss, Observation, Obstacle
 
+ITSELF = "itself"
+"""Names, as the criterion whose property is broken, whichever is judged: no other one explains what went wrong."""
+
 
 class ProbeFailure(Exception):
     """The answer went wrong.

@@ -8,6 +8,7 @@ import pytest
 
 from harness.probing import InputUse, Mutant
 from harness.probing.code import ChallengeCode
+from harness.probing.failures import ITSELF
 from harness.probing.local_answer import LocalAnswer
 from harness.probing.probe import run
 from harness.workspace import Workspace
@@ -162,3 +163,21 @@ def test_a_cache_without_the_slot_or_layer_of_a_call_is_no_smaller_one():
     for name, size in (("max_batch", 4), ("num_layers", 1)):
         assert not CALLS.every_call_fits((create.resized(name, size), feed)), name
     assert CALLS.every_call_fits((create.resized("max_length", 10), feed))
+
+
+@pytest.mark.parametrize(
+    ("probe", "fault", "own"),
+    [
+        ("every_small_window_is_right", "window filled by a decode", True),
+        ("every_small_window_is_right", "prompt longer than its ring", True),
+        ("every_small_window_is_right", "prefill not stored", False),
+        ("any_program_with_a_window_is_right", "kv head by remainder", False),
+        ("any_program_with_shared_heads_is_right", "kv head by remainder", True),
+        ("any_program_with_shared_heads_is_right", "long fill of three heads", False),
+        ("every_kind_of_shared_heads_is_right", "window one too long", False),
+        ("every_small_page_is_right", "whole pages read", False),
+    ],
+)
+def test_an_option_is_charged_itself_only_where_the_same_calls_go_right_without_it(probe, fault, own):
+    seen = run(CODE.probes[probe], local(FAULTY[fault]), seed=5)
+    assert (not seen.passed and seen.fault_of == ITSELF) == own

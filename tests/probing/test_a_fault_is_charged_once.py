@@ -83,6 +83,12 @@ def test_drawn_cases_of_an_option_are_excused_only_where_they_fail_as_the_other_
     assert found == ({"any_size"} if excused else {"any_size", "paged"})
 
 
+def test_what_an_option_was_seen_to_break_itself_is_charged_whatever_else_fails_in_the_same_way(code):
+    own = WRONG | {"fault_of": "paged"}
+    assert charged(code, any_size=(DRAWN, WRONG), paged=(DRAWN, own)) == {"any_size", "paged"}
+    assert charged(code, any_size=(DRAWN, WRONG), paged=(DRAWN, WRONG)) == {"any_size"}
+
+
 def settled(code, criterion, failing, thresholds=(), probe=DRAWN, severity=None, case=None):
     def evidence(c):
         if c.id not in failing:
