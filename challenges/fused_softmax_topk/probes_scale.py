@@ -2,14 +2,15 @@
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from harness.probing import Answer, Draw, FaultElsewhere, probe
 
-from .binding import Floats, launch, serving
+from .binding import Floats, Launched, launch, serving
 from .families import masked
-from .judging import right_under
+from .judging import right, right_under
 
 SHIFTS = (100.0, -100.0, 16384.0, -16384.0, -262144.0)
 GRID_BITS = 5
@@ -32,13 +33,18 @@ def a_shift_of_all_logits_changes_nothing(
 def far_logits_stay_right(answer: Answer, draw: Draw, *, rows: int, vocab: int, gap: float, k: int) -> None:
     """One logit far above the rest: its probability is 1, and others are as small as they must be, never NaN.
 
-    They are judged by rows that lie as high as a whole: where these are wrong, distance does not decide.
+    They are judged by rows without it, and by rows that lie as high as a whole: where either is wrong, distance does
+    not decide.
     """
     plain = _grid(draw, rows, vocab)
     logits = plain.copy()
     logits[np.arange(rows), draw.permutation(vocab)[:rows]] += np.float32(gap)
-    title, high = "logits far apart give wrong results", plain + np.float32(gap)
-    right_under(title, answer, draw, logits, k, plainly=partial(launch, answer, draw, high, k))
+
+    def near(**more: Any) -> Launched:
+        right(launch(answer, draw, plain, k, **more), answer, draw)
+        return launch(answer, draw, plain + np.float32(gap), k, **more)
+
+    right_under("logits far apart give wrong results", answer, draw, logits, k, plainly=near)
 
 
 @probe(*({"vocab": vocab, "sign": sign} for sign in (1, -1) for vocab in (20, 1030)), rows=2, k=3,
