@@ -182,10 +182,10 @@ def right_beside_plain(answer: Answer, given: Inputs, draw: Draw, what: str) -> 
 
 
 def _require_digits_left(o: Floats, given: Inputs) -> None:
-    """Leave an output to the criterion of accuracy that is right only for an answer that loses digits anyway.
+    """Require an error below `ORDER` of the largest exact entry, of an output that passed by wider bounds.
 
     Raises:
-        FaultElsewhere: its error is of the order of what is right.
+        FaultElsewhere: the error is larger. The answer loses digits on plain inputs too, so `accuracy` is charged.
     """
     wanted, _ = right_and_bound(given)
     off, largest = float(abs(o - wanted).max()), float(abs(wanted).max())

@@ -259,10 +259,10 @@ def right_beside_plain(answer: Answer, given: Inputs, draw: Draw, what: str) -> 
 
 
 def _require_digits_left(got: Results, given: Inputs) -> None:
-    """Leave outputs to the criterion of accuracy that are right only for an answer that loses digits anyway.
+    """Require errors below `ORDER` of the largest exact entry, of outputs that passed by wider bounds.
 
     Raises:
-        FaultElsewhere: the error of one is of the order of what is right.
+        FaultElsewhere: one error is larger. The answer loses digits on plain inputs too, so `accuracy` is charged.
     """
     for name, actual, wanted in zip(FIELDS, got, right_and_bounds(given)[0], strict=True):
         off, largest = float(abs(actual - wanted).max()), float(abs(wanted).max())

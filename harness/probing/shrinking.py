@@ -85,7 +85,7 @@ def _smaller(case: Case, floors: Mapping[str, int], fixed: Collection[str]) -> I
 def shrink_drawn(
     attempt: Attempt, case: Case, failure: ProbeFailure, drawn: Drawn, fit: Callable[[Case], Case] = dict
 ) -> Shrunk:
-    """The plainest settings and the smallest sizes that fail in the same way, with the thresholds found.
+    """Return the plainest settings and the smallest sizes that fail in the same way, with the thresholds found.
 
     A case that passes by itself failed for what came before it: it is left as it was, and no size is blamed.
 
