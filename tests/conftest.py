@@ -1,7 +1,7 @@
 import os
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,42 +32,22 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Draw the cases of `drawn` tests and those whose turn it is, keep those sharing a module's fixture in one process,
-    and begin with slow ones: begun last, they would leave one process at work and the others idle."""
-    for left_out in () if any("::" in named for named in config.args) else (_cases_left_out, _tests_left_out):
-        names = left_out(items)
-        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in names])
-        items[:] = [item for item in items if item.nodeid not in names]
+    """Leave out the cases whose turn it is not, keep those sharing a module's fixture in one process, and begin with
+    long ones: begun last, they would leave one process at work and the others idle."""
+    cases: dict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        cases[item.nodeid.split("[")[0]].append(item)
+    if not any("::" in named for named in config.args):
+        chosen = {id for name, of in cases.items() for id in shares.cases_of_turn(name, [item.nodeid for item in of])}
+        chosen |= {item.nodeid for item in items if item.get_closest_marker("every_run")}
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in chosen])
+        items[:] = [item for item in items if item.nodeid in chosen]
     for item in items:
         shared: dict[str, Sequence[Any]] = item._fixtureinfo.name2fixturedefs  # type: ignore[attr-defined]
         if any(fixture.scope == "module" for found in shared.values() for fixture in found):
             item.add_marker(pytest.mark.xdist_group(str(item.path)))
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
-
-
-def _cases_left_out(items: Iterable[pytest.Item]) -> set[str]:
-    """The cases of tests marked `drawn(n)` that are not the one in n of this run."""
-    cases: dict[tuple[str, int], list[str]] = defaultdict(list)
-    for item in items:
-        if marker := item.get_closest_marker("drawn"):
-            cases[item.nodeid.split("[")[0], *marker.args].append(item.nodeid)
-    return _not_drawn(cases)
-
-
-def _tests_left_out(items: Iterable[pytest.Item]) -> set[str]:
-    """The tests marked `turns(n)` whose turn it is not: one in n of a folder's is drawn, a file marked whole as one."""
-    tests: dict[str, list[str]] = defaultdict(list)
-    folders: dict[tuple[str, int], list[str]] = defaultdict(list)
-    for item in items:
-        for node, marker in item.iter_markers_with_node("turns"):
-            if node.nodeid not in tests:
-                folders[str(item.path.parent.relative_to(shares.CHECKOUT)), *marker.args].append(node.nodeid)
-            tests[node.nodeid].append(item.nodeid)
-    return {id for node in _not_drawn(folders) for id in tests[node]}
-
-
-def _not_drawn(corpora: Mapping[tuple[str, int], Sequence[str]]) -> set[str]:
-    return {id for (_, one_in), ids in corpora.items() for id in {*ids} - {*shares.share(ids, one_in)}}
+    seconds = {name: shares.seconds_of_functions().get(name, 0.0) / len(of) for name, of in cases.items()}
+    items.sort(key=lambda item: -seconds[item.nodeid.split("[")[0]])
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

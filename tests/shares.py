@@ -1,12 +1,13 @@
-"""Choose which part of a long corpus a test run judges: by the names of its cases, so that every run judges the same.
+"""Choose which of the long tests a run judges: by their names and measured times, so that every run judges the same.
 
 `HARNESS_TEST_SEED` chooses other cases, `HARNESS_TEST_ALL=1` takes everything (`make test-all`).
 """
 
+import csv
 import hashlib
 import os
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
@@ -16,6 +17,9 @@ T = TypeVar("T")
 SEED, ALL = "HARNESS_TEST_SEED", "HARNESS_TEST_ALL"
 FIXED = "the share of every run"
 CHECKOUT = Path(__file__).parents[1]
+SECONDS_OF_A_FUNCTION = 2.0
+"""Seconds that the cases of one test function may take in a run, as measured when `MEASURED` was written."""
+MEASURED = CHECKOUT / "tests" / "seconds.csv"
 
 
 @cache
@@ -59,9 +63,31 @@ def share(
     return [item for item in found if str(item) in chosen]
 
 
-def has_turn(name: str, one_in: int) -> bool:
-    """Whether this run is the one in so many that does what takes too long for every run."""
-    return everything() or int.from_bytes(hashlib.sha256(f"{seed()} {name}".encode()).digest()[:4]) % one_in == 0
+def fraction(name: str) -> float:
+    """Return a number from 0 to below 1 that `name` and the seed of this run decide."""
+    return int.from_bytes(hashlib.sha256(f"{seed()} {name}".encode()).digest()[:6]) / 2**48
+
+
+def has_turn(name: str, one_in: float) -> bool:
+    """Return whether this run is the one in so many that does what takes too long for every run."""
+    return everything() or fraction(name) * one_in < 1
+
+
+@cache
+def seconds_of_functions() -> dict[str, float]:
+    """Read how long the cases of each long test function take together, in seconds, from `tests/seconds.csv`."""
+    with MEASURED.open(encoding="utf-8") as file:
+        return {row["function"]: float(row["seconds"]) for row in csv.DictReader(file)}
+
+
+def cases_of_turn(function: str, cases: Sequence[str]) -> set[str]:
+    """Return which `cases` of a test function run: as many as fit into its seconds; a longer one takes turns."""
+    each = seconds_of_functions().get(function, 0.0) / len(cases)
+    if everything() or each * len(cases) <= SECONDS_OF_A_FUNCTION:
+        return {*cases}
+    if each > SECONDS_OF_A_FUNCTION and not has_turn(function, each / SECONDS_OF_A_FUNCTION):
+        return set()
+    return {*sorted(cases, key=fraction)[: max(1, int(SECONDS_OF_A_FUNCTION / each))]}
 
 
 def drawn_cases() -> float:

@@ -3,6 +3,8 @@
 import ast
 from pathlib import Path
 
+import pytest
+
 import harness
 
 ROOMS = (
@@ -40,6 +42,7 @@ def test_every_room_is_known() -> None:
     assert {room_of(p) for p in sources()} <= set(ROOMS)
 
 
+@pytest.mark.every_run
 def test_no_room_imports_a_later_one() -> None:
     upward = [
         f"{path.relative_to(PACKAGE)}:{line} imports {room}"

@@ -2,16 +2,12 @@
 
 import subprocess
 import sys
-from dataclasses import dataclass
-from pathlib import Path
-from typing import cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import shares
-from tests.conftest import _tests_left_out
 
 
 @given(st.lists(st.integers(0, 500), unique=True, min_size=1), st.integers(1, 40), st.integers(1, 7))
@@ -48,41 +44,29 @@ def test_everything_is_taken_where_it_is_asked_for(monkeypatch: pytest.MonkeyPat
     assert shares.ALL in shares.told()
 
 
-@dataclass(frozen=True)
-class Node:
-    """What pytest says of a test or a file."""
-
-    nodeid: str
-    marked: tuple["Node", ...] = ()
-
-    @property
-    def path(self) -> Path:
-        return shares.CHECKOUT / self.nodeid.split("::")[0]
-
-    def iter_markers_with_node(self, name: str) -> list[tuple["Node", pytest.Mark]]:
-        return [(node, getattr(pytest.mark, name)(4).mark) for node in self.marked]
-
-
-def test_one_in_so_many_tests_of_a_folder_has_its_turn_and_a_file_marked_whole_has_one(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_function_s_cases_fit_into_its_seconds_and_longer_ones_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(shares.ALL, raising=False)
-    whole = Node("tests/folder/test_whole.py")
-    of_whole = {Node(f"{whole.nodeid}::test_{n}", (whole,)) for n in range(5)}
-    single = {Node(id, (Node(id),)) for id in (f"tests/folder/test_{n}.py::test" for n in range(7))}
-    unmarked = Node("tests/folder/test_other.py::test")
-    seen = set()
-    for n in range(40):
-        monkeypatch.setenv(shares.SEED, f"commit {n}")
+    measured = {"many": 20.0, "long": 40.0, "short": 2.0}
+    monkeypatch.setattr(shares, "seconds_of_functions", lambda: measured)
+    cases = [f"{n}" for n in range(40)]
+    seen, turns = set(), 0
+    for n in range(400):
+        monkeypatch.setenv(shares.SEED, f"seed {n}")
         shares.seed.cache_clear()
-        left_out = _tests_left_out(cast(list[pytest.Item], [*of_whole, *single, unmarked]))
-        run = {node for node in (*of_whole, *single, unmarked) if node.nodeid not in left_out}
-        seen |= run
-        assert len(run & of_whole) in (0, 5)
-        assert len(run & single) + bool(run & of_whole) == 2, "one in 4 of 8 turns"
-        assert unmarked in run
+        drawn = shares.cases_of_turn("many", cases)
+        assert len(drawn) == 4, "half a second each, two seconds in all"
+        seen |= drawn
+        turns += shares.cases_of_turn("long", ["alone"]) == {"alone"}
+        assert shares.cases_of_turn("short", cases) == shares.cases_of_turn("unknown", cases) == {*cases}
     shares.seed.cache_clear()
-    assert seen == {*of_whole, *single, unmarked}
+    assert seen == {*cases}
+    assert 5 <= turns <= 40, "of 400 runs one in 20, with a deviation of 4.4"
+
+
+def test_every_function_whose_time_is_known_is_still_there() -> None:
+    for name in shares.seconds_of_functions():
+        file, *_, function = name.split("::")
+        assert f"def {function}(" in (shares.CHECKOUT / file).read_text(), f"run tests/seconds.py anew: {name}"
 
 
 def test_what_is_named_is_run_whosever_turn_it_is() -> None:

@@ -120,8 +120,6 @@ def test_minisign_verifies_ours_and_we_its_own(file: Path, tmp_path: Path, legac
 
 
 @needs_minisign
-@pytest.mark.slow
-@pytest.mark.turns(20)
 def test_a_key_with_a_password_is_read_both_ways(file: Path, tmp_path: Path) -> None:
     """Each of them takes scrypt a gibibyte and some seconds."""
     ours = SecretKey.new()

@@ -4,6 +4,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import harness
 from harness.model import Tier
 
@@ -37,6 +39,7 @@ def names_a_tier(node: ast.AST | None) -> bool:
     return isinstance(node, ast.Constant) and node.value in NAMES
 
 
+@pytest.mark.every_run
 def test_no_condition_on_a_tier_stands_outside_its_room() -> None:
     found = [
         f"{path.relative_to(PACKAGE)}:{line}: {text}"

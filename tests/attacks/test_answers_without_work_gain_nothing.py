@@ -8,7 +8,6 @@ MODULES = ("credit_faked.py", "credit_replayed.py", "credit_detecting.py", "cred
 PLANTED = corpus.selection(*MODULES)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", PLANTED)
 def test_it_gains_nothing(name: str) -> None:
     corpus.expect_right(PLANTED[name])

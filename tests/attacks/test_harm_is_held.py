@@ -8,8 +8,6 @@ MODULES = ("harm_*.py",)
 PLANTED = corpus.selection(*MODULES)
 
 
-@pytest.mark.turns(4)
-@pytest.mark.slow
 @pytest.mark.parametrize("name", PLANTED)
 def test_the_world_stays_as_it_was(name: str) -> None:
     corpus.expect_right(PLANTED[name])

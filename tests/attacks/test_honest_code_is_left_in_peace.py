@@ -8,7 +8,6 @@ MODULES = ("twins_*.py",)
 PLANTED = corpus.selection(*MODULES)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", PLANTED)
 def test_it_passes_without_a_word_against_it(name: str) -> None:
     corpus.expect_right(PLANTED[name])

@@ -8,7 +8,6 @@ MODULES = ("cuda_*.py",)
 PLANTED = corpus.selection(*MODULES)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", PLANTED)
 def test_it_gains_nothing(name: str) -> None:
     corpus.expect_right(PLANTED[name])

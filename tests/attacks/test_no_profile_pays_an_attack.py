@@ -24,8 +24,6 @@ def drawn() -> dict[str, Attack]:
 ATTACKS = drawn()
 
 
-@pytest.mark.drawn(2)
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ATTACKS)
 def test_it_earns_no_more_than_the_gates_leave(name: str) -> None:
     assert profiles.earned(ATTACKS[name], GradeProfile.REWARD).wrong == []

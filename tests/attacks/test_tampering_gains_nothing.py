@@ -17,7 +17,6 @@ MODULES = (
 PLANTED = corpus.selection(*MODULES)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", PLANTED)
 def test_it_gains_nothing(name: str) -> None:
     corpus.expect_right(PLANTED[name])

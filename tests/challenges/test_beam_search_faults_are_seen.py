@@ -30,14 +30,11 @@ SEARCHES = CODE.module("searches")
 OPTIONS = tuple(c.id for c in CODE.challenge.criteria if c.capability)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("mutant", drawn_mutants(CODE), ids=lambda mutant: mutant.name)
 def test_a_mutant_fails_the_criterion_it_names(mutant: Mutant) -> None:
     assert_caught(CODE, mutant)
 
 
-@pytest.mark.turns(4)
-@pytest.mark.slow
 @pytest.mark.parametrize("right", drawn_variants(CODE), ids=lambda variant: variant.name if variant else "reference")
 def test_a_right_answer_passes_every_probe(right: Variant | None) -> None:
     """But for costs that a variant says it does not meet; one in a file of its own need not offer options either."""

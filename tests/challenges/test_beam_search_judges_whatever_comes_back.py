@@ -45,7 +45,6 @@ BAD = {
 CAUGHT = "    while True:\n        try:\n            model(prompts[0])\n        except Exception:\n            pass\n"
 
 
-@pytest.mark.drawn(3)
 @pytest.mark.parametrize("name", BAD)
 def test_a_bad_answer_is_a_finding(name: str) -> None:
     body, title = BAD[name]
@@ -54,8 +53,6 @@ def test_a_bad_answer_is_a_finding(name: str) -> None:
     assert title in evidence.title, evidence
 
 
-@pytest.mark.turns(4)
-@pytest.mark.slow
 def test_endless_calls_that_catch_what_is_raised_end() -> None:
     """The time of the call ends them, and what they did is told rather than that they took long."""
     (evidence,) = anchor(CAUGHT, call_seconds=1.0)

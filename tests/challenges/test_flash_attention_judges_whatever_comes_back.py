@@ -54,7 +54,6 @@ def judged(code: ChallengeCode, body: str, criterion: str) -> Evidence:
         return probe_criterion(code, code.challenge.criterion(criterion), answer, 1, explain=False, until_failed=True)
 
 
-@pytest.mark.drawn(3)
 @pytest.mark.parametrize("kind", BAD)
 def test_a_bad_answer_is_a_finding(code: ChallengeCode, kind: str) -> None:
     evidence = judged(code, BAD[kind], code.challenge.anchor)

@@ -32,7 +32,6 @@ NAMED: list[tuple[str, str, dict[str, int]]] = [
 """Mutants of a challenge, and what the smallest case that shows them has."""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("challenge", "name", "smallest"), shares.share(NAMED, 6, lambda known: known[0]))
 def test_the_diagnosis_names_the_fault(challenge: str, name: str, smallest: dict[str, int]) -> None:
     code = ChallengeCode(WORKSPACE, WORKSPACE.challenge(challenge))

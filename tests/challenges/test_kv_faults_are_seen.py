@@ -44,14 +44,11 @@ def release(cache, slot):
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("mutant", FAULTY, ids=lambda mutant: mutant.name)
 def test_a_mutant_fails_the_criterion_it_names(mutant: Mutant) -> None:
     assert_caught(CODE, mutant)
 
 
-@pytest.mark.turns(4)
-@pytest.mark.slow
 @pytest.mark.parametrize("right", RIGHT, ids=lambda variant: variant.name if variant else "reference")
 def test_a_right_answer_passes_every_probe(right: Variant | None) -> None:
     """A variant in a file of its own need not offer options; edits of the reference leave its costs as they are.
@@ -67,7 +64,6 @@ def test_a_null_answer_earns_nothing(kind: str) -> None:
     assert_null_earns_nothing(CODE, kind)
 
 
-@pytest.mark.turns(4)
 def test_a_copy_of_the_values_earns_nothing() -> None:
     """It is right for every first token, so it must fail the anchor by what it makes of a longer prompt."""
     with sandboxed(CODE, COPIES) as answer:

@@ -126,8 +126,6 @@ def judged(criterion: Criterion, answer: SandboxedAnswer, submission: Submission
     )
 
 
-@pytest.mark.turns(4)
-@pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS)
 def test_the_critical_failures_are_those_seen_by_running(runs: dict[str, Run], model: str) -> None:
     critical = {c.id for c in CODE.challenge.criteria if c.severity is Severity.CRITICAL}

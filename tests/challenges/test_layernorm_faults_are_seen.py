@@ -53,8 +53,6 @@ def test_a_probe_sees_its_fault_by_every_seed_in_brief(name: str, probe: str, se
     assert not found.passed and found.obstacle is None
 
 
-@pytest.mark.turns(4)
-@pytest.mark.slow
 @pytest.mark.parametrize("right", RIGHT, ids=lambda variant: variant.name if variant else "reference")
 def test_a_right_answer_passes_every_probe(right: Variant | None) -> None:
     """How fast it is compared with the reference is no question of right or wrong; growth may be left open."""

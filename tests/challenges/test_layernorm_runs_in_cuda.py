@@ -75,7 +75,6 @@ def device(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Device]:
         answer.close()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("rows", "features"), SHAPES)
 def test_outputs_match_the_oracle_without_a_defect(device: Device, rows: int, features: int) -> None:
     rng = np.random.default_rng([rows, features])
@@ -92,7 +91,6 @@ def test_outputs_match_the_oracle_without_a_defect(device: Device, rows: int, fe
         assert judge(got, getattr(right, name), getattr(spread, name)).passed, name
 
 
-@pytest.mark.slow
 def test_the_forward_reads_its_input_three_times_and_the_backward_scratch_stays_small(device: Device) -> None:
     rng = np.random.default_rng(20)
     x = rng.standard_normal((64, 256)).astype(np.float32)

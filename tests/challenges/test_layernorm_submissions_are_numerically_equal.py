@@ -44,8 +44,6 @@ def run(model: str) -> Run:
             answer.close()
 
 
-@pytest.mark.turns(4)
-@pytest.mark.slow
 @pytest.mark.parametrize("dimension", DIMENSIONS)
 @pytest.mark.parametrize("model", MODELS)
 def test_every_numerical_criterion_passes_in_full(runs: dict[str, Run], model: str, dimension: str) -> None:

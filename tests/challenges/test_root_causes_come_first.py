@@ -30,8 +30,6 @@ def listed(evidence: list[Evidence]) -> list[Finding]:
     return [*critical, *others]
 
 
-@pytest.mark.turns(4)
-@pytest.mark.slow
 def test_values_that_change_with_the_order_of_threads_are_linked_to_the_race() -> None:
     values, race = judged("barrier missing in the sort")
     assert (race.defect, race.linked_to) == ("shared_race", None)
@@ -43,14 +41,12 @@ def test_values_that_change_with_the_order_of_threads_are_linked_to_the_race() -
     assert [f.criterion for f in listed([race, alone])] == [WRONG, RACE]
 
 
-@pytest.mark.turns(4)
 def test_values_that_are_wrong_in_every_order_are_not() -> None:
     """A race in the same calls does not make it the cause."""
     values, race = judged("renormalised over k", added="    __shared__ volatile int last;\n    last = threadIdx.x;\n")
     assert (race.defect, values.outcome, values.linked_to) == ("shared_race", Outcome.FAILED, None)
 
 
-@pytest.mark.turns(4)
 def test_a_call_that_a_busy_machine_ended_is_no_other_result(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of three orders one times out: nothing is said of the order of threads."""
     source = CODE.source(next(m for m in CODE.mutants if m.name == "barrier missing in the sort"))

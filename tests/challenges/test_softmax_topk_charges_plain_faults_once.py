@@ -150,7 +150,6 @@ def evidence(one: Answer, asked: tuple[str, ...], *, failed: tuple[str, ...] = (
     return {e.criterion: e for e in charged_once(CODE, found)}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ANSWERS)
 def test_a_fault_is_charged_by_the_criteria_that_it_is_of(name: str) -> None:
     make, owners = ANSWERS[name]
@@ -159,7 +158,6 @@ def test_a_fault_is_charged_by_the_criteria_that_it_is_of(name: str) -> None:
     assert {e.rests_on for e in found.values() if e.rests_on} <= owners
 
 
-@pytest.mark.slow
 def test_writing_beside_the_outputs_is_charged_by_memory_safety_alone() -> None:
     found = evidence(answer(exact, around=beside), ASKED, failed=("memory_safety",))
     assert {id for id, e in found.items() if e.faulty} == {"memory_safety"}
@@ -174,7 +172,6 @@ def test_the_ends_of_the_floats_are_not_judged_where_plain_logits_fail(sign: int
         once(CODE.probes["the_largest_and_smallest_floats_are_served"], answer(thirty_second), 1, case)
 
 
-@pytest.mark.slow
 def test_an_order_among_probabilities_that_round_alike_is_charged_to_stability_alone() -> None:
     found = evidence(answer(by_rounded_probability), ("selection", "stability", "ties", "any_size"))
     assert {id: e.rests_on for id, e in found.items() if e.outcome is not Outcome.PASSED} == {
@@ -185,13 +182,11 @@ def test_an_order_among_probabilities_that_round_alike_is_charged_to_stability_a
     assert "neighbouring floats are not distinguished" in seen
 
 
-@pytest.mark.slow
 def test_an_order_lost_near_zero_alone_is_charged_to_ties() -> None:
     found = evidence(answer(by_fixed_point), ("selection", "stability", "ties"))
     assert {id for id, e in found.items() if e.faulty} == {"ties"}
 
 
-@pytest.mark.slow
 def test_vectors_read_off_their_boundary_are_charged_by_alignment_alone() -> None:
     (mutant,) = (one for one in CODE.mutants if one.name == "vector loads by vocab % 4 alone")
     with sandboxed(CODE, CODE.source(mutant)) as misread:
@@ -207,7 +202,6 @@ def test_drawn_logits_are_aligned_for_an_answer_that_misreads_others() -> None:
         assert probe.fit(one, case)["shift"] == shift
 
 
-@pytest.mark.slow
 def test_values_are_right_where_only_long_rows_are_refused() -> None:
     found = evidence(answer(exact, around=short_rows_only), ("values", "any_size"))
     assert {id: e.outcome for id, e in found.items()} == {"values": Outcome.PASSED, "any_size": Outcome.FAILED}

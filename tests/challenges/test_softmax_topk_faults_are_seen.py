@@ -44,14 +44,11 @@ TIMED = frozenset({"speed"})
 """Criteria that only a GPU can tell, mutants included."""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("mutant", FAULTY, ids=lambda mutant: mutant.name)
 def test_a_mutant_fails_the_criterion_it_names(mutant: Mutant) -> None:
     assert_caught(CODE, mutant)
 
 
-@pytest.mark.turns(4)
-@pytest.mark.slow
 @pytest.mark.parametrize("right", RIGHT, ids=lambda variant: variant.name if variant else "reference")
 def test_a_right_answer_passes_every_probe(right: Variant | None) -> None:
     with sandboxed(CODE, CODE.source(right)) as sound:
@@ -63,8 +60,6 @@ def test_a_right_answer_passes_every_probe(right: Variant | None) -> None:
     assert {e.outcome for e in evidence if e.criterion in TIMED} == {Outcome.UNSUPPORTED}
 
 
-@pytest.mark.turns(4)
-@pytest.mark.slow
 def test_the_reference_reads_its_input_once_and_writes_its_outputs_alone() -> None:
     with sandboxed(CODE, CODE.source()) as reference:
         (passes,) = assess(CODE, reference, SEED, "passes")
@@ -80,7 +75,6 @@ def tells_of_values(evidence: Evidence) -> bool:
     return seen is not None and (constant or seen.where.startswith(("probs[", "indices[")))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", WRITTEN)
 def test_a_kernel_that_does_no_work_fails_the_anchor_for_what_it_writes(kind: str) -> None:
     prob, index = WRITTEN[kind]
@@ -90,7 +84,6 @@ def test_a_kernel_that_does_no_work_fails_the_anchor_for_what_it_writes(kind: st
     assert tells_of_values(anchor)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", NullAnswer.KINDS)
 def test_worthless_values_in_place_of_the_right_ones_fail_the_anchor(kind: str) -> None:
     with sandboxed(CODE, CODE.source()) as reference:
@@ -100,8 +93,6 @@ def test_worthless_values_in_place_of_the_right_ones_fail_the_anchor(kind: str) 
     assert tells_of_values(anchor)
 
 
-@pytest.mark.turns(4)
-@pytest.mark.slow
 def test_what_a_device_does_not_watch_is_unsupported_and_nothing_else() -> None:
     """The same answer in NumPy: there is nothing to watch or to count, and all the rest passes."""
     evidence = assess(CODE, answer(exact), SEED, share=SHARE)

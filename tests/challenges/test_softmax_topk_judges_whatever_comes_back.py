@@ -48,7 +48,6 @@ def in_one_row_of_two(spoilt: Row) -> Row:
     return row
 
 
-@pytest.mark.drawn(3)
 @pytest.mark.parametrize(
     "row",
     [swapped, behind, negative, *map(nothing_but, (0.0, -1.0, np.nan, np.inf)), in_one_row_of_two(negative),

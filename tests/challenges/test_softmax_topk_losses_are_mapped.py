@@ -32,7 +32,6 @@ def misplaced(logits: Floats, k: int) -> tuple[Floats, Floats]:
     return probs, columns[::-1]
 
 
-@pytest.mark.drawn(3)
 @pytest.mark.parametrize(
     ("row", "criterion", "said"),
     [

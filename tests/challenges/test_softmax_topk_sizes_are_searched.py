@@ -27,8 +27,6 @@ def mutant(name: str) -> Mutant:
     return next(each for each in CODE.mutants if each.name == name)
 
 
-@pytest.mark.turns(4)
-@pytest.mark.slow
 def test_the_size_where_a_fault_begins_is_named() -> None:
     """Probabilities of long rows are a hundredth too large: the length at which they are begins the finding."""
 
@@ -43,8 +41,6 @@ def test_the_size_where_a_fault_begins_is_named() -> None:
     assert seen.draws is not None and 0 < seen.draws.failed < seen.draws.tried
 
 
-@pytest.mark.turns(4)
-@pytest.mark.slow
 def test_a_row_is_missed_however_far_behind_it_lies() -> None:
     """Every launch is judged whole where the device cannot run a part of it."""
     found = run(MANY_ROWS, answer(exact, writes=lambda row: row < 1 << 16), SEED)
@@ -52,8 +48,6 @@ def test_a_row_is_missed_however_far_behind_it_lies() -> None:
     assert run(MANY_ROWS, answer(exact), SEED).passed
 
 
-@pytest.mark.turns(4)
-@pytest.mark.slow
 def test_a_wrong_value_for_one_sign_of_zero_fails() -> None:
     """Zeros of both signs are equal: taking one for less than all others loses it."""
 
@@ -65,8 +59,6 @@ def test_a_wrong_value_for_one_sign_of_zero_fails() -> None:
     assert searched(answer(below), explain=False).outcome is Outcome.FAILED
 
 
-@pytest.mark.turns(4)
-@pytest.mark.slow
 def test_a_grid_that_ends_too_early_is_named_by_its_rows() -> None:
     with sandboxed(CODE, CODE.source(mutant("grid of 4,096 blocks at most"))) as given:
         found = run(MANY_ROWS, given, SEED)
@@ -74,8 +66,6 @@ def test_a_grid_that_ends_too_early_is_named_by_its_rows() -> None:
     assert found.thresholds == (Threshold(axis="rows", right_at=4096, wrong_from=4097, onward=True),)
 
 
-@pytest.mark.turns(4)
-@pytest.mark.slow
 def test_a_grid_that_the_device_refuses_is_a_legal_call_refused() -> None:
     with sandboxed(CODE, CODE.source(mutant("rows along y"))) as given:
         found = run(MANY_ROWS, given, SEED, shrink=False)
@@ -83,7 +73,6 @@ def test_a_grid_that_the_device_refuses_is_a_legal_call_refused() -> None:
     assert "65573" in found.detail
 
 
-@pytest.mark.slow
 def test_a_grid_too_large_to_run_is_refused_all_the_same() -> None:
     """Some blocks of a launch show that the device refuses it, where all of them would take too long."""
     grids = CODE.module("probes_grids")
@@ -96,7 +85,6 @@ def test_a_grid_too_large_to_run_is_refused_all_the_same() -> None:
         grids._require_accepted(given, draw, logits[: 1 << 12], 3)
 
 
-@pytest.mark.slow
 def test_a_part_of_a_large_grid_writes_the_rows_at_its_ends_and_nothing_else() -> None:
     binding = CODE.module("binding")
     rows = (1 << 16) + 100

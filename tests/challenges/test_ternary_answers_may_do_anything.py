@@ -88,7 +88,6 @@ def test_a_fault_in_the_middle_of_training_says_where() -> None:
     assert "NameError" in f"{found.title} {found.detail}"
 
 
-@pytest.mark.turns(4)
 def test_training_has_a_time_limit_of_its_own_and_says_that_it_is_at_work() -> None:
     """Two and a half seconds: more than a call may take, less than a training run may."""
     limits = LIMITS.model_copy(update={"function_seconds": {"train": 30.0}, "call_seconds": 1.0})

@@ -126,14 +126,12 @@ def test_a_fault_of_the_layer_is_seen_around_any_design(criterion: str, name: st
     assert faulty(judged(wrapped(name, LAYER_FAULTS[criterion]), criterion)) == {criterion}
 
 
-@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", TRAININGS)
 @pytest.mark.parametrize(("criterion", "word"), TRAINING_FAULTS)
 def test_a_fault_of_training_is_seen_around_any_design(criterion: str, word: str, name: str) -> None:
     assert faulty(judged(wrapped(name, TRAINING_FAULTS[criterion, word]), criterion)) == {criterion}
 
 
-@pytest.mark.turns(2)
 @pytest.mark.parametrize(
     ("criteria", "faults"),
     [

@@ -48,7 +48,6 @@ BAD = {
 }
 
 
-@pytest.mark.drawn(3)
 @pytest.mark.parametrize("name", BAD)
 def test_a_bad_answer_is_a_finding(name: str) -> None:
     body, title = BAD[name]

@@ -32,8 +32,8 @@ def script(tmp_path: Path) -> Path:
     return Path(shutil.copy(SCRIPT, tmp_path / "checkout"))
 
 
-@pytest.mark.turns(4)
 @pytest.mark.parametrize("installed", [True, False])
+@pytest.mark.every_run
 def test_each_challenge_gets_a_folder_with_prompt_and_contract(script: Path, tmp_path: Path, installed: bool) -> None:
     """The prompt is what `harness prompt` prints, the task and its contract; without harness it is the task alone."""
     path = f"{Path(sys.executable).parent}:{WITHOUT}" if installed else WITHOUT
@@ -101,7 +101,6 @@ def test_it_refuses_what_it_cannot_do(tmp_path: Path, arguments: list[str], word
     assert sorted(tmp_path.rglob("*")) == before
 
 
-@pytest.mark.turns(4)
 def test_a_prompt_that_cannot_be_made_is_told(script: Path, tmp_path: Path) -> None:
     (script.parent / "challenges" / "layernorm_backward" / "PROMPT.md").unlink()
     path = f"{Path(sys.executable).parent}:{WITHOUT}"

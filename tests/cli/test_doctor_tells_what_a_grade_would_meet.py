@@ -73,7 +73,6 @@ def test_a_missing_bubblewrap_is_named_with_its_package(run: Run, tmp_path: Path
     assert any("apt-get install bubblewrap" in text for text in found["advice"])
 
 
-@pytest.mark.turns(4)
 def test_a_tier_that_is_none_ends_with_3_and_a_whole_page(run: Run) -> None:
     done = run("doctor", HARNESS_TIER="fortress")
     assert done.returncode == 3

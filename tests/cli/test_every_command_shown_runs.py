@@ -130,8 +130,6 @@ def model_server(root: Path) -> Iterator[str]:
         yield server.url
 
 
-@pytest.mark.drawn(5)
-@pytest.mark.slow
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_a_command_runs(words: tuple[str, ...], root: Path, model_server: str) -> None:
     bare = words[0] == "serve" or (len(words) == 1 and words[0] in (
@@ -151,8 +149,6 @@ def test_what_runs_is_what_the_pages_show() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.turns(4)
-@pytest.mark.slow
 @pytest.mark.parametrize("section", ["## Add a model", "## Add a challenge"])
 def test_the_steps_of_the_readme_work_as_they_stand(section: str, tmp_path: Path) -> None:
     text = PAGES[0].partition(f"{section}\n")[2]

@@ -56,7 +56,6 @@ def test_an_answer_without_a_mark_fails_every_gate(run: Run, submit: Submit, roo
     assert done.returncode == 1 and "under 0: good/rows" in done.stderr
 
 
-@pytest.mark.turns(4)
 @pytest.mark.parametrize("as_json", [True, False])
 def test_a_wrong_verdict_fails_the_check(run: Run, root: Path, as_json: bool) -> None:
     mutants = root / "challenges" / "rows" / "mutants.py"
@@ -71,8 +70,6 @@ def test_a_wrong_verdict_fails_the_check(run: Run, root: Path, as_json: bool) ->
         assert "WRONG: mutant `mask too weak`: should be: killed by `masked_logits`" in done.stdout
 
 
-@pytest.mark.turns(4)
-@pytest.mark.slow
 def test_a_criterion_that_no_mutant_names_is_pointed_out(run: Run, root: Path) -> None:
     assert "no mutant proves" not in run("check", "rows").stderr
     mutants = root / "challenges" / "rows" / "mutants.py"
@@ -89,7 +86,6 @@ def test_a_record_that_cannot_be_written_is_our_fault(run: Run, submit: Submit, 
     assert "reports" in done.stderr
 
 
-@pytest.mark.turns(4)
 def test_a_machine_that_holds_nothing_grades_nothing_unless_told_to(run: Run, submit: Submit) -> None:
     submit("good")
     done = run("grade", "good", HARNESS_TIER="D")
@@ -168,7 +164,6 @@ def heed_interruptions() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-@pytest.mark.turns(4)
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_an_interruption_is_130_and_keeps_what_is_finished(submit: Submit, root: Path, jobs: str) -> None:
     submit("first")

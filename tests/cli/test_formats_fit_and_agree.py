@@ -40,7 +40,6 @@ def printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
     return run
 
 
-@pytest.mark.drawn(3)
 @pytest.mark.parametrize("arguments", TABLES, ids=" ".join)
 def test_eighty_columns_cut_no_word(printed: Printed, arguments: list[str]) -> None:
     narrow = printed(*arguments)

@@ -141,7 +141,6 @@ def test_an_entry_that_is_not_there_is_named_with_the_file_that_is(run: Run, sub
     assert "put the answer there, or name its file as the entry" in run("grade", "good").stderr
 
 
-@pytest.mark.turns(4)
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_each_is_told_and_the_rest_is_graded(run: Run, submit: Submit, root: Path, jobs: str) -> None:
     for name, (spoil, _, _) in CASES.items():

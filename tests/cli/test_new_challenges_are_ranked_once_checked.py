@@ -30,7 +30,6 @@ def _rank(root: Path) -> tuple[int | None, list[str]]:
     return next(row["rank"] for row in board["rows"] if row["model"] == "mine"), board["notes"]
 
 
-@pytest.mark.turns(4)
 def test_a_stranger_who_follows_the_readme_sees_the_model_ranked(kernels: Path) -> None:
     graded = called(kernels, "grade", "mine/rows")
     assert "not ranked: rows was not checked yet: run harness check rows" in graded.stderr

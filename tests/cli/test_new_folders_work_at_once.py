@@ -16,8 +16,7 @@ from harness.probing.mutants import module_of
 from harness.workspace import Workspace
 
 
-@pytest.mark.turns(4)
-@pytest.mark.parametrize("language", ["python", pytest.param("cuda", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("language", ["python", "cuda"])
 def test_a_new_challenge_passes_its_check(run: Run, language: str) -> None:
     made = run("new", "challenge", "row_max", "--language", language)
     assert made.returncode == 0, made.stderr
@@ -31,7 +30,6 @@ def test_a_new_challenge_passes_its_check(run: Run, language: str) -> None:
     assert kinds.count("variant") >= 1
 
 
-@pytest.mark.turns(4)
 def test_a_check_says_what_still_stands_as_the_template_has_it(run: Run, root: Path) -> None:
     """A prompt that asks for another kernel than the probes judge is pointed out, until it is changed."""
     told = run("check", "rows").stderr

@@ -86,7 +86,6 @@ def test_a_grade_cut_off_has_no_reward_and_is_made_again(submit: Submit) -> None
     assert (again.cut_off, again.reward) == (False, 1)
 
 
-@pytest.mark.turns(4)
 def test_a_bad_folder_is_a_record_in_its_place(submit: Submit, tmp_path: Path) -> None:
     linked = submit("linked")
     (linked / "more.py").symlink_to("/etc/hostname")

@@ -77,7 +77,6 @@ def test_rejected_submissions_do_not_spoil_the_list(run: Run, submit: Submit) ->
     assert "bad/rows/submission.toml: is empty" in done.stderr
 
 
-@pytest.mark.drawn(3)
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -100,7 +99,6 @@ def test_every_json_parses(run: Run, submit: Submit, arguments: list[str]) -> No
     assert json.loads(done.stdout)
 
 
-@pytest.mark.turns(4)
 def test_a_pipe_gets_plain_text(run: Run, submit: Submit) -> None:
     submit("zeros", ZEROS)
     for arguments in (["grade", "zeros"], ["show", "zeros/rows"], ["scoreboard"], ["ls", "submissions"], ["check"]):
@@ -110,7 +108,6 @@ def test_a_pipe_gets_plain_text(run: Run, submit: Submit) -> None:
         assert "\x1b" not in done.stdout + done.stderr
 
 
-@pytest.mark.turns(4)
 def test_a_terminal_is_not_steered_by_an_answer(submit: Submit, root: Path) -> None:
     submit("evil", "raise RuntimeError('\\x1b]0;owned\\x07\\x1b[2J\\u202egnihton')\n")
     leader, follower = pty.openpty()
@@ -145,7 +142,6 @@ def test_clean_text_keeps_letters_and_lines() -> None:
     assert output.clean("a\x1b[31mb\x00\u202e") == "a\ufffd[31mb\ufffd\ufffd"
 
 
-@pytest.mark.turns(4)
 def test_a_reader_that_goes_away_is_no_error(submit: Submit, root: Path, run: Run) -> None:
     submit("zeros", ZEROS)
     run("grade", "zeros")
@@ -160,7 +156,6 @@ def test_a_reader_that_goes_away_is_no_error(submit: Submit, root: Path, run: Ru
     assert errors == b""
 
 
-@pytest.mark.turns(4)
 def test_a_reused_grade_says_why(run: Run, submit: Submit) -> None:
     submit("good")
     assert "not graded before" in run("grade", "good").stderr

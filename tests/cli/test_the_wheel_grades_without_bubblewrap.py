@@ -22,7 +22,6 @@ CHECKOUT = Path(__file__).parents[2]
 CHALLENGE = "layernorm_backward"
 ANSWER = f"baseline/{CHALLENGE}"
 HURRIED = ("--set", "probes_seconds=60", "--set", "tests_seconds=20")
-pytestmark = pytest.mark.slow
 
 
 def needed(name: str, seen: dict[str, Distribution]) -> Iterator[Distribution]:
@@ -72,7 +71,6 @@ def harness(installed: Path, folder: Path, *words: str) -> subprocess.CompletedP
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.turns(4)
 def test_its_challenges_are_in_the_package(installed: Path, tmp_path: Path) -> None:
     """A workspace needs no copy of them, and none holds what was compiled where the wheel was built."""
     assert harness(installed, tmp_path, "ls", "challenges").returncode == 2
@@ -84,7 +82,6 @@ def test_its_challenges_are_in_the_package(installed: Path, tmp_path: Path) -> N
     assert not [name for name in zipfile.ZipFile(wheel).namelist() if "__pycache__" in name]
 
 
-@pytest.mark.turns(4)
 def test_it_grades_a_bundled_answer_in_tier_c(installed: Path, tmp_path: Path) -> None:
     if reason := why_not(Tier.C):
         pytest.skip(f"no tier C: {reason}")

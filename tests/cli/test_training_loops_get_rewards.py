@@ -46,13 +46,11 @@ def test_the_documented_reward_orders_answers(right: str, root: Path) -> None:
     assert not (root / "reports").exists()
 
 
-@pytest.mark.turns(4)
 def test_the_documented_batch_keeps_its_order(right: str) -> None:
     first, second, third = documented("rewards")([ZEROS, right, ZEROS], "rows")
     assert first == third < second
 
 
-@pytest.mark.turns(4)
 def test_records_come_in_the_order_of_the_folders(submit: Submit) -> None:
     folders = [submit(name, source) for name, source in (("b", ZEROS), ("a", None), ("c", ZEROS), ("d", None))]
     records = harness.grade_many([*folders, folders[0]], jobs=2)
@@ -68,7 +66,6 @@ def test_nothing_is_published_unless_asked(submit: Submit, root: Path) -> None:
     assert (root / "reports" / "records" / "rows" / "good.json").is_file()
 
 
-@pytest.mark.turns(4)
 def test_a_seed_chosen_by_hand_is_marked(submit: Submit) -> None:
     folder = submit("good")
     first, second, drawn = harness.grade(folder, seed=7), harness.grade(folder, seed=7), harness.grade(folder)
@@ -102,7 +99,6 @@ def test_malformed_input_is_our_exception_before_anything_runs(submit: Submit, t
         harness.grade(good, workspace=tmp_path)
 
 
-@pytest.mark.turns(4)
 def test_many_processes_may_grade_at_once(submit: Submit, root: Path) -> None:
     folders = [submit("good"), submit("zeros", ZEROS)]
     program = "import sys, harness\nfor f in sys.argv[1:]: print(harness.grade(f).dimensions['correctness'].score)"

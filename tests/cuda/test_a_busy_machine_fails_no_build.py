@@ -88,7 +88,6 @@ def test_the_gate_leaves_open_what_could_not_be_compiled_alone(tmp_path: Path, m
 
 
 @needs_nvcc
-@pytest.mark.turns(4)
 def test_a_starved_compile_is_made_once_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second try, with nothing beside it, is what counts."""
     machine = on(monkeypatch, STARVED)

@@ -10,7 +10,6 @@ from harness.model import Outcome, Record, Status
 from harness.running.options import Options
 from harness.running.submission_grade import grade_one
 from harness.workspace import Workspace
-from tests import shares
 
 ABOUT = """[submission]
 model = "somebody"
@@ -80,8 +79,6 @@ def filled(parts: dict[str, str]) -> str:
     return source
 
 
-@pytest.mark.slow
-@pytest.mark.drawn(4)
 @pytest.mark.parametrize("name", BUILD)
 def test_what_does_not_build_says_why(graded: Callable[[str], Record], name: str) -> None:
     if name == "a device function of the host" and cuda_compiler() is None:
@@ -96,8 +93,7 @@ def test_what_does_not_build_says_why(graded: Callable[[str], Record], name: str
     assert record.overall.score is not None and record.overall.score <= 30
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", shares.share(CALLS, 6))
+@pytest.mark.parametrize("name", CALLS)
 def test_what_goes_wrong_in_a_call_is_a_failed_criterion(graded: Callable[[str], Record], name: str) -> None:
     record = graded(filled(CALLS[name]))
     assert record.status is Status.GRADED

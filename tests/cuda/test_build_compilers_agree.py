@@ -25,7 +25,6 @@ GCC = found("g++")
 CLANG = found("clang++", *(f"clang++-{number}" for number in range(22, 13, -1)))
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(GCC is None or CLANG is None, reason="needs g++ and clang++")
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.stem)
 def test_counters_are_the_same(program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

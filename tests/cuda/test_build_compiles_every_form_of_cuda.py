@@ -12,8 +12,6 @@ INPUTS = Path(__file__).parent / "rewritten"
 PROGRAMS = sorted(INPUTS.glob("*.cu"))
 
 
-@pytest.mark.drawn(3)
-@pytest.mark.slow
 @pytest.mark.parametrize("instrumented", [False, True], ids=["plain", "instrumented"])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.stem)
 def test_a_program_of_one_file(program: Path, instrumented: bool, tmp_path: Path) -> None:
@@ -24,7 +22,6 @@ def test_a_program_of_one_file(program: Path, instrumented: bool, tmp_path: Path
     assert [d for d in report["defects"] if d["severity"] != "info"] == []
 
 
-@pytest.mark.slow
 def test_a_program_of_several_files(tmp_path: Path) -> None:
     files = ["main.cu", "add.cu"]
     done = build(INPUTS / "several", files, tmp_path, tier=detect(), instrumented=True, program=True)

@@ -75,8 +75,6 @@ def test_a_file_outside_is_neither_included_nor_assembled(tmp_path: Path) -> Non
     assert (done.path, done.errors) == (None, 'a.cu:1: #include "/etc/passwd" leaves the submission')
 
 
-@pytest.mark.turns(4)
-@pytest.mark.slow
 def test_a_compilation_without_end_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wall_bound, "FACTOR", 40.0)  # a busy machine gives the 4 s late
     text = (

@@ -115,7 +115,6 @@ def test_answers_cannot_write_what_was_parsed(objects: Path) -> None:
         assert not path.stat().st_mode & 0o022
 
 
-@pytest.mark.turns(4)
 def test_who_comes_second_takes_what_the_first_left(objects: Path) -> None:
     """And leaves nothing half made beside it."""
     assert FOUND is not None
@@ -125,7 +124,6 @@ def test_who_comes_second_takes_what_the_first_left(objects: Path) -> None:
     assert list(objects.glob(".parsing-*")) == []
 
 
-@pytest.mark.turns(4)
 def test_the_first_answer_of_a_tier_has_it_parsed(
     objects: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

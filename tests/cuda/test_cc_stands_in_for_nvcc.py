@@ -186,7 +186,6 @@ set_target_properties(app PROPERTIES CUDA_SEPARABLE_COMPILATION ON)
 
 
 @pytest.mark.skipif(shutil.which("cmake") is None, reason="needs cmake")
-@pytest.mark.turns(4)
 def test_cmake_takes_it_for_one(toolkit: Path, tmp_path: Path) -> None:
     for name, text in {**FILES, "CMakeLists.txt": CMAKE}.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)

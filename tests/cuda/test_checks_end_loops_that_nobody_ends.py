@@ -20,7 +20,6 @@ int main() {
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("word", "read"), [("volatile int", "*flag"), ("int", "atomicAdd(flag, 0)")])
 def test_a_flag_that_nobody_raises_is_a_deadlock(tmp_path: Path, word: str, read: str) -> None:
     file = tmp_path / "wait.cu"
@@ -31,7 +30,6 @@ def test_a_flag_that_nobody_raises_is_a_deadlock(tmp_path: Path, word: str, read
     assert run.completed.returncode == 0  # the launch failed, and the host went on
 
 
-@pytest.mark.slow
 def test_a_block_that_waits_for_a_later_one_is_unsupported(tmp_path: Path) -> None:
     file = tmp_path / "wait.cu"
     file.write_text(WAITS.replace("WORD", "volatile int").replace("READ", "*flag").replace("BLOCKS", "2"))

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pytest
 from cuda_programs import ran
 
 from harness.cuda.program import Mode
@@ -140,14 +139,12 @@ def races(report: Report) -> dict[str, set[str]]:
     return found
 
 
-@pytest.mark.slow
 def test_what_is_ordered_is_no_race(tmp_path: Path) -> None:
     for report in reports(tmp_path, PROGRAM):
         # threads that write the same value: worth a word, changes nothing
         assert races(report) == {"same_value": {"info"}}, [defect.text for defect in report.defects]
 
 
-@pytest.mark.slow
 def test_what_nothing_orders_is_a_race(tmp_path: Path) -> None:
     expected = {
         "last_block": "error", "last_block_of_all": "error", "warp_sum": "error", "tiles": "error",

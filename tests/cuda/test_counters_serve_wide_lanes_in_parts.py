@@ -62,7 +62,6 @@ def launches(tmp_path_factory: pytest.TempPathFactory) -> list[KernelLaunch]:
     return run.report.launches
 
 
-@pytest.mark.slow
 def test_wide_lanes_take_as_many_passes_as_their_parts(launches: list[KernelLaunch]) -> None:
     # 32 banks of 4 bytes. A part of a request (32, 16, 8 lanes of 4, 8, 16 bytes) takes as many passes as its busiest
     # bank has words: stride 2 gives each bank two words; float4 with stride 8 puts all 8 lanes on the same four banks.
@@ -70,19 +69,16 @@ def test_wide_lanes_take_as_many_passes_as_their_parts(launches: list[KernelLaun
     assert found == [(1, 1), (2, 1), (2, 2), (4, 2), (4, 4), (8, 4), (32, 4)]
 
 
-@pytest.mark.slow
 def test_one_word_for_all_lanes_is_one_pass(launches: list[KernelLaunch]) -> None:
     assert launches[7].shared_load.wavefronts == 1
     assert launches[7].shared_load.bytes == 32 * 4
 
 
-@pytest.mark.slow
 def test_a_loop_of_each_lanes_own_length_is_approximate(launches: list[KernelLaunch]) -> None:
     assert [launch.approximate for launch in launches] == [False] * 8 + [True, False]
     assert launches[8].global_load.bytes == 4 * 32 * 33 // 2  # exact all the same
 
 
-@pytest.mark.slow
 def test_symbols_are_buffers(launches: list[KernelLaunch]) -> None:
     buffers = launches[9].buffers
     assert (buffers["table"].written_bytes, buffers["table"].unique_written_bytes) == (256, 256)

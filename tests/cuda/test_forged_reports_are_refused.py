@@ -150,8 +150,6 @@ def test_host_code_that_reads_device_memory_is_seen_without_hooks() -> None:
     assert [defect.kind for defect in outcome.report.found()] == ["device_pointer_on_host"]
 
 
-@pytest.mark.drawn(3)
-@pytest.mark.slow
 @pytest.mark.parametrize("name", NOT_RUN)
 def test_an_answer_that_would_falsify_its_report_is_not_run(name: str, tmp_path: Path) -> None:
     attack = next(attack for attack in cuda_forging.ATTACKS if attack.name == name)

@@ -23,8 +23,6 @@ long endless = Tree<28, 1>::value;
 """
 
 
-@pytest.mark.drawn(2)
-@pytest.mark.slow
 def test_source_that_never_compiles_is_given_up(tmp_path: Path, tier: Tier, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing tells it from source that compiles for long: it is not said that it does not build."""
     monkeypatch.setattr(wall_bound, "FACTOR", 40.0)  # a busy machine gives the 4 s late
@@ -33,8 +31,6 @@ def test_source_that_never_compiles_is_given_up(tmp_path: Path, tier: Tier, monk
     assert (said.ok, said.text) == (None, "not compiled within 4 s of processor time") or said.errors
 
 
-@pytest.mark.drawn(2)
-@pytest.mark.slow
 def test_memory_without_end_is_refused(tmp_path: Path, tier: Tier) -> None:
     source = "constexpr char big[1ull << 33] = {1};\nconst char* p = big;\n"
     said = gate(put(tmp_path, a_cu=source), ["a.cu"], [], tier=tier, seconds=20, memory_mib=2048)
@@ -46,8 +42,6 @@ def test_a_file_that_includes_itself_is_an_error(tmp_path: Path, tier: Tier) -> 
     assert said.ok is False and "depth" in said.text
 
 
-@pytest.mark.turns(4)
-@pytest.mark.slow
 def test_a_flood_of_warnings_hides_nothing_else(tmp_path: Path, tier: Tier) -> None:
     source = "".join(f"#warning {i} {'x' * 2000}\n" for i in range(500)) + RIGHT
     said = gate(put(tmp_path, a_cu=source), ["a.cu"], ["twice"], tier=tier)
@@ -57,7 +51,6 @@ def test_a_flood_of_warnings_hides_nothing_else(tmp_path: Path, tier: Tier) -> N
     assert said.text == 'a.cu:513: identifier "nothing" is undefined'
 
 
-@pytest.mark.drawn(2)
 @pytest.mark.parametrize("piece", ['R"a(', "/*", '"', "'", "1'", "#include ", "\\\n", 'R"(#', '"a\\'])
 def test_source_is_read_in_time_that_grows_with_its_size(tmp_path: Path, piece: str, tier: Tier) -> None:
     put(tmp_path, a_cu=piece * ((1 << 18) // len(piece)))

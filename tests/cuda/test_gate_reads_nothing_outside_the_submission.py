@@ -100,9 +100,7 @@ def test_the_gate_says_which_line_it_refused(submission: Path, tier: Tier) -> No
     assert said.text == 'a.cu:2: #include "../secret.h": outside the submission'
 
 
-@pytest.mark.drawn(2)
 @needs_nvcc
-@pytest.mark.slow  # about a second for each line
 @pytest.mark.parametrize("tier", HELD)
 def test_the_box_hides_the_file_from_a_compiler_that_is_asked_all_the_same(submission: Path, tier: Tier) -> None:
     compiler = nvcc()

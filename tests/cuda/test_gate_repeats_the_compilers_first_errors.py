@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pytest
 from gate_rooms import A_TIER, RIGHT, needs_nvcc, put
 
 from harness.cuda.gate import CompilerResult, gate
@@ -45,7 +44,6 @@ def test_a_missing_header_is_told(tmp_path: Path, tier: Tier) -> None:
     assert said.ok is False and said.text == "a.cu:1: nowhere.cuh: No such file or directory"
 
 
-@pytest.mark.turns(4)
 def test_too_much_shared_memory_is_the_assemblers_word(tmp_path: Path, tier: Tier) -> None:
     kernel = (
         "__global__ void k(float* p) { __shared__ float s[20000]; s[threadIdx.x] = *p; __syncthreads(); *p = s[1]; }"
@@ -55,21 +53,18 @@ def test_too_much_shared_memory_is_the_assemblers_word(tmp_path: Path, tier: Tie
     assert said.ok is False and "Entry function 'k' uses too much shared data" in said.text
 
 
-@pytest.mark.turns(4)
 def test_a_function_that_is_nowhere_is_the_linkers_word(tmp_path: Path, tier: Tier) -> None:
     put(tmp_path, a_cu='int helper(int);\nextern "C" int f(int n) { return helper(n); }\n')
     said = asked(tmp_path, tier)
     assert said.ok is False and "undefined reference to" in said.text and "helper" in said.text
 
 
-@pytest.mark.turns(4)
 def test_a_kernel_in_two_files_is_told_by_its_name_alone(tmp_path: Path, tier: Tier) -> None:
     put(tmp_path, a_cu="__global__ void k(float* p) { *p = 1; }\n", b_cu="__global__ void k(float* p) { *p = 2; }\n")
     said = asked(tmp_path, tier, "a.cu", "b.cu")
     assert said.ok is False and said.text == "multiple definition of `k(float*)`, first in a"
 
 
-@pytest.mark.turns(4)
 def test_a_function_that_is_not_exported_is_named(tmp_path: Path, tier: Tier) -> None:
     put(tmp_path, a_cu=RIGHT.replace('extern "C" ', ""))
     said = asked(tmp_path, tier, symbols=("twice", "thrice"))
@@ -85,7 +80,6 @@ def test_of_many_errors_the_first_are_kept(tmp_path: Path, tier: Tier) -> None:
     assert len(said.text.splitlines()) == 9
 
 
-@pytest.mark.turns(4)
 def test_an_empty_file_exports_nothing(tmp_path: Path, tier: Tier) -> None:
     put(tmp_path, a_cu="")
     said = asked(tmp_path, tier, symbols=("twice",))

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pytest
 from gate_rooms import A_TIER, RIGHT, TIERS, needs_nvcc, put
 
 from harness.cuda.gate import CompilerResult, gate
@@ -25,7 +24,6 @@ __global__ void __launch_bounds__(1024, 2) many(const float* x, float* y, int n)
 """
 
 
-@pytest.mark.turns(4)
 @needs_nvcc
 @TIERS
 def test_a_right_kernel_compiles_and_is_measured(tmp_path: Path, tier: Tier) -> None:
@@ -41,7 +39,6 @@ def test_a_right_kernel_compiles_and_is_measured(tmp_path: Path, tier: Tier) -> 
     assert said.facts["ptx_block_barriers"] == 1
 
 
-@pytest.mark.turns(4)
 @needs_nvcc
 @A_TIER
 def test_spills_are_seen(tmp_path: Path, tier: Tier) -> None:
@@ -51,7 +48,6 @@ def test_spills_are_seen(tmp_path: Path, tier: Tier) -> None:
     assert kernel.stack_bytes >= (200 - 32) * 4
 
 
-@pytest.mark.turns(4)
 @needs_nvcc
 @A_TIER
 def test_files_in_folders_are_linked_together(tmp_path: Path, tier: Tier) -> None:
@@ -66,7 +62,6 @@ def test_files_in_folders_are_linked_together(tmp_path: Path, tier: Tier) -> Non
     assert [k.static_shared_bytes for k in said.kernels] == [1024]
 
 
-@pytest.mark.turns(4)
 @needs_nvcc
 @A_TIER
 def test_a_device_function_of_another_file_can_be_called(tmp_path: Path, tier: Tier) -> None:

@@ -84,10 +84,8 @@ KNOWN = (
 UNKNOWN = ("FLT_MAX", "FLT_EPSILON", "half", "CUDART_INF_F")
 
 
-@pytest.mark.turns(4)
 @needs_nvcc
 @needs_nvrtc
-@pytest.mark.slow
 def test_nvrtc_knows_every_name_that_nvcc_knows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     uses = "\n".join(f"__device__ void f{i}() {{ using ::{n}; }}" for i, n in enumerate(KNOWN) if n[0].islower())
     values = "\n".join(f"__device__ double g{i}() {{ return {n}; }}" for i, n in enumerate(KNOWN) if n.isupper())

@@ -66,7 +66,6 @@ def test_registers_are_those_of_the_instantiation_with_the_most() -> None:
     assert registers_of("other", known) is None
 
 
-@pytest.mark.turns(4)
 @needs_nvcc
 @A_TIER
 def test_nvcc_tells_registers_of_a_program(tmp_path: Path, tier: Tier) -> None:

@@ -89,8 +89,6 @@ def reports(file: Path) -> list[ProgramRun]:
     return first
 
 
-@pytest.mark.drawn(6)
-@pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_it_is_caught(name: str) -> None:
     file = FOLDER / f"{name}.cu"
@@ -99,8 +97,6 @@ def test_it_is_caught(name: str) -> None:
     assert caught == (name not in MISSED), told(run)
 
 
-@pytest.mark.drawn(6)
-@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_each_kernel_is_judged_by_itself(name: str) -> None:
     file = FOLDER / "kernels" / f"{name}.cu"

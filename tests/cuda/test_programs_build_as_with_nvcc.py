@@ -70,7 +70,6 @@ def laid_out(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.slow
 def test_folders_of_headers_languages_and_pasted_launches(tmp_path: Path) -> None:
     place = laid_out(tmp_path / "source")
     source = ProgramSource.of([place / "app" / name for name in ("main.cu", "kernels.cu", "scale.cpp", "twice.c")])
@@ -112,7 +111,6 @@ void run_two(int* x) { two<<<1, 1>>>(x); }
 """
 
 
-@pytest.mark.turns(4)
 def test_device_functions_of_two_units_may_have_one_name(tmp_path: Path) -> None:
     """As with nvcc, unless it is told to link device code."""
     (place := tmp_path / "source").mkdir()

@@ -30,7 +30,6 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.turns(4)
 def test_the_hook_stops_a_commit_with_a_fault(project: Path) -> None:
     (project / "bin").mkdir()
     (project / "bin" / "harness").write_text(f'#!/bin/sh\nexec {shlex.join(command())} "$@"\n', encoding="utf-8")

@@ -29,8 +29,6 @@ SHAPES = {
 }
 
 
-@pytest.mark.drawn(3)
-@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_shape_of_many_parts(tmp_path: Path, shape: str) -> None:
     (tmp_path / "a.cu").write_text(SHAPES[shape])

@@ -18,8 +18,6 @@ def test_the_corpus_is_large_enough() -> None:
     assert kernels >= 60
 
 
-@pytest.mark.slow
-@pytest.mark.drawn(4)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_nothing_is_reported(name: str) -> None:
     every = [(mode, seed) for mode in MODES for seed in (0, 1)]
@@ -33,7 +31,6 @@ def test_nothing_is_reported(name: str) -> None:
         assert run.report.launches or run.report.mode == Mode.PLAIN
 
 
-@pytest.mark.slow
 def test_a_block_that_waits_for_a_later_one_is_no_fault() -> None:
     # blocks run one after the other, in order
     (run,) = ran(FOLDER.parent / "unsupported" / "message_from_a_later_block.cu", Mode.CHECK)

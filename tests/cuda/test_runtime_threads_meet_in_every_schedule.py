@@ -89,7 +89,6 @@ def test_votes_and_shuffles(program: Callable[..., ProgramRun], seed: int) -> No
     assert run.completed.output.split() == ["48", "1", "0", "38", "34", "65"]
 
 
-@pytest.mark.drawn(2)
 @pytest.mark.parametrize("case", ["rotate", "relay", "deep"])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_every_thread_gets_its_turn(program: Callable[..., ProgramRun], case: str, seed: int) -> None:

@@ -141,8 +141,6 @@ def run(source: ProgramSource, program: Path, *settings: str, seed: int = 0, arg
     )  # fmt: skip
 
 
-@pytest.mark.slow
-@pytest.mark.drawn(6)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_end_and_report_alike(name: str) -> None:
     with built(HERE / name) as (source, program):

@@ -8,7 +8,6 @@ from cuda_programs import ran
 
 from harness.cuda.nvcc import cuda_compiler
 from harness.cuda.program import Mode
-from tests import shares
 
 FOLDER = Path(__file__).parent / "teaching"
 PROGRAMS = sorted(path.stem for path in FOLDER.glob("*.cu"))
@@ -16,8 +15,6 @@ NEEDS_CUBLAS = {"attention", "products_of_libraries"}
 NEEDS_SAMPLES = {"helpers_of_samples"}
 
 
-@pytest.mark.slow
-@pytest.mark.drawn(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_values_are_right_and_nothing_is_reported(name: str) -> None:
     for run in ran(FOLDER / f"{name}.cu", Mode.PLAIN, Mode.CHECK | Mode.COUNT, seeds=(0, 1)):
@@ -27,9 +24,7 @@ def test_values_are_right_and_nothing_is_reported(name: str) -> None:
         assert run.ended == "exit status 0", run.completed.output
 
 
-@pytest.mark.turns(4)
-@pytest.mark.slow
-@pytest.mark.parametrize("name", shares.share(sorted(set(PROGRAMS) - NEEDS_CUBLAS - NEEDS_SAMPLES), 8))
+@pytest.mark.parametrize("name", sorted(set(PROGRAMS) - NEEDS_CUBLAS - NEEDS_SAMPLES))
 def test_the_real_compiler_takes_the_same_words(name: str, tmp_path: Path) -> None:
     compiler = cuda_compiler()
     if compiler is None or compiler.kind != "nvcc":

@@ -153,7 +153,6 @@ def test_every_bfloat16_comes_back_and_ties_go_to_even(functions: ctypes.CDLL) -
     np.testing.assert_array_equal(got, expected)
 
 
-@pytest.mark.drawn(2)
 @FORMATS
 @pytest.mark.parametrize(("mode", "name"), list(enumerate(["nearest", "zero", "up", "down"])))
 def test_conversions_round_as_their_names_say(functions: ctypes.CDLL, format: Format, mode: int, name: str) -> None:
@@ -176,7 +175,6 @@ def test_large_integers_are_rounded_once(functions: ctypes.CDLL, format: Format)
     np.testing.assert_array_equal(got, [format.rounded(Fraction(int(v))) for v in values])
 
 
-@pytest.mark.drawn(2)
 @FORMATS
 @pytest.mark.parametrize("which", range(5), ids=["add", "subtract", "multiply", "divide", "fuse"])
 def test_arithmetic_is_exact_and_then_rounded_once(functions: ctypes.CDLL, format: Format, which: int) -> None:

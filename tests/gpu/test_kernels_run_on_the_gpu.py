@@ -92,7 +92,6 @@ def test_times_are_borne_out_by_the_parents_clock(box: Box) -> None:
     assert not np.isnan(found.outputs[0]).any()
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(SANITIZER is None, reason="no compute-sanitizer on PATH; it comes with the CUDA toolkit")
 @pytest.mark.parametrize("tool", ["memcheck", "racecheck", "initcheck", "synccheck"])
 def test_the_sanitizer_finds_nothing_in_the_reference(device: GpuDevice, tmp_path: Path, tool: str) -> None:

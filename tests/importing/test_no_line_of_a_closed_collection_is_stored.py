@@ -58,6 +58,7 @@ def pieces(path: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("id", CLOSED)
+@pytest.mark.every_run
 def test_no_file_of_the_repository_holds_one(id: str) -> None:
     theirs = from_text((WORKSPACE.collection_folder(id) / FILE).read_text())
     known = {

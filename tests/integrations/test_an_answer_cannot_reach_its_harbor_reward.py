@@ -81,7 +81,6 @@ def test_the_right_answer_earns_all(trial: Trial) -> None:
     assert (record["status"], record["profile"], record["findings"]) == ("graded", "correctness", [])
 
 
-@pytest.mark.turns(3)
 def test_no_answer_earns_nothing(trial: Trial) -> None:
     assert trial.answered_by("nop").verified() == 0.0
     shutil.rmtree(trial.answer)
@@ -120,7 +119,6 @@ def test_a_daemon_rewrites_nothing_after_the_verdict(trial: Trial) -> None:
     assert trial.reward() == 0.0
 
 
-@pytest.mark.turns(3)
 def test_what_the_grader_leaves_behind_is_dead_before_the_reward_is_written(trial: Trial, tmp_path: Path) -> None:
     """Even if code of an answer got out of the box into the grading process, its daemon would not outlive it."""
     broken = tmp_path / "task"
@@ -162,7 +160,6 @@ def folder_linked(trial: Trial) -> None:
     seeded(trial)
 
 
-@pytest.mark.drawn(5)
 @pytest.mark.parametrize("prepare", [seeded, shadowed, log_linked, reward_linked, folder_linked])
 def test_what_lay_there_before_is_no_reward(trial: Trial, prepare: Callable[[Trial], None]) -> None:
     prepare(trial)
@@ -181,7 +178,6 @@ SKIPS = {
 }
 
 
-@pytest.mark.drawn(6)
 @pytest.mark.parametrize("source", SKIPS.values(), ids=SKIPS)
 def test_a_skip_is_no_pass(trial: Trial, source: str) -> None:
     assert trial.answered(source).verified() == 0.0
@@ -203,7 +199,6 @@ def by_its_folder(trial: Trial) -> None:
     trial.answer = behind / "answer"
 
 
-@pytest.mark.drawn(3)
 @pytest.mark.parametrize("leave", [to_the_reference, to_its_file, by_its_folder])
 def test_a_link_is_no_answer(trial: Trial, leave: Callable[[Trial], None]) -> None:
     """The verifier holds the reference: a link to it must not be followed."""
@@ -220,7 +215,6 @@ def grader_fails(trial: Trial, tmp_path: Path) -> Iterator[Trial]:
     yield trial
 
 
-@pytest.mark.turns(3)
 def test_where_the_grader_fails_there_is_no_reward(grader_fails: Trial) -> None:
     """Harbor then reports an error; a seeded reward would be a score."""
     seeded(grader_fails)

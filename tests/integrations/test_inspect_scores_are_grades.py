@@ -69,7 +69,6 @@ def test_the_right_answer_scores_1_with_its_evidence(evaluated: Callable[..., ob
     json.dumps(kept)
 
 
-@pytest.mark.turns(2)
 def test_a_wrong_answer_and_none_score_0_and_say_why(evaluated: Callable[..., object]) -> None:
     assert score_of(evaluated(fenced(ZEROS))).value == 0.0
     unanswered = score_of(evaluated("I cannot do that."))
@@ -118,7 +117,6 @@ def documented() -> str:
     return told
 
 
-@pytest.mark.turns(2)
 def test_the_page_s_program_runs_and_a_challenge_is_found_by_its_name(root: Path, tmp_path: Path) -> None:
     """`harness/CHALLENGE`, as `inspect eval` looks it up in a folder of a workspace."""
     env = {**os.environ, "INSPECT_LOG_DIR": str(tmp_path)}

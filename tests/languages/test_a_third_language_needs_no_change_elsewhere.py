@@ -162,7 +162,6 @@ def test_the_grades_are_reported(run, graded, root):
     assert (root / "reports" / "index.html").is_file()
 
 
-@pytest.mark.turns(4)
 def test_a_new_submission_is_made_and_graded(run, root):
     assert run("new", "submission", "beginner/scaled_sum").returncode == 0
     done = run("grade", "beginner/scaled_sum", "--json")
@@ -170,7 +169,6 @@ def test_a_new_submission_is_made_and_graded(run, root):
     assert record["status"] == "graded" and outcomes(record)["values"] == "failed"
 
 
-@pytest.mark.turns(4)
 def test_a_language_that_changed_grades_anew(run, graded, packages):
     again = run("grade", "right")
     (packages / MODULE.name).write_text(MODULE.read_text().replace('"-O2"', '"-O1"'))

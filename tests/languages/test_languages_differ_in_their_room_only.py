@@ -60,6 +60,7 @@ def conditions(tree: ast.Module) -> Iterator[ast.AST]:
                 yield node
 
 
+@pytest.mark.every_run
 def test_no_condition_names_a_language() -> None:
     found = {
         (path.relative_to(PACKAGE).as_posix(), ast.unparse(node))

@@ -53,7 +53,6 @@ def test_identical_costs_in_heavy_noise_are_unclear_rather_than_different():
     assert seen[PairedVerdict.FASTER] == seen[PairedVerdict.SLOWER] == 0
 
 
-@pytest.mark.drawn(5)
 @pytest.mark.parametrize("noise", [0.01, 0.03])
 @pytest.mark.parametrize(("ratio", "verdict"), [(1.05, "slower"), (1.2, "slower"), (0.95, "faster"), (0.5, "faster")])
 def test_a_difference_is_called(ratio, verdict, noise):

@@ -81,7 +81,6 @@ def test_a_wait_that_is_cut_short_names_the_time_that_was_measured():
     assert seen == "no answer in the 0.2 s that were left: a call of `scaled` used 0.1 s of processor time"
 
 
-@pytest.mark.turns(4)
 def test_a_probe_to_which_time_is_no_question_is_not_run_where_an_answer_hangs(toy):
     asked = replace(toy.probes["rows_match_the_oracle"], slow_fails=False)
     with limited(toy, HANGS) as answer, pytest.raises(NotRun, match="`scaled` does not end in time"):
@@ -164,7 +163,6 @@ def test_what_other_work_starves_twice_is_not_run(toy):
     assert "other work had the processor" in evidence.detail
 
 
-@pytest.mark.turns(4)
 def test_threads_that_starve_each_other_are_no_excuse(toy):
     crowd = "import threading\ndef spin():\n    while True: pass\n"
     crowd += "def scaled(x, scale):\n    for _ in range(8): threading.Thread(target=spin, daemon=True).start()\n"

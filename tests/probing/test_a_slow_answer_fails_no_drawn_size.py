@@ -46,7 +46,6 @@ def assessed(tmp_path):
     return assess
 
 
-@pytest.mark.turns(4)
 def test_time_at_large_sizes_leaves_them_out(assessed, monkeypatch):
     monkeypatch.setattr(sweeping, "SECONDS", 2.0)
     monkeypatch.setattr(sweeping, "AHEAD", 0.5)
@@ -57,7 +56,6 @@ def test_time_at_large_sizes_leaves_them_out(assessed, monkeypatch):
     assert "the largest were not reached: the answer takes" in evidence.detail
 
 
-@pytest.mark.turns(4)
 @pytest.mark.parametrize("condition", ["x.shape[0] > 300", "x.shape[1] % 64 == 0"])
 def test_a_size_that_never_ends_fails_where_its_neighbours_end_at_once(assessed, condition):
     evidence = assessed(f"    if {condition}:\n        while True: pass\n")
@@ -65,15 +63,12 @@ def test_a_size_that_never_ends_fails_where_its_neighbours_end_at_once(assessed,
     assert re.fullmatch(r"B = \d+, D = \d+: no answer within .*; B = \d+, D = \d+ takes \S+ s", evidence.detail)
 
 
-@pytest.mark.turns(4)
-@pytest.mark.slow
 def test_nor_does_one_whose_time_grows_fast(assessed):
     slow = "    end = time.process_time() + (x.size / 4000) ** 2\n    while time.process_time() < end: pass\n"
     evidence = assessed(slow)
     assert (evidence.outcome, evidence.draws.failed) == (Outcome.NOT_RUN, 0)
 
 
-@pytest.mark.turns(4)
 def test_nor_does_one_that_waits(assessed):
     """What used no processor may have been kept from it."""
     evidence = assessed("    if x.shape[0] > 300:\n        time.sleep(60)\n")
@@ -81,14 +76,12 @@ def test_nor_does_one_that_waits(assessed):
     assert "does not end in time" in evidence.detail
 
 
-@pytest.mark.turns(4)
 def test_memory_at_large_sizes_leaves_them_out(assessed):
     evidence = assessed("    waste = [bytearray(1 << 20) for _ in range(x.size // 10)]\n", call_seconds=3)
     assert (evidence.outcome, evidence.draws.failed) == (Outcome.NOT_RUN, 0)
     assert "MemoryError" in evidence.detail
 
 
-@pytest.mark.turns(4)
 def test_a_wrong_value_at_a_size_within_reach_fails_all_the_same(assessed):
     spoil = "    x = x + (x.shape[1] > 500)\n    waste = [bytearray(1 << 20) for _ in range(x.size // 10)]\n"
     evidence = assessed(spoil, call_seconds=3)

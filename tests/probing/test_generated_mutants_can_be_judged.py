@@ -29,14 +29,7 @@ def code_of(name: str, workspace: Workspace = WORKSPACE) -> ChallengeCode:
     return ChallengeCode(workspace, workspace.challenge(name))
 
 
-def sampled(name: str) -> object:
-    """A challenge to draw a sample of: slow where each mutant is compiled."""
-    return pytest.param(name, marks=[pytest.mark.slow] if code_of(name).language.devices else [])
-
-
-@pytest.mark.turns(4)
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [sampled(name) for name in shares.share(GUARDED, 3)])
+@pytest.mark.parametrize("name", GUARDED)
 def test_a_fresh_sample_is_judged(name: str) -> None:
     """A few mutants of this commit's seed end in a fate."""
     trials = run_trials(code_of(name), shares.number(), FEW)
@@ -45,7 +38,6 @@ def test_a_fresh_sample_is_judged(name: str) -> None:
     assert all(trial.seen for trial in trials if trial.wrong)
 
 
-@pytest.mark.drawn(2)
 @pytest.mark.parametrize("name", GUARDED)
 def test_a_seed_and_a_number_make_one_mutant(name: str) -> None:
     """The same seed and number give the same mutant, others give others."""
@@ -55,7 +47,6 @@ def test_a_seed_and_a_number_make_one_mutant(name: str) -> None:
     assert len(set(made)) > 4
 
 
-@pytest.mark.drawn(3)
 @pytest.mark.parametrize("name", GUARDED)
 def test_every_threshold_is_literal_or_computed(name: str) -> None:
     """About half of the thresholds are named by the source, the others are not but have the same value."""
@@ -236,7 +227,6 @@ def test_a_challenge_that_asks_little_has_survivors() -> None:
     assert survivor.seen
 
 
-@pytest.mark.turns(4)
 def test_a_new_challenge_can_be_tried_at_once(tmp_path: Path) -> None:
     """The challenge that `harness new` makes has guards whose drivers pass the reference and see what is wrong."""
     (tmp_path / "challenges").mkdir()
@@ -251,7 +241,6 @@ def test_shares_come_with_their_interval() -> None:
     assert (round(low, 3), round(high, 3)) == (0.888, 0.978)
 
 
-@pytest.mark.turns(4)
 def test_a_run_goes_on_where_it_was_cut_off(tmp_path: Path) -> None:
     """Trials kept by an earlier run are not made again, a line that was cut off is, and the outcome is the same."""
     (tmp_path / "challenges").mkdir()

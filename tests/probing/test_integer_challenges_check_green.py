@@ -32,16 +32,12 @@ def test_a_challenge_in_python(tmp_path, name):
 
 
 @NEEDS_COMPILER
-@pytest.mark.slow
-@pytest.mark.drawn(4)
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_a_challenge_in_cuda(tmp_path, name):
     require_green(made(tmp_path, name, "cuda"), name)
 
 
 @NEEDS_COMPILER
-@pytest.mark.slow
-@pytest.mark.drawn(4)
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_worthless_results_of_a_kernel_are_wrong_by_their_values(tmp_path, name):
     code = made(tmp_path, name, "cuda")

@@ -28,7 +28,6 @@ def names(evidence: list[Evidence]) -> list[str | None]:
     return [e.diagnosis.mutant if e.diagnosis else None for e in evidence]
 
 
-@pytest.mark.turns(4)
 def test_a_fault_listed_first_for_one_criterion_gives_way_to_the_one_behind_them_all() -> None:
     """A cache of one entry a layer shows the slots of a call as one cache for all of them does."""
     answer = LocalAnswer(CODE.imported(FAULT))
@@ -37,7 +36,6 @@ def test_a_fault_listed_first_for_one_criterion_gives_way_to_the_one_behind_them
     assert names(settled_names(CODE, alone, answer)) == [FAULT.name] * 3
 
 
-@pytest.mark.turns(4)
 def test_a_name_that_fits_the_smallest_input_only_takes_no_others_place() -> None:
     """Of two rows, one of them full, the first row's length looks like padding stored; of three rows it does not."""
     stores_padding = Mutant(

@@ -23,7 +23,6 @@ def code(tmp_path: Path) -> ChallengeCode:
     return ChallengeCode(workspace, workspace.challenge("rows"))
 
 
-@pytest.mark.turns(4)
 def test_every_answer_meets_every_seed(code: ChallengeCode) -> None:
     """The reference and each variant are right by three seeds."""
     trials = judge_right_answers(code, 5, 3, jobs=2)
@@ -42,7 +41,6 @@ def test_a_verdict_against_one_is_kept_with_its_seed(code: ChallengeCode) -> Non
     assert not variant.right and mutant.criterion in variant.detail
 
 
-@pytest.mark.turns(4)
 def test_a_run_that_is_ended_leaves_no_process(code: ChallengeCode) -> None:
     """SIGTERM to the command ends the processes that judge, and the boxes they judge in."""
     root = code.workspace.root
@@ -80,7 +78,6 @@ def alive(pids: set[int]) -> set[int]:
     return {pid for pid in pids if runs(pid)}
 
 
-@pytest.mark.turns(4)
 def test_a_run_goes_on_where_it_was_cut_off(code: ChallengeCode) -> None:
     """Trials kept by an earlier run are not made again; more seeds add to them."""
     first = judge_right_answers(code, 5, 1)

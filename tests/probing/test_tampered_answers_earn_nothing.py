@@ -60,7 +60,6 @@ def test_each_one_fails_for_what_was_done_to_it(challenge):
     assert [e.satisfied for e in assess(code, answer, SEED, code.challenge.anchor)] == [1]
 
 
-@pytest.mark.turns(4)
 @pytest.mark.skipif(host_compiler() is None, reason="the emulated device needs a C++ compiler")
 def test_a_kernel_is_tampered_with_behind_the_driver():
     code = code_of(KERNEL)
@@ -114,7 +113,6 @@ def test_what_a_launch_did_not_write_comes_back_as_it_was(name):
     assert not outs[1]
 
 
-@pytest.mark.turns(4)
 def test_an_anchor_of_one_call_a_shape_is_told(toy):
     path = toy.workspace.root / "challenges" / "scaled_sum" / "probes.py"
     path.write_text(

@@ -112,7 +112,6 @@ def test_every_operator_has_its_mutants(answer, expression, others):
     assert {mutant.after for mutant in plan_mutants(files, everywhere(files), 0)} == others
 
 
-@pytest.mark.drawn(3)
 @pytest.mark.parametrize("path", sorted(REFERENCES.rglob("*.py")), ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_every_mutant_of_a_real_kernel_is_different_code_that_parses(path):
     (file,) = (file for file in read_sources(path.parent) if file.path == path.name)

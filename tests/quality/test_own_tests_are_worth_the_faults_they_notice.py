@@ -41,7 +41,6 @@ def graded(folder, command=PYTEST, **options):
     return grade_own_tests(folder, command, tier=options.pop("tier", detect()), entries=("kernel.py",), **options)
 
 
-@pytest.mark.turns(4)
 @pytest.mark.parametrize("tier", TIERS)
 def test_a_strong_suite_notices_everything(answer, tier):
     result = graded(answer(kernel=KERNEL, test_kernel=STRONG), tier=tier)
@@ -51,7 +50,6 @@ def test_a_strong_suite_notices_everything(answer, tier):
     assert result.detail == "11 of 11 mutants noticed"
 
 
-@pytest.mark.turns(4)
 def test_a_weak_suite_is_told_what_it_missed(answer):
     result = graded(answer(kernel=KERNEL, test_kernel=WEAK))
     # a + b, a - b and a are all not None: nothing it runs can fail
@@ -60,7 +58,6 @@ def test_a_weak_suite_is_told_what_it_missed(answer):
     assert result.exercised == 0.5
 
 
-@pytest.mark.turns(4)
 def test_code_that_may_not_be_quoted_is_named_by_its_place(answer):
     """What a weak suite missed in a closed answer: file and line, and nothing of the expression there."""
     stated = {"model": "m", "challenge": "c", "provenance": "model-output", "entry": "kernel.py"}
@@ -75,7 +72,6 @@ def test_code_that_may_not_be_quoted_is_named_by_its_place(answer):
     assert "`" not in found.detail and "a * x" not in found.detail
 
 
-@pytest.mark.turns(4)
 def test_a_finding_says_how_many_of_the_faults_were_noticed(answer):
     """The share of the criterion that is met reads as that number, and is another."""
     suite = f"{STRONG.partition('    assert [')[0]}    assert inside(2, 1, 3)\n"
@@ -84,7 +80,6 @@ def test_a_finding_says_how_many_of_the_faults_were_noticed(answer):
     assert seen.outcome is Outcome.PARTIAL and seen.title == f"met in part: T: {killed} of 11"
 
 
-@pytest.mark.drawn(4)
 @pytest.mark.parametrize(
     ("name", "command", "suite"),
     [
@@ -109,7 +104,6 @@ def test_a_module_that_tests_itself_is_not_asked_to_guard_its_tests(answer):
     assert (result.killed, result.planted) == (11, 11)
 
 
-@pytest.mark.drawn(4)
 @pytest.mark.parametrize(
     ("suite", "words"),
     [
@@ -144,7 +138,6 @@ JUDGES = {
 }
 
 
-@pytest.mark.turns(4)
 @pytest.mark.parametrize("what", JUDGES)
 def test_a_suite_that_hashes_its_source_notices_nothing(answer, what):
     probe = f"import hashlib, inspect, kernel\n\nFOUND = hashlib.sha256({JUDGES[what]}).hexdigest()\n"
@@ -158,7 +151,6 @@ def test_a_suite_that_hashes_its_source_notices_nothing(answer, what):
     assert "judges the text" in result.detail
 
 
-@pytest.mark.turns(4)
 def test_a_suite_that_counts_its_runs_starts_afresh_each_time(answer):
     suite = f"""import os, pathlib, tempfile
 {WEAK}
@@ -234,8 +226,6 @@ def test_a_suite_that_fails_by_its_age_notices_nothing(answer):
     assert result.detail.startswith("flaky")
 
 
-@pytest.mark.turns(4)
-@pytest.mark.slow
 def test_a_hanging_suite_is_reported_as_slow(answer):
     folder = answer(kernel=KERNEL, test_kernel="import time\n\n\ndef test_it():\n    assert time.sleep(600)\n")
     result = graded(folder, idle_seconds=2.0)
@@ -243,8 +233,6 @@ def test_a_hanging_suite_is_reported_as_slow(answer):
     assert result.detail == "does not finish: it waits without using the processor"
 
 
-@pytest.mark.turns(4)
-@pytest.mark.slow
 def test_an_endless_suite_is_reported_as_slow(answer):
     """A suite has so much processor time, however long that takes beside other work."""
     folder = answer(kernel=KERNEL, test_kernel="def test_it():\n    while 1 == 1:\n        assert 1\n")
@@ -253,7 +241,6 @@ def test_an_endless_suite_is_reported_as_slow(answer):
     assert result.detail == "does not finish within the 6 s of processor time that one run may take on a busy machine"
 
 
-@pytest.mark.turns(4)
 def test_a_suite_that_prints_a_gigabyte_is_heard_to_the_end(answer):
     flood = "import os\nfor _ in range(1 << 10):\n    os.write(1, b'x' * (1 << 20))\nprint('end')\n"
     suite = f"from kernel import affine\n{flood}assert affine(3, 5, 7) == 22\n"
@@ -263,7 +250,6 @@ def test_a_suite_that_prints_a_gigabyte_is_heard_to_the_end(answer):
     assert result.output.endswith("xend\n")
 
 
-@pytest.mark.turns(4)
 def test_a_mutant_that_never_ends_is_noticed(answer):
     kernel = "def total(n):\n    s = 0\n    while n > 0:\n        s += n\n        n -= 1\n    return s\n"
     suite = "from kernel import total\n\n\ndef test_it():\n    assert total(4) == 10\n"
@@ -272,7 +258,6 @@ def test_a_mutant_that_never_ends_is_noticed(answer):
     assert result.survivors == ("kernel.py:3 `n > 0` -> `n >= 0`",)
 
 
-@pytest.mark.turns(4)
 def test_processes_left_behind_do_not_outlive_their_run(answer):
     suite = STRONG + (
         "    import subprocess, sys\n"
@@ -285,7 +270,6 @@ def test_processes_left_behind_do_not_outlive_their_run(answer):
     assert time.monotonic() - start < 60
 
 
-@pytest.mark.turns(4)
 @pytest.mark.parametrize("tier", HELD)
 @pytest.mark.parametrize("session", [False, True])
 def test_processes_left_behind_take_nothing_from_the_suite(answer, session, tier):
@@ -294,7 +278,6 @@ def test_processes_left_behind_take_nothing_from_the_suite(answer, session, tier
     assert (result.killed, result.tried) == (11, 11), result.detail
 
 
-@pytest.mark.turns(4)
 def test_two_runs_that_differ_are_seen(answer):
     suite = (
         "import numpy as np\nimport pytest\nfrom kernel import affine\n\n\n@pytest.mark.parametrize('n', range(40))\n"
@@ -319,7 +302,6 @@ def patient(monkeypatch):
     monkeypatch.setattr(wall_bound, "EXTRA", 600.0)
 
 
-@pytest.mark.turns(4)
 def test_a_kill_rate_is_never_taken_over_what_happened_to_fit(answer, patient):
     """Where the processor time does not suffice for every mutant drawn, the kill rate is left open with the reason."""
     result = graded(answer(kernel=KERNEL, test_kernel=BUSY), seconds=4.0)
@@ -330,13 +312,11 @@ def test_a_kill_rate_is_never_taken_over_what_happened_to_fit(answer, patient):
     )
 
 
-@pytest.mark.turns(4)
 def test_a_third_of_the_mutants_is_drawn_where_all_would_take_too_long(answer, patient):
     result = graded(answer(kernel=KERNEL, test_kernel=BUSY), mutants=9, seconds=6.0)
     assert (result.status, result.tried, result.kill_rate) == (SuiteStatus.PASSED, 3, 1.0)
 
 
-@pytest.mark.turns(4)
 def test_a_suite_that_a_busy_machine_may_have_slowed_down_is_left_open(answer, patient):
     """Between once and twice what one run may take, neither its passing nor what it notices is judged."""
     result = graded(answer(kernel=KERNEL, test_kernel=BUSY), run_seconds=0.4)
@@ -344,7 +324,6 @@ def test_a_suite_that_a_busy_machine_may_have_slowed_down_is_left_open(answer, p
     assert result.detail.endswith("one run may take 0.4 s, and on a busy machine twice as long")
 
 
-@pytest.mark.turns(4)
 def test_waiting_is_not_counted_against_a_suite(answer, patient):
     """A suite is bounded by processor time: one that waits, as any does on a busy machine, has all of it."""
     suite = STRONG.replace("def test_values():", "def test_values():\n    import time\n    time.sleep(0.35)")
@@ -352,7 +331,6 @@ def test_waiting_is_not_counted_against_a_suite(answer, patient):
     assert (result.tried, result.killed, result.kill_rate) == (11, 11, 1.0)
 
 
-@pytest.mark.turns(4)
 def test_as_many_mutants_are_drawn_of_any_quick_suite(answer):
     """Equal files meet the same number of the same mutants; another seed draws others."""
     kernel = "def poly(x):\n    return " + " + ".join(f"x * {n}" for n in range(14)) + "\n"
@@ -395,7 +373,6 @@ def test_a_command_that_cannot_be_run_says_what_can(answer, command):
     assert "expected python -m pytest" in result.detail
 
 
-@pytest.mark.turns(4)
 def test_the_answers_files_are_left_as_they_are(answer):
     folder = answer(kernel=KERNEL, test_kernel=STRONG + "    open('kernel.py', 'w').write('')\n")
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
@@ -576,8 +553,6 @@ def noticed(folder, severities, command=PYTEST, **limits):
     return own_tests_evidence(criteria, about, folder, detect(), seed=1, **limits)
 
 
-@pytest.mark.turns(4)
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("suite", "why"), [(SLOW, "20 s of processor time that one run may take"), (FAILING, "status 1")]
 )
@@ -601,7 +576,6 @@ UNCHECKED = "from kernel import affine\n\n\ndef test_it():\n    affine(3, 5, 7)\
 ENDLESS = "from kernel import affine\n\n\ndef test_it():\n    while 1 == 1:\n        affine(3, 5, 7)\n"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("suite", "seen"),
     [

@@ -24,7 +24,6 @@ ODD = {
 }
 
 
-@pytest.mark.drawn(2)
 @pytest.mark.parametrize("kind", ODD)
 def test_a_broken_file_is_described(answer, kind):
     data, words = ODD[kind]

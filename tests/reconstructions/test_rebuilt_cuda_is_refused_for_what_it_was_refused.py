@@ -24,14 +24,12 @@ def compiled(model: str, *files: str) -> CompilerResult:
         return gate(copy.path, entries, () if files else (CHALLENGE,), tier=detect())
 
 
-@pytest.mark.turns(4)
 def test_the_baseline_compiles_without_spills_or_stack() -> None:
     said = compiled("baseline")
     assert said.ok, said.text
     assert [(k.spill_store_bytes, k.spill_load_bytes, k.stack_bytes) for k in said.kernels] == [(0, 0, 0)]
 
 
-@pytest.mark.turns(4)
 def test_the_baselines_comparison_compiles() -> None:
     said = compiled("baseline", "compare.cu", "naive.cu", "fused_softmax_topk.cu")
     assert said.ok, said.text

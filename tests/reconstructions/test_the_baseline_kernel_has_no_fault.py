@@ -13,8 +13,6 @@ from harness.sandbox import snapshot
 from harness.workspace import Workspace
 from tests import shares
 
-pytestmark = [pytest.mark.slow, pytest.mark.turns(4)]
-
 WORKSPACE = Workspace(Path(__file__).parents[2])
 CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("fused_softmax_topk"))
 PLACE = WORKSPACE.root / "submissions" / "baseline" / CODE.challenge.id

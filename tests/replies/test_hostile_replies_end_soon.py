@@ -61,7 +61,6 @@ def extract(tmp_path: Path) -> Callable[[bytes], ReplyImporter]:
     return lambda data: ReplyImporter(reply_text("reply.md", data), "m", challenge)
 
 
-@pytest.mark.drawn(4)
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_a_hostile_reply_ends_soon(extract: Callable[[bytes], ReplyImporter], kind: str) -> None:
     start = time.process_time()

@@ -71,7 +71,6 @@ def is_as_expected(name: str, data: bytes, expected: str) -> bool:
     return data.decode() == "".join(f"{line}\n" for line in lines[first - 1 : last])
 
 
-@pytest.mark.drawn(5)
 @pytest.mark.parametrize("name", TAKEN)
 def test_a_reply_gives_its_files_byte_for_byte(name: str) -> None:
     expected, importer = EXPECTED[name], read(name)
@@ -89,7 +88,6 @@ def test_a_reply_gives_its_files_byte_for_byte(name: str) -> None:
     assert importer.read("m")["reply.md"] == data_of(name)
 
 
-@pytest.mark.drawn(3)
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_reply_that_leaves_a_doubt_is_refused_and_one_without_an_answer_told_apart(name: str) -> None:
     with pytest.raises(ReplyError) as error:
@@ -105,7 +103,6 @@ def test_every_reply_stored_is_judged() -> None:
     assert sum(map(len, TABLE["ours"].values())) <= 60
 
 
-@pytest.mark.drawn(16)
 @pytest.mark.parametrize("name", sorted({*TAKEN} - CUT_UNSEEN))
 def test_a_reply_cut_anywhere_gives_whole_files_or_a_refusal(name: str) -> None:
     lines = data_of(name).splitlines(keepends=True)

@@ -93,7 +93,6 @@ def pages(material: ReportInputs) -> dict[str, str]:
     return {name: text for name, text in render_all(material).items() if name.endswith(".md")}
 
 
-@pytest.mark.drawn(3)
 @pytest.mark.parametrize("words", HOSTILE)
 def test_the_picture_of_the_scoreboard_is_a_picture_whatever_a_challenge_is_called(words):
     def drawn(title):
@@ -103,7 +102,6 @@ def test_the_picture_of_the_scoreboard_is_a_picture_whatever_a_challenge_is_call
     assert [each.tag for each in drawn(words).iter()] == [each.tag for each in drawn("plain").iter()]
 
 
-@pytest.mark.drawn(3)
 @pytest.mark.parametrize("words", HOSTILE)
 def test_a_report_has_the_same_structure_whatever_is_said_in_it(words):
     plain_reports = render_all(ReportInputs([sample.CHALLENGE], [spoken("plain")]))
@@ -119,7 +117,6 @@ def test_a_build_failure_is_quoted_in_one_block(words):
     assert structure(text) == structure(benign)
 
 
-@pytest.mark.drawn(3)
 @pytest.mark.parametrize("words", HOSTILE)
 def test_our_own_error_is_quoted_in_one_block(words):
     text, benign = (

@@ -51,7 +51,6 @@ def test_which_letter_was_given_changes_no_other_page(bundled: ReportInputs) -> 
         assert {name for name in given if given[name] != worst[name]} <= {LETTERS}
 
 
-@pytest.mark.turns(4)
 def test_without_letters_every_board_is_the_same(bundled: ReportInputs) -> None:
     for source in MarkSource:
         having, lacking = (render_all(inputs, source) for inputs in (bundled, replace(bundled, letters=())))

@@ -78,7 +78,6 @@ def test_every_id_is_given_once_and_every_link_leads_to_one(tree):
             assert set(element.attributes.get(name, "").split()) <= set(ids)
 
 
-@pytest.mark.drawn(3)
 @pytest.mark.parametrize("words", HOSTILE)
 def test_the_page_has_the_same_elements_whatever_is_said_in_it(words, plain_structure):
     assert structure(said(words)) == plain_structure

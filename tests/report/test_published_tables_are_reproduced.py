@@ -121,7 +121,6 @@ def test_six_overalls_are_no_mean_and_three_submissions_were_marked_twice_differ
     assert kinds["A winner that does not follow from the edges"] == 2
 
 
-@pytest.mark.turns(4)
 def test_published_marks_never_move_a_measured_one() -> None:
     without = render_all(replace(MATERIAL, reviews=(), comparisons=(), ranking=None, letters=(), defects=()))
     measured = render_all(MATERIAL)

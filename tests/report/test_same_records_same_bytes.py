@@ -6,7 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 import sample_records as sample
 
 from harness.model import Record
@@ -20,7 +19,6 @@ def records() -> list[Record]:
     return [sample.record(), sample.baseline(), sample.unbuilt(), sample.record("qwen3.6-27b", challenge=OTHER)]
 
 
-@pytest.mark.turns(4)
 def test_the_order_of_records_and_challenges_does_not_matter():
     expected = render_all(ReportInputs([sample.CHALLENGE, OTHER], records()))
     assert sorted(expected) == [
@@ -42,7 +40,6 @@ def test_a_record_read_back_from_its_file_gives_the_same_report():
     )
 
 
-@pytest.mark.turns(4)
 def test_another_process_with_another_hash_seed_renders_the_same_bytes():
     script = (
         "import sys; sys.path.insert(0, sys.argv[1]);"

@@ -151,7 +151,6 @@ def pages() -> tuple[dict[str, str], dict[str, str]]:
     )
 
 
-@pytest.mark.turns(4)
 def test_the_page_keeps_its_structure_its_code_and_its_loss_maps(pages: tuple[dict[str, str], ...]) -> None:
     def structure(text: str) -> list[tuple[str, tuple[str, ...]]]:
         # what a sentence quotes as code is part of it

@@ -54,7 +54,6 @@ BAD: Mapping[str, tuple[str, str]] = {
 }
 
 
-@pytest.mark.drawn(3)
 @pytest.mark.parametrize("name", BAD)
 def test_a_bad_reply_is_asked_for_again_with_the_reason(root: Path, command: Command, name: str) -> None:
     folder = submit(root, "acme-7b", NOTES__md="Notes.\n")

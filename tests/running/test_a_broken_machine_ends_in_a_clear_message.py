@@ -20,8 +20,6 @@ from tests import shares
 from tests.mounts import MOUNTED, mounts_work
 from tests.tiers_here import NAMESPACED
 
-pytestmark = pytest.mark.slow
-
 RUN = f"{sys.executable} -P -m harness"
 JOBS = shares.share([1, 2], 2)
 """Grading in the command's own process, and in others."""
@@ -62,7 +60,6 @@ def goes_on(workspace: Workspace, tmp_path: Path) -> None:
     assert published(workspace) == ALL
 
 
-@pytest.mark.turns(4)
 @pytest.mark.parametrize("jobs", JOBS)
 def test_a_full_disk(workspace, tmp_path, jobs):
     # the first grade finds room for its two records, the next finds some or none
@@ -94,7 +91,6 @@ print(main(["grade", "right"]))
 """
 
 
-@pytest.mark.turns(4)
 def test_a_full_folder_for_temporary_files(workspace, tmp_path):
     script = f"""
         mkdir {tmp_path}/small; mount -t tmpfs -o size=64k none {tmp_path}/small
@@ -127,7 +123,6 @@ except JudgeError as error:
 """
 
 
-@pytest.mark.turns(4)
 def test_a_build_that_fails_on_a_full_disk_is_not_the_answers_failure(workspace, tmp_path):
     script = f"""
         mkdir {tmp_path}/small; mount -t tmpfs -o size=2m none {tmp_path}/small
@@ -138,7 +133,6 @@ def test_a_build_that_fails_on_a_full_disk_is_not_the_answers_failure(workspace,
     assert GOES_ON in done.stdout
 
 
-@pytest.mark.turns(4)
 @pytest.mark.parametrize("folder", ["reports", ".harness"])
 @pytest.mark.parametrize("jobs", JOBS)
 def test_a_folder_that_cannot_be_written(workspace, tmp_path, folder, jobs):
@@ -157,7 +151,6 @@ MADE = "new submission a/scaled_sum", "new challenge b", "import reply $R/reply.
 """Commands that make folders."""
 
 
-@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("spoilt", "why"),
     [
@@ -191,7 +184,6 @@ print(main(["grade", "--all", "-j", sys.argv[1]]))
 """
 
 
-@pytest.mark.turns(4)
 @pytest.mark.skipif(detect() not in NAMESPACED, reason="needs bubblewrap, to take it away")
 @pytest.mark.parametrize("jobs", JOBS)
 def test_bubblewrap_gone_in_the_middle_of_a_run(workspace, tmp_path, jobs):
@@ -230,7 +222,6 @@ print(main(["grade", "right"]))
 """
 
 
-@pytest.mark.turns(4)
 def test_a_lost_folder_for_temporary_files(workspace, tmp_path):
     (tmp_path / "lost").mkdir()
     done = bash(workspace, f"{sys.executable} -P - <<'END'\n{LOST}END", TMPDIR=str(tmp_path / "lost"))
@@ -240,7 +231,6 @@ def test_a_lost_folder_for_temporary_files(workspace, tmp_path):
     goes_on(workspace, tmp_path)
 
 
-@pytest.mark.turns(4)
 def test_a_record_cut_short_by_a_crash(workspace, tmp_path):
     finish(start(workspace, tmp_path, 1))
     expected = outcome(workspace)
@@ -253,7 +243,6 @@ def test_a_record_cut_short_by_a_crash(workspace, tmp_path):
     assert outcome(workspace) == expected
 
 
-@pytest.mark.turns(4)
 def test_two_runs_at_once(workspace, tmp_path):
     runs = [start(workspace, tmp_path, 2) for _ in range(2)]
     for run in runs:

@@ -39,7 +39,7 @@ from tests.toy import CHALLENGE_ID, REFERENCE, SUBMISSION, add_submission, make_
 
 pytest.importorskip("ray", reason="no ray (240 MB installed): .venv/bin/python -m pip install -e '.[ray]'")
 pytestmark = [
-    pytest.mark.slow, pytest.mark.xdist_group("ray"), pytest.mark.timeout(600),
+    pytest.mark.xdist_group("ray"), pytest.mark.timeout(600),
     # Ray leaves sockets and files of processes that were killed to the garbage collector
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),

@@ -44,7 +44,6 @@ def first_failing_seed(workspace, folder):
     return next(e.seed for e in tried if e.outcome is Outcome.FAILED)
 
 
-@pytest.mark.turns(4)
 def test_the_seed_decides_every_later_grade_of_these_files(workspace):
     folder = add_submission(workspace, "m", RARELY_WRONG)
     seed = first_failing_seed(workspace, folder)
@@ -55,7 +54,6 @@ def test_the_seed_decides_every_later_grade_of_these_files(workspace):
     assert kept.of("any_size") is None
 
 
-@pytest.mark.turns(4)
 def test_a_mended_answer_is_free_of_it(workspace):
     folder = add_submission(workspace, "m", RARELY_WRONG)
     first_failing_seed(workspace, folder)
@@ -63,7 +61,6 @@ def test_a_mended_answer_is_free_of_it(workspace):
     assert any_size(workspace, folder).outcome is Outcome.PASSED
 
 
-@pytest.mark.turns(4)
 def test_a_seed_chosen_by_hand_is_neither_kept_nor_replaced(workspace):
     folder = add_submission(workspace, "m", RARELY_WRONG)
     by_hand = [any_size(workspace, folder, seed=seed) for seed in range(12)]

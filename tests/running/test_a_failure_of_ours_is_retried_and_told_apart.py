@@ -120,7 +120,6 @@ def test_a_probe_that_breaks_twice_costs_its_criterion_only(toy, submit):
     assert (toy.workspace.root / "count").read_text() == "2", "a mistake that repeats itself needs no third run"
 
 
-@pytest.mark.drawn(2)
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("error", [BoxError, PrerequisiteError])
 def test_it_is_the_same_in_a_process_of_its_own(toy, submit, jobs, error):
@@ -159,7 +158,6 @@ def killing(times: int) -> Callable[[Path, str], None]:
     return progress
 
 
-@pytest.mark.turns(4)
 def test_a_lost_grading_process_is_a_failure_that_passes(toy, submit):
     folders = [submit("bad", toy.source()), submit("good", toy.source())]
     results = list(grade_all(LocalExecutor(toy.workspace, Options(), 2), folders, killing(1)))

@@ -40,8 +40,6 @@ def left_over(root: Path) -> list[Path]:
     return [p for p in (*root.rglob(".*.json.*"),) if p.is_file()]
 
 
-@pytest.mark.turns(4)
-@pytest.mark.slow
 def test_a_killed_run_keeps_what_it_finished(toy, submit):
     for i in range(4):
         submit(f"m{i}", toy.source() + f"\n# {i}\n")
@@ -99,7 +97,6 @@ def test_what_a_grade_judged_without_a_condition_replays_as_recorded(tmp_path, f
     assert shown.same and shown.evidence == shown.recorded
 
 
-@pytest.mark.turns(4)
 def test_a_lost_grading_process_costs_one_attempt_only(toy, submit):
     folders = [submit(f"m{i}", toy.source() + f"\n# {i}\n") for i in range(3)]
     grader = GradingProcess(toy.workspace, Options())

@@ -86,7 +86,6 @@ def graders(pid: int) -> list[int]:
     return [p for p in children(pid) if b"grading_process" in Path("/proc", str(p), "cmdline").read_bytes()]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("tier", WORKING)
 @pytest.mark.parametrize("start", STARTS)
 def test_nothing_stays_when_it_is_killed(temporary, start, tier):
@@ -98,7 +97,6 @@ def test_nothing_stays_when_it_is_killed(temporary, start, tier):
     assert until(lambda: not groups(pids))
 
 
-@pytest.mark.slow
 def test_nothing_stays_when_its_whole_group_is_killed(temporary):
     with grading("the API", WORKING[0], temporary) as process:
         os.killpg(process.pid, signal.SIGKILL)
@@ -107,7 +105,6 @@ def test_nothing_stays_when_its_whole_group_is_killed(temporary):
     assert until(lambda: not groups([process.pid]))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("tier", WORKING)
 def test_nothing_stays_of_one_grading_process_while_the_others_go_on(temporary, tier):
     with grading("harness grade -j", tier, temporary) as process:

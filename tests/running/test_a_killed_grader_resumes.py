@@ -15,8 +15,6 @@ from pydantic import ValidationError
 TIMES = 6
 
 
-@pytest.mark.turns(4)
-@pytest.mark.slow
 @pytest.mark.alone
 def test_the_run_after_a_kill_ends_like_a_run_that_nobody_killed() -> None:
     command = [sys.executable, "-m", "tests.running.kill_and_resume", "--times", str(TIMES), "--seed", str(os.getpid())]

@@ -107,7 +107,6 @@ def test_what_no_rule_knows_has_no_copy(workspace: Workspace) -> None:
     assert record.findings[0].title == "does not build"
 
 
-@pytest.mark.turns(4)
 def test_a_criterion_of_the_copy_can_be_replayed(workspace: Workspace, record: Record) -> None:
     folder = workspace.root / "submissions" / "somebody" / "rows"
     (folder / "answer.cu").write_text(broken(workspace))

@@ -80,7 +80,6 @@ def test_a_forged_mark_differs_and_is_shown_with_both_values(graded_toy, mine) -
     assert "out is wrong" in values.why
 
 
-@pytest.mark.turns(3)
 def test_hiding_that_a_critical_criterion_fails_gives_no_mark_and_is_told(graded_toy, mine) -> None:
     board = graded_toy.workspace
     rubric, record = board.challenge(CHALLENGE_ID), board.record(WRONG)
@@ -92,7 +91,6 @@ def test_hiding_that_a_critical_criterion_fails_gives_no_mark_and_is_told(graded
     assert linear.verdict is AuditVerdict.DIFFERS
 
 
-@pytest.mark.turns(2)
 def test_a_record_that_states_no_probe_set_is_compared_and_the_result_says_so(graded_toy, mine) -> None:
     """Its criteria are those of the rubric here; a forged mark differs as any does."""
     board = graded_toy.workspace
@@ -189,7 +187,6 @@ def test_an_answer_that_is_not_there_is_said_to_be_missing(graded_toy, mine, tmp
     assert told.get(left, "lies outside the board") in one.why
 
 
-@pytest.mark.turns(3)
 def test_a_failure_on_a_seed_of_its_own_is_replayed_on_that_seed(graded_toy, mine, monkeypatch) -> None:
     """A seed that failed these files before is tried first, and the record keeps it for that criterion alone."""
     board, replayed = graded_toy.workspace, []
@@ -215,7 +212,6 @@ def test_the_sample_follows_from_the_seed_and_grows_by_adding() -> None:
     assert sample(names, 99, 1) == sorted(names, key=lambda name: name.order)
 
 
-@pytest.mark.turns(3)
 def test_exported_records_and_submissions_are_a_board_too(graded_toy, mine, tmp_path_factory) -> None:
     board = tmp_path_factory.mktemp("exported")
     shutil.copytree(graded_toy.workspace.records_folder, board / "records")

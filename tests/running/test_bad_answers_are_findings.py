@@ -36,7 +36,6 @@ CALL = {
 QUICK = Options(limits={"start_seconds": 2.0, "call_seconds": 1.0})
 
 
-@pytest.mark.drawn(3)
 @pytest.mark.parametrize("name", BUILD)
 def test_what_does_not_build_has_correctness_nought_and_says_why(toy, submit, name):
     source, words = BUILD[name]
@@ -48,7 +47,6 @@ def test_what_does_not_build_has_correctness_nought_and_says_why(toy, submit, na
     assert words in f"{record.findings[0].title} {record.findings[0].detail}"
 
 
-@pytest.mark.drawn(3)
 @pytest.mark.parametrize("name", CALL)
 def test_what_goes_wrong_in_a_call_is_a_failed_criterion(toy, submit, name):
     body, words = CALL[name]

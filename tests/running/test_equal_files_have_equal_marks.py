@@ -65,7 +65,6 @@ def with_what_they_rest_on(challenge: Challenge, kept: set[str]) -> set[str]:
     return kept if under <= kept else with_what_they_rest_on(challenge, kept | under)
 
 
-@pytest.mark.turns(4)
 @pytest.mark.parametrize("answer", [REFERENCE, FAULTY], ids=["right", "faulty"])
 def test_a_python_answer_has_one_mark(toy, submit, answer):
     """Probes, source metrics and the answer's own tests on mutants of its code give the same twice."""
@@ -96,8 +95,6 @@ def drawn(record: Record) -> tuple[Any, ...]:
     return values.seed, values.measured, values.counterexample
 
 
-@pytest.mark.turns(4)
-@pytest.mark.slow
 @pytest.mark.skipif(host_compiler() is None, reason="no C++ compiler here: nothing is emulated")
 def test_a_cuda_answer_has_one_mark(tmp_path):
     """The compiler, the emulated device and its counters give the same twice."""

@@ -88,7 +88,6 @@ def both(workspace: Workspace, folder: Path, **options: object) -> tuple[Record,
     return plain[0], plain[1]
 
 
-@pytest.mark.turns(4)
 @pytest.mark.parametrize("name", ANSWERS)
 def test_in_python(workspace: Workspace, name: str, taken: list[str]) -> None:
     folder = add_submission(workspace, "m", ANSWERS[name])
@@ -99,7 +98,6 @@ def test_in_python(workspace: Workspace, name: str, taken: list[str]) -> None:
 
 
 @pytest.mark.skipif(host_compiler() is None, reason="no C++ compiler here: nothing is emulated")
-@pytest.mark.turns(20)
 @pytest.mark.parametrize("fault", [None, 0])
 def test_in_cuda(tmp_path: Path, fault: int | None, taken: list[str]) -> None:
     workspace = Workspace.at(ROOT)
@@ -115,7 +113,6 @@ def test_in_cuda(tmp_path: Path, fault: int | None, taken: list[str]) -> None:
     assert set(taken) == (set(only) if fault is None else set())
 
 
-@pytest.mark.turns(2)
 def test_what_ran_ahead_is_charged_as_in_turn(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
     real = SandboxedAnswer.close

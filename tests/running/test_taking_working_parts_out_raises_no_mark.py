@@ -20,7 +20,6 @@ CHAINS = {
 """Functions of a right answer in the order in which they are taken out."""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("challenge", CHAINS)
 def test_less_of_a_right_answer_earns_no_more(challenge: str, tmp_path: Path) -> None:
     source = (ROOT / "references" / challenge / "reference.py").read_text("utf-8")

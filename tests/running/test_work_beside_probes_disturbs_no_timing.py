@@ -88,7 +88,6 @@ def test_work_that_is_given_up_ends_its_processes(tmp_path: Path) -> None:
     assert [type(error) for error in raised] == [GivenUp]
 
 
-@pytest.mark.turns(4)
 def test_the_evidence_is_the_same_beside_and_in_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     workspace = make_workspace(tmp_path, toml=TOML + KILL_RATE)
     folder = add_submission(workspace, "m", REFERENCE, TESTED)
@@ -120,7 +119,6 @@ def test_an_interrupted_grade_does_not_wait_for_the_tests(tmp_path: Path) -> Non
     assert threading.active_count() == before
 
 
-@pytest.mark.turns(4)
 def test_a_grade_that_is_cut_off_leaves_its_tests(tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path, toml=TOML + KILL_RATE)
     folder = add_submission(workspace, "m", REFERENCE, TESTED)

@@ -21,7 +21,6 @@ def eat():
 """
 
 
-@pytest.mark.drawn(2)
 @pytest.mark.parametrize(
     ("function", "status", "words"),
     [
@@ -40,7 +39,6 @@ def test_the_end_is_named(opened, tier, function, status, words):
     assert words in reply.text
 
 
-@pytest.mark.turns(4)
 def test_a_submission_that_does_not_load_says_why(tmp_path, tier):
     from harness.model import Limits
     from harness.sandbox import Box, WorkerSpec

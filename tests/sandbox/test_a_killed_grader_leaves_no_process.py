@@ -95,8 +95,6 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.drawn(2)
-@pytest.mark.slow
 @pytest.mark.parametrize("work", WORK)
 def test_nothing_survives_the_grader(folder, tier, work):
     moments = [random.Random(f"{shares.seed()} {tier} {work}").uniform(0, LONGEST) for _ in range(TRIES)]

@@ -34,7 +34,6 @@ while time.process_time() < end: pass
 """
 
 
-@pytest.mark.drawn(2)
 @pytest.mark.parametrize("source", [SPIN, FORKING, IN_TURNS], ids=["spins", "forks", "forks in turns"])
 def test_work_is_ended_by_its_processor_time(tmp_path, tier, source):
     done = run(["python", "-c", source], tmp_path, tier=tier, seconds=0.5, wall_seconds=120)
@@ -43,7 +42,6 @@ def test_work_is_ended_by_its_processor_time(tmp_path, tier, source):
     assert 0.5 <= done.processor_seconds < 5
 
 
-@pytest.mark.turns(4)
 def test_a_busy_machine_ends_no_command_early(tmp_path, tier):
     """Beside four busy loops a core a command takes longer by the wall than its processor time allows, and may."""
     cores = len(os.sched_getaffinity(0))

@@ -49,7 +49,6 @@ def test_several_functions_are_served_to_one_call(opened, tier):
     assert {name: use.calls for name, use in reply.served.items()} == {"double": 1, "name": 2}
 
 
-@pytest.mark.drawn(2)
 @pytest.mark.parametrize("rubbish", ["None", "3.5", "(n for n in [1])", "{'a': object()}", "print", "'x' * 300_000"])
 def test_rubbish_is_told_with_what_was_passed(opened, tier, rubbish):
     """Whether or not the answer catches what is raised."""
@@ -170,7 +169,6 @@ def f(double):
     assert SignalKind.SYSTEM_CALL in {signal.kind for signal in box.signals}
 
 
-@pytest.mark.turns(4)
 def test_it_answers_no_more_calls_than_it_may(opened, tier):
     """An answer that goes on asking is ended by its time, and what it did is known."""
     source = """

@@ -104,7 +104,7 @@ def test_a_run_starts_no_other_program() -> None:
     assert fenced.run("tell(attempt(subprocess.run, ['/bin/true']))", fenced.plan()) == "EPERM"
 
 
-@pytest.mark.parametrize("compiler", ["g++", "clang++", pytest.param("nvcc", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("compiler", ["g++", "clang++", "nvcc"])
 def test_compilers_compile_and_what_they_made_runs(compiler: str, tmp_path: Path) -> None:
     found = shutil.which(compiler)
     if found is None:
@@ -122,7 +122,6 @@ def test_compilers_compile_and_what_they_made_runs(compiler: str, tmp_path: Path
     assert fenced.run(body, plan, world, environment={"TMPDIR": str(tmp_path)}) == "hello\n"
 
 
-@pytest.mark.slow
 def test_own_tests_run(tmp_path: Path) -> None:
     (tmp_path / "test_own.py").write_text(
         "import subprocess\n"

@@ -104,7 +104,6 @@ def test_a_thread_that_floods_between_calls_delays_no_honest_reply(box):
         assert box.call("small", returns=Scalar(int), seconds=5).value == 1
 
 
-@pytest.mark.drawn(2)
 @pytest.mark.parametrize("deed", ["hangs_up", "shuts", "says_nothing", "sends_its_own_end"])
 def test_a_socket_misused_ends_the_worker_at_once(box, deed):
     start = time.monotonic()

@@ -47,7 +47,6 @@ while True:
 """
 
 
-@pytest.mark.drawn(2)
 @pytest.mark.parametrize("function", ["fills", "threads", "nests"])
 def test_a_box_that_grows_is_stopped(opened, tier, function):
     box = opened(GROWING, scratch_mib=8, memory_mib=2048)
@@ -62,8 +61,6 @@ def test_modest_use_is_left_in_peace(opened, tier):
     assert opened(GROWING, scratch_mib=8).call("modest", returns=Nothing()).status is CallStatus.RETURNED
 
 
-@pytest.mark.turns(4)
-@pytest.mark.slow
 def test_a_bomb_of_processes_in_an_answers_own_tests_goes_off_inside(tmp_path, tier):
     (tmp_path / "bomb.py").write_text(BOMB)
     start = time.monotonic()
@@ -115,8 +112,7 @@ def most_threads(box, function: str, **how) -> tuple[object, int]:
         watcher.join()
 
 
-@pytest.mark.turns(4)
-@pytest.mark.parametrize(("rounds", "busy"), [(1, 0), pytest.param(3, 4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("rounds", "busy"), [(1, 0), (3, 4)])
 def test_no_luck_is_needed_to_bound_threads(opened, tier, rounds, busy):
     """The bound holds before a thread starts, however late whoever watches comes to look on a busy machine."""
     if tier is Tier.UNSAFE:

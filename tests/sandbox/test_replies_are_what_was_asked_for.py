@@ -47,7 +47,6 @@ def test_any_honest_array_of_that_shape_and_dtype_counts(opened, tier, name):
     assert type(reply.value) is np.ndarray and (reply.value == 1).all()
 
 
-@pytest.mark.drawn(3)
 @pytest.mark.parametrize(
     ("name", "words"),
     [

@@ -103,7 +103,6 @@ def honest(request, tmp_path):
         yield box
 
 
-@pytest.mark.drawn(2)
 @pytest.mark.parametrize(("work", "least"), [("imports", 200), ("computes", 8), ("asks", 11), ("writes", 3)])
 def test_honest_work_raises_no_signal(honest, work, least):
     reply = honest.call(work, returns=Scalar(int), seconds=60)
@@ -111,7 +110,6 @@ def test_honest_work_raises_no_signal(honest, work, least):
     assert honest.signals == []
 
 
-@pytest.mark.drawn(2)
 @pytest.mark.parametrize("kind", DEEDS)
 @pytest.mark.parametrize("held", HELD)
 def test_each_kind_is_raised_by_what_it_is_named_after(tmp_path, held, kind):

@@ -15,8 +15,6 @@ from harness.serving.tokens import Scope, TokenFile
 from tests.commands import called, command, environment
 from tests.toy import REFERENCE, make_workspace
 
-pytestmark = pytest.mark.slow
-
 SLOW = "import time\ntime.sleep(1)\n"
 
 

@@ -23,7 +23,7 @@ from tests.commands import called
 from tests.ray_nodes import LocalNodes, local_nodes
 
 pytestmark = [
-    pytest.mark.slow, pytest.mark.xdist_group("ray"), pytest.mark.timeout(600),
+    pytest.mark.xdist_group("ray"), pytest.mark.timeout(600),
     # Ray leaves sockets and files of processes that were killed to the garbage collector
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),

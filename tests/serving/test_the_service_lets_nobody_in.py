@@ -171,8 +171,6 @@ def test_paths_lead_to_routes_only(server: Server) -> None:
         assert server.ask("GET", f"/v1/grades/x?wait={wait}").status in (404, 422)
 
 
-@pytest.mark.turns(2)
-@pytest.mark.slow
 def test_slow_clients_are_let_go_and_keep_nobody_waiting(tmp_path: Path) -> None:
     """Headers and bodies that come a byte at a time, and connections that say nothing."""
     root = make_workspace(tmp_path).root
@@ -209,7 +207,6 @@ def test_only_its_own_token_reads_a_grade(server: Server) -> None:
     assert missing.body == server.ask("GET", f"/v1/grades/{id}", token=TOKENS["other"]).body
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("end", ["the last token is taken back", "the file is removed", "the file is emptied"])
 def test_a_server_that_loses_its_tokens_lets_nobody_in(tmp_path: Path, end: str) -> None:
     file = TokenFile(make_workspace(tmp_path).root / ".harness" / "service_tokens.json")
@@ -228,7 +225,6 @@ def test_a_server_that_loses_its_tokens_lets_nobody_in(tmp_path: Path, end: str)
         assert server.ask("GET", "/healthz").status == 200
 
 
-@pytest.mark.slow
 def test_a_new_token_of_an_old_name_reads_nothing_of_the_old_ones(tmp_path: Path) -> None:
     """Nor is what is sent under a key of the old one's taken for the old one's."""
     file = TokenFile(make_workspace(tmp_path).root / ".harness" / "service_tokens.json")
@@ -345,7 +341,6 @@ def test_who_sends_too_much_is_told_when_to_come_again(server: Server) -> None:
             assert server.ask("GET", f"/v1/grades/{one.json['id']}?wait=60", token=TOKENS["board"]).status == 200
 
 
-@pytest.mark.slow
 def test_a_rate_is_held_and_guesses_at_tokens_are_slowed(tmp_path: Path) -> None:
     root = make_workspace(tmp_path).root
     token = TokenFile(root / ".harness" / "service_tokens.json").add("trainer", (Scope.GRADE,))
@@ -361,7 +356,6 @@ def test_a_rate_is_held_and_guesses_at_tokens_are_slowed(tmp_path: Path) -> None
         assert server.ask("GET", "/v1/grades/x").status == 404  # the right token is not kept out by the guesses
 
 
-@pytest.mark.slow
 def test_a_web_page_cannot_use_a_server_without_tokens(tmp_path: Path) -> None:
     """Not under another name for this machine, and not by a form."""
     with serving(make_workspace(tmp_path).root) as server:

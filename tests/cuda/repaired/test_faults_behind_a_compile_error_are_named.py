@@ -26,9 +26,6 @@ from harness.probing.code import ChallengeCode
 from harness.probing.criteria import probe_criterion, seed_of
 from harness.probing.opening import opened
 from harness.workspace import Workspace
-from tests import shares
-
-pytestmark = pytest.mark.slow
 
 WORKSPACE = Workspace(Path(__file__).parents[3])
 CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("fused_softmax_topk"))
@@ -78,8 +75,7 @@ def probed(repair: Repair, criterion: Criterion, folder: Path) -> Evidence:
             return probe_criterion(CODE, criterion, result.answer, seed_of(SEED, criterion.id), explain=False)
 
 
-@pytest.mark.turns(4)
-@pytest.mark.parametrize("name", shares.share(FAULTS, 4))
+@pytest.mark.parametrize("name", FAULTS)
 def test_the_fault_is_found_and_named(tmp_path: Path, name: str) -> None:
     fault = FAULTS[name]
     criterion = next(c for c in CODE.challenge.criteria if c.id == fault.criterion)
@@ -89,7 +85,6 @@ def test_the_fault_is_found_and_named(tmp_path: Path, name: str) -> None:
     assert fault.diagnosis in (evidence.diagnosis.words if evidence.diagnosis else "")
 
 
-@pytest.mark.turns(4)
 def test_with_three_repairs_qwen_is_right_on_ordinary_rows(tmp_path: Path) -> None:
     """Denominator and swap were the faults: at k = 16 and k = 256 random rows come out exact."""
     ordinary = Criterion(

@@ -8,13 +8,11 @@ from repairs import COMPILING, QWEN_COMPILES, repaired
 from harness.cuda.gate import gate
 from harness.cuda.nvcc import nvcc
 from harness.sandbox import detect
-from tests import shares
 
 pytestmark = pytest.mark.skipif(nvcc() is None, reason="no nvcc with a host compiler: `make compilers` brings one")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", shares.share(COMPILING, 4))
+@pytest.mark.parametrize("name", COMPILING)
 def test_a_repaired_answer_compiles(name: str, tmp_path: Path) -> None:
     with repaired(COMPILING[name], tmp_path) as files:
         said = gate(files.path, ["adapter.cu"], ["fused_softmax_topk"], tier=detect())

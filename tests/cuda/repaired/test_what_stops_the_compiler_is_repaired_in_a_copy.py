@@ -64,7 +64,6 @@ def repaired(folder: Path, source: str, *, spared: tuple[str, ...] = ()) -> tupl
 
 
 @compiled
-@pytest.mark.turns(4)
 def test_faults_are_repaired_one_behind_the_other(tmp_path: Path) -> None:
     done, text = repaired(tmp_path, PAGE)
     assert done.built, done.text
@@ -186,7 +185,6 @@ ENDLESS = {
 }  # fmt: skip
 
 
-@pytest.mark.drawn(2)
 @pytest.mark.parametrize("name", ENDLESS)
 def test_no_source_holds_the_search_up(name: str) -> None:
     text, start = ENDLESS[name], time.process_time()

@@ -1,0 +1,37 @@
+"""Write `tests/seconds.csv` from what a run of the tests measured.
+
+    HARNESS_TEST_ALL=1 .venv/bin/python -m pytest --junitxml=run.xml; .venv/bin/python -m tests.seconds run.xml
+
+Functions that the run left out keep the time they had.
+"""
+
+import csv
+import sys
+from collections import Counter
+from xml.etree import ElementTree
+
+from tests.shares import CHECKOUT, MEASURED, SECONDS_OF_A_FUNCTION, seconds_of_functions
+
+KEPT_FROM = SECONDS_OF_A_FUNCTION
+"""Seconds from which on a function is listed."""
+
+
+def main(report: str) -> None:
+    """Bring the times of the functions that `report`, a JUnit file, names up to date."""
+    measured: Counter[str] = Counter()
+    for case in ElementTree.parse(report).iter("testcase"):
+        module = case.get("classname", "").split("@")[0]
+        name = case.get("name", "").split("@")[0].split("[")[0]
+        measured[f"{module.replace('.', '/')}.py::{name}"] += float(case.get("time", 0))  # type: ignore[assignment]
+    known = {
+        name: seconds for name, seconds in seconds_of_functions().items() if (CHECKOUT / name.split("::")[0]).exists()
+    }
+    listed = {name: seconds for name, seconds in {**known, **measured}.items() if seconds >= KEPT_FROM}
+    with MEASURED.open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file, lineterminator="\n")
+        rows.writerow(("function", "seconds"))
+        rows.writerows((name, f"{listed[name]:.0f}") for name in sorted(listed))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
