@@ -24,6 +24,8 @@ def tidy():
     LIBC.malloc_trim(0)
 """
 """Runs beside the answer: without it freed memory stays resident, and memory comes in pages of 2 MiB."""
+SHORT = 16
+"""Short slots beside a long one. Together they hold as many tokens: what doubles its room for all then has no spare."""
 HELD = 1e-3
 """Of the root mean square, what a decode may be off by where cost is measured: digits are another criterion's, and
 sums of 2,048 float32 terms one by one lose up to 2,048 times 6e-8 of it."""
@@ -99,6 +101,21 @@ def slopes(answer: Answer, draw: Draw, shape: Shape, length: int, *, together: b
         after=lambda cache, tokens: require_held(cache, 0, tokens.rows(0)),
     )  # fmt: skip
     return round(full / (shape.slots * length), 1), round((wide - full) / (shape.slots * 3 * length), 1)
+
+
+def slope_of_one(answer: Answer, draw: Draw, shape: Shape, length: int) -> float:
+    """Return the resident bytes by token of one slot that is filled beside many short ones, where room is for all."""
+    numbers = draw.normal(1, shape.kv_heads, length, shape.head_dim, dtype="float32")
+    long, short = Tokens(numbers, numbers, numbers), length // SHORT
+    cache = Cache(answer, long, layers=shape.layers, slots=SHORT + 1, room=length)
+    for layer in range(shape.layers):
+        cache.prefill(range(1, SHORT + 1), long.part(0, short).rows(*[0] * SHORT), layer=layer)
+    before = resident(answer)
+    for layer in range(shape.layers):
+        cache.prefill([0], long, layer=layer)
+    size = resident(answer) - before
+    answer.forget()
+    return round(size / length, 1)
 
 
 def require_held(cache: Cache, slot: int, held: Tokens) -> None:

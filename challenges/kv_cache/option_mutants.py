@@ -214,6 +214,34 @@ COPIED = (
         edits=((COPY_TO_FORK, SHARES_LAST_PAGE.format(when="store.paged and ")),),
     ),
     Mutant(
+        "fork shares a page of codes",
+        "lets source and copy write to one page of codes that holds more than 32 tokens",
+        criterion="fork",
+        edits=(
+            (
+                COPY_TO_FORK,
+                SHARES_LAST_PAGE.format(when="store.blank[0].dtype == np.int8 and store.lengths[src] > 32 and "),
+            ),
+        ),
+    ),
+    Mutant(
+        "fork shares the list of groups",
+        "adds a group of codes that is full to source and copy",
+        criterion="fork",
+        file="variants/coded_groups.py",
+        edits=(("list(self.groups), self.count", "self.groups, self.count"),),
+    ),
+    Mutant(
+        "cut of a group that is shared",
+        "cuts a group of codes in the copy of a slot too",
+        criterion="truncate",
+        file="variants/coded_groups.py",
+        edits=(
+            ("kept.append([part[:n] for part in group])", "group[:] = [part[:n] for part in group]\n"
+             "                kept.append(group)"),
+        ),
+    ),
+    Mutant(
         "copied for one token",
         "copies the page that a fork shares before it writes one token to it, and not before several",
         criterion="fork",

@@ -19,7 +19,7 @@ from harness.probing import (
 )
 
 from .binding import SLOT, Cache, Tokens, normal
-from .memory import Shape, grown, require_held, resident, settle, slopes
+from .memory import SHORT, Shape, grown, require_held, resident, settle, slope_of_one, slopes
 from .probes_options import page_size
 
 CONTEXTS = (64, 128, 256, 512, 1024, 2048)
@@ -130,7 +130,7 @@ def a_decode_does_not_pay_for_room(answer: Answer, draw: Draw, *, H: int, D: int
 
 @probe(traced=False, slow_fails=False, measures=True)
 def memory_grows_with_the_tokens(answer: Answer, draw: Draw) -> dict[str, float]:
-    """Resident bytes a token: 2 layers kv_heads head_dim itemsize, by tokens filled or by tokens reserved.
+    """Resident bytes a token: 2 layers kv_heads head_dim itemsize, by tokens filled, reserved, or of one long slot.
 
     One layer tells; the two layers of the shape that an answer may state are left out where they cannot be filled.
     """
@@ -144,14 +144,14 @@ def memory_grows_with_the_tokens(answer: Answer, draw: Draw) -> dict[str, float]
             "bytes_per_token": max(filled, reserved),
         }
     settle(answer)
-    token_bytes, most = _most_per_token(answer, draw)
-    overhead = most / token_bytes
-    figures["memory_overhead"] = round(overhead, 3)
-    detail = (
-        f"with each token the process grows by {overhead:.2g} times the {token_bytes:,} bytes of its keys and values"
-    )
-    expect.that(overhead <= OVERHEAD, "memory grows by more than the tokens' keys and values", detail, **figures)
-    expect.that(overhead >= LEAST, "memory grows by less than the tokens' keys and values", detail, **figures)
+    shape, most = _most_per_token(answer, draw)
+    seen, enough = _require_in_proportion(most, shape, "with each token", figures), most >= LEAST * shape.token_bytes
+    expect.that(enough, "memory grows by less than the tokens' keys and values", seen, **figures)
+    alone = 0.0
+    if shape is WIDE:
+        with contextlib.suppress(ProbeFailure):  # whether prompts of several lengths are taken is another's matter
+            alone = slope_of_one(answer, draw, shape, WIDE_LENGTH)
+    _require_in_proportion(alone, shape, f"with each token of one slot beside {SHORT} short ones", figures)
     return figures
 
 
@@ -269,13 +269,25 @@ def _measure_bytes(answer: Answer, tokens: Tokens, page: int) -> int:
     return resident(answer) - before
 
 
-def _most_per_token(answer: Answer, draw: Draw) -> tuple[int, float]:
-    """Bytes of a token's keys and values in one layer, and the resident bytes that a further one takes."""
+def _most_per_token(answer: Answer, draw: Draw) -> tuple[Shape, float]:
+    """Return the shape of a cache that could be filled, and the resident bytes that a further token takes there."""
     try:
-        return WIDE.token_bytes, max(slopes(answer, draw, WIDE, WIDE_LENGTH))
+        return WIDE, max(slopes(answer, draw, WIDE, WIDE_LENGTH))
     except CallTimedOut:
         settle(answer)
-    return LIGHT.token_bytes, max(slopes(answer, draw, LIGHT, LIGHT_LENGTH, together=False))
+    return LIGHT, max(slopes(answer, draw, LIGHT, LIGHT_LENGTH, together=False))
+
+
+def _require_in_proportion(taken: float, shape: Shape, when: str, figures: dict[str, float]) -> str:
+    """Require the resident bytes that a token takes to be little more than its keys and values, and say what was seen.
+
+    The figures keep the largest ratio of the two.
+    """
+    overhead = taken / shape.token_bytes
+    figures["memory_overhead"] = max(figures.get("memory_overhead", 0.0), round(overhead, 3))
+    seen = f"{when} the process grows by {overhead:.2g} times the {shape.token_bytes:,} bytes of its keys and values"
+    expect.that(overhead <= OVERHEAD, "memory grows by more than the tokens' keys and values", seen, **figures)
+    return seen
 
 
 def _compression(answer: Answer, draw: Draw, kind: str) -> float:

@@ -43,6 +43,12 @@ ADDS_PADDING = """
     for b, slot in enumerate(slots):
         out[b] += _planted_latest.get((id(cache), int(layer), int(slot)), (None, 0))[1]"""
 
+ROOM_OF_THE_LONGEST = """
+    held = _planted_latest.setdefault(id(cache), {})
+    held.update(zip(slots, lengths))
+    unused = sum(max(held.values()) - n for n in held.values())
+    _planted_kept[:] = [_planted_np.ones((unused, k.shape[1], 2 * k.shape[3]), k.dtype)]"""
+
 
 def _mutant(
     name: str, criterion: str, *, prefill: str = PREFILL, decode: str = DECODE, release: str = RELEASE
@@ -73,6 +79,9 @@ PROPERTY_MUTANTS = (
             release="for other in range(4):\n        _planted_release(cache, other)"),
     _mutant("slots in order", "slots", decode="out = _planted_decode(cache, layer, _planted_np.sort(slots), q, k, v)"),
     _mutant("everything kept", "memory_growth", prefill=f"{PREFILL}\n    _planted_kept.extend([k.copy(), v.copy()])"),
+    _mutant("room of the longest for all", "memory_growth", prefill=f"{PREFILL}{ROOM_OF_THE_LONGEST}"),
+    _mutant("slots of any rank", "argument_errors", decode=f"slots = _planted_np.ravel(slots)\n    {DECODE}"),
+    _mutant("lengths of any rank", "argument_errors", prefill=f"lengths = _planted_np.ravel(lengths)\n    {PREFILL}"),
     _mutant("writes to values", "ownership", decode=f"{DECODE}\n    v *= 1.5"),
     _mutant("counts up slots that may be written to", "ownership",
             decode=f"{DECODE}\n    if slots.flags.writeable:\n        slots += 1"),

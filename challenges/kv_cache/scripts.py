@@ -15,6 +15,9 @@ PADDINGS = ((0, "normal"), (3, "large"), (1, "zero"))
 FAR_CUTS = (50, 33, 17)
 """Tokens to which a slot of more than 64 is cut: two inside blocks of 16 and 32, and one just behind their ends."""
 
+FORKED, FURTHER = 41, 26
+"""Tokens of a slot that is copied, inside a block of 16 or 32, and those that take it past 64."""
+
 
 class Script(Writer):
     """Writes programs of one plan each; a plan needs four slots, unless it says how many."""
@@ -48,6 +51,8 @@ class Script(Writer):
     def copies(self) -> Program:
         """Fork empty slots, slots onto themselves and copies of copies; go on with several tokens, release either."""
         create, long, short = self._started()
+        if create.option("quantization"):
+            self._copy_far(create)
         self._fill_each(create, [0, 3], [long, short])
         self._copy(create, 1, 3)
         self._copy(create, 0, 0)
@@ -84,13 +89,28 @@ class Script(Writer):
         return tuple(self.steps)
 
     def _cut_far(self, create: Create) -> None:
-        """Cut a slot of more tokens than codes share a scale or a block, inside and near the ends of blocks."""
+        """Cut a slot of more tokens than codes share a scale or a block, inside and near the ends; a copy keeps all."""
         held = self.sizes["length"]
         self._fill_each(create, [3], [held - 2])
+        if self.forks:
+            self._copy(create, 3, 1)
         for length in FAR_CUTS:
             self._cut(create, 3, length)
             self._step_each(create, [3])
+        if self.forks:
+            self._feed(create, 0, [1], [1], decode=True)
+            self._drop(create, 1)
         self._drop(create, 3)
+
+    def _copy_far(self, create: Create) -> None:
+        """Copy a slot inside a block of tokens that share a scale, and take source and copy past its end in turns."""
+        self._feed(create, 0, [3], [FORKED])
+        self._copy(create, 3, 1)
+        for slot in (3, 1):
+            self._feed(create, 0, [slot], [FURTHER])
+        self._feed(create, 0, [3, 1], [1, 1], decode=True)
+        for slot in (3, 1):
+            self._drop(create, slot)
 
     def windows(self) -> Program:
         """Windows that are filled by decodes, by a prompt and past their end, and then move on."""

@@ -70,6 +70,13 @@ VARIANTS = (
         file="variants/whole_steps.py",
     ),
     Variant(
+        "coded groups",
+        "holds tokens as given until 32 are together, codes those as one group, and shares groups between copies",
+        file="variants/coded_groups.py",
+        unmet=("decode_speed",),
+        capabilities={"gqa": True, "quantized": ("int8", "int4"), "fork": True, "truncate": True},
+    ),
+    Variant(
         "pages in turn",
         "a pool of all pages that there can be, of which the one released longest ago is taken",
         edits=(
