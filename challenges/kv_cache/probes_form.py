@@ -53,8 +53,6 @@ def wrong_arguments_are_refused(answer: Answer, draw: Draw, *, H: int, D: int, d
         "release of a slot beyond max_batch": lambda: cache.release(4),
         "a layer that does not exist": lambda: cache.decode([SLOT], step, layer=1),
         "more slots than rows": lambda: cache.decode([1, SLOT], step),
-        "slots in two dimensions": lambda: cache.decode([[1], [SLOT]], two.part(0, 1)),
-        "lengths in two dimensions": lambda: cache.store([1, SLOT], two, [[2], [1]]),
         "a length of 0": lambda: cache.store([1], one, [0]),
         "a length beyond the array": lambda: cache.store([1], one, [4]),
         "another head_dim": lambda: cache.decode([1], wide),

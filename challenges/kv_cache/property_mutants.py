@@ -80,8 +80,6 @@ PROPERTY_MUTANTS = (
     _mutant("slots in order", "slots", decode="out = _planted_decode(cache, layer, _planted_np.sort(slots), q, k, v)"),
     _mutant("everything kept", "memory_growth", prefill=f"{PREFILL}\n    _planted_kept.extend([k.copy(), v.copy()])"),
     _mutant("room of the longest for all", "memory_growth", prefill=f"{PREFILL}{ROOM_OF_THE_LONGEST}"),
-    _mutant("slots of any rank", "argument_errors", decode=f"slots = _planted_np.ravel(slots)\n    {DECODE}"),
-    _mutant("lengths of any rank", "argument_errors", prefill=f"lengths = _planted_np.ravel(lengths)\n    {PREFILL}"),
     _mutant("writes to values", "ownership", decode=f"{DECODE}\n    v *= 1.5"),
     _mutant("counts up slots that may be written to", "ownership",
             decode=f"{DECODE}\n    if slots.flags.writeable:\n        slots += 1"),

@@ -87,8 +87,6 @@ def memory_bytes(cache):
 
 
 def check(cache, layer, slots, q, k, v, lengths):
-    if np.ndim(slots) != 1 or np.ndim(lengths) != 1:
-        raise ValueError("slots and lengths have one axis")
     if layer not in range(len(cache.layers)) or len(set(slots)) < len(slots):
         raise ValueError("no such layer, or a slot twice")
     if any(slot not in range(len(cache.layers[0])) for slot in slots):

@@ -77,8 +77,6 @@ def memory_bytes(cache):
 
 
 def check(cache, layer, slots, q, k, v, lengths):
-    if np.ndim(slots) != 1 or np.ndim(lengths) != 1:
-        raise ValueError("slots and lengths have one axis")
     if not 0 <= layer < len(cache.layers):
         raise ValueError(f"no layer {layer}")
     state, named = cache.layers[layer], set(map(int, slots))

@@ -73,8 +73,6 @@ def memory_bytes(cache):
 
 
 def check(cache, layer, slots, q, k, v, lengths):
-    if np.ndim(slots) != 1 or np.ndim(lengths) != 1:
-        raise ValueError("slots and lengths have one axis")
     sizes, slots = cache["sizes"], [int(slot) for slot in slots]
     if not 0 <= layer < sizes["layers"] or len(set(slots)) < len(slots):
         raise ValueError("no such layer, or a slot twice")

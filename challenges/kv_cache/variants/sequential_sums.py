@@ -67,8 +67,6 @@ def memory_bytes(cache):
 
 
 def check(cache, layer, slots, qkv, lengths):
-    if np.ndim(slots) != 1 or np.ndim(lengths) != 1:
-        raise ValueError("slots and lengths have one axis")
     if layer not in range(len(cache.held)):
         raise ValueError(f"no layer {layer}")
     held, longest = cache.held[layer], np.shape(qkv[0])[2] if np.ndim(qkv[0]) == 4 else 0

@@ -137,8 +137,6 @@ def memory_bytes(cache):
 
 
 def check(cache, layer, slots, q, k, v, lengths):
-    if np.ndim(slots) != 1 or np.ndim(lengths) != 1:
-        raise ValueError("slots and lengths have one axis")
     layers, max_batch = cache.lengths.shape
     if layer not in range(layers):
         raise ValueError(f"no layer {layer}")

@@ -63,8 +63,6 @@ def memory_bytes(cache):
 
 
 def check(cache, layer, slots, q, k, v, lengths):
-    if np.ndim(slots) != 1 or np.ndim(lengths) != 1:
-        raise ValueError("slots and lengths have one axis")
     layers, _, max_batch, heads, max_length, head_dim = cache.data.shape
     slots, lengths = np.asarray(slots), np.asarray(lengths)
     if not 0 <= layer < layers or len(np.unique(slots)) < len(slots) or slots.min() < 0 or slots.max() >= max_batch:

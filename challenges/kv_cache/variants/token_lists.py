@@ -63,8 +63,6 @@ def memory_bytes(cache):
 
 
 def table(cache, layer, slots, q, k, v, lengths):
-    if np.ndim(slots) != 1 or np.ndim(lengths) != 1:
-        raise ValueError("slots and lengths have one axis")
     if not 0 <= layer < len(cache.layers):
         raise ValueError(f"no layer {layer}")
     named = [int(slot) for slot in slots]

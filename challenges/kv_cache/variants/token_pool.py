@@ -78,8 +78,6 @@ def memory_bytes(cache):
 
 
 def check(cache, layer, slots, q, k, v, lengths):
-    if np.ndim(slots) != 1 or np.ndim(lengths) != 1:
-        raise ValueError("slots and lengths have one axis")
     if not 0 <= layer < cache.layers:
         raise ValueError(f"no layer {layer}")
     if len(set(map(int, slots))) < len(slots) or min(slots) < 0 or max(slots) >= cache.slots:

@@ -71,8 +71,6 @@ def memory_bytes(cache):
 
 
 def check(cache, layer, slots, q, k, v, lengths):
-    if np.ndim(slots) != 1 or np.ndim(lengths) != 1:
-        raise ValueError("slots and lengths have one axis")
     slots, lengths = np.array(slots), np.array(lengths)
     layers, count = cache.lengths.shape
     if not 0 <= layer < layers or len(set(slots.tolist())) < len(slots) or slots.min() < 0 or slots.max() >= count:

@@ -95,8 +95,6 @@ def check_slot(cache, slot):
 
 
 def check(cache, layer, slots, q, k, v, lengths):
-    if np.ndim(slots) != 1 or np.ndim(lengths) != 1:
-        raise ValueError("slots and lengths have one axis")
     if len({int(slot) for slot in slots}) < len(slots) or any((layer, slot) not in cache.slots for slot in slots):
         raise ValueError(f"layer {layer}, slots {slots}")
     rings = [cache.slots[layer, slot] for slot in slots]
