@@ -44,6 +44,7 @@ SOFTMAX = (
         (SCALE, "    scale = math.sqrt(queries.shape[3])\n")),
     _of("values", "scale by the heads", "takes the scale from the number of heads",
         (SCALE, "    scale = 1.0 / math.sqrt(queries.shape[1])\n")),
+    _of("values", "scale of 1/8", "divides the scores by 8 whatever D is", (SCALE, "    scale = 0.125\n")),
     _of("accuracy", "output off by a millionth", "scales the output by 1 + 1e-6",
         (DIVIDE, "    return (total / row_sum) * queries.dtype.type(1.000001)\n")),
     _of("values", "not divided", "returns the sum without dividing it by the sum of the weights",
@@ -97,6 +98,10 @@ ONLINE = (
         (ADD_TOTAL, "        total = total + correction * (weights @ values)\n")),
     _of("values", "overwritten", "keeps the output of the last tile instead of adding it",
         (ADD_TOTAL, "        total = weights @ values\n")),
+    _of("values", "tiles averaged", "takes the softmax of each tile by itself, and the mean of what the tiles give",
+        (ADD_TOTAL, "        part = np.exp(scores - scores.max(axis=-1, keepdims=True))\n"
+                    "        total = total + part @ values / part.sum(axis=-1, keepdims=True)\n"),
+        (DIVIDE, "    return total / math.ceil(end / tile_size)\n")),
     _of("tile_invariance", "maximum not carried", "forgets the running maximum after each tile",
         (CARRY, "")),
     _of("values", "old maximum under the weights", "takes the weights relative to the maximum before the tile",

@@ -21,6 +21,7 @@ def _mutant(name: str, criterion: str, result: str = "o", before: str = "pass", 
 
 
 PROPERTY_MUTANTS = (
+    _mutant("scale of 1/8", "values", before="q = q * q.dtype.type(q.shape[3] ** 0.5 / 8)"),
     _mutant("later values seen", "causality", "o + (causal * 0.1 * v.mean(axis=2, keepdims=True)).astype(o.dtype)"),
     _mutant("later values next to hidden", "causality",
             "o + (causal * 1e-26 * (v.sum(axis=2, keepdims=True) - v.cumsum(axis=2))).astype(o.dtype)"),

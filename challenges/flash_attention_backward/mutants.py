@@ -45,6 +45,12 @@ def _of(criterion: str, name: str, fault: str, *edits: tuple[str, str]) -> Mutan
 FORWARD = (
     _of("output", "scale missing in the forward", "does not scale the scores of the forward",
         (FORWARD_SCALE, "    scale = 1.0\n")),
+    _of("output", "scale of 1/8", "divides the scores by 8 in both passes whatever D is",
+        (FORWARD_SCALE, "    scale = 0.125\n"), (SCALE, "    scale = 0.125\n")),
+    _of("output", "tiles averaged", "takes the softmax of each tile by itself, and the mean of what the tiles give",
+        (ADD_TOTAL, "        part = np.exp(scores - scores.max(axis=-1, keepdims=True))\n"
+                    "        total = total + part @ v[:, :, start:stop] / part.sum(axis=-1, keepdims=True)\n"),
+        (DIVIDE, DIVIDE.replace("row_sum,", "math.ceil(end / tile_size),"))),
     _of("output", "sum not rescaled", "adds to the sum of the weights without bringing it to the new maximum",
         (ADD_SUM, "        row_sum = row_sum + raised.sum(axis=-1, keepdims=True)\n")),
     _of("output", "output not rescaled", "adds to the output without bringing it to the new maximum",
@@ -92,6 +98,8 @@ GRADIENT_TERMS = (
         (SCORES, SCORES.replace("scale * ", ""))),
     _of("gradients", "scale by D", "divides by D instead of its root in the backward",
         (SCALE, "    scale = 1.0 / q.shape[3]\n")),
+    _of("gradients", "scale of 1/8 in the backward", "divides the scores by 8 in the backward whatever D is",
+        (SCALE, "    scale = 0.125\n")),
     _of("gradients", "row sum missing", "leaves the row sum out of the gradient of the scores",
         (DSCORES, "            dscores = weights * slopes\n")),
     _of("gradients", "row sum of each tile", "takes the row sum over the keys of a tile instead of all",

@@ -33,6 +33,7 @@ def _mutant(
 
 
 PROPERTY_MUTANTS = (
+    _mutant("scale of 1/8", "output", before="q = q * q.dtype.type(q.shape[3] ** 0.5 / 8)"),
     _mutant("later values seen", "causality",
             backward="dq = dq + (causal * 0.1 * v.mean(axis=2, keepdims=True)).astype(dq.dtype)"),
     _mutant("later values next to hidden", "causality",

@@ -45,6 +45,21 @@ REFUSE = "    if (rows < 1 || k < 1 || k > vocab || k > MAX_K) return cudaErrorI
 LAUNCH = "    softmax_topk_kernel<<<rows, THREADS, 0, stream>>>(logits, vocab, k, probs, indices);\n"
 INCLUDED = "#include <stdint.h>\n"
 KERNEL = "__global__ void __launch_bounds__(THREADS)\n"
+HIGHEST = "__device__ float highest;\n"
+HIGHEST_KERNEL = """\
+__global__ void highest_kernel(const float* logits, size_t n) {
+    __shared__ float of_thread[THREADS];
+    float mine = -FLT_MAX;
+    for (size_t i = threadIdx.x; i < n; i += THREADS) mine = fmaxf(mine, logits[i]);
+    of_thread[threadIdx.x] = mine;
+    __syncthreads();
+    if (threadIdx.x > 0) return;
+    for (int i = 0; i < THREADS; ++i) mine = fmaxf(mine, of_thread[i]);
+    highest = mine;
+}
+
+"""
+LAUNCH_HIGHEST = "    highest_kernel<<<1, THREADS, 0, stream>>>(logits, static_cast<size_t>(rows) * vocab);\n"
 
 STRIPES = """\
     const int stripe = (vectors * VECTOR + THREADS - 1) / THREADS;
@@ -141,6 +156,10 @@ VALUES = (
            edits=((START, START.replace("-FLT_MAX", "0.0f")),)),
     Mutant("maximum starts at -10,000", "takes the maximum of a row to be -10,000 at least", criterion="stability",
            edits=((START, START.replace("-FLT_MAX", "-1e4f")),)),
+    Mutant("one maximum for all rows", "takes the largest logit of all rows for each row's maximum",
+           criterion="stability",
+           edits=((INCLUDED, INCLUDED + HIGHEST), (START, START.replace("-FLT_MAX", "highest")),
+                  (KERNEL, HIGHEST_KERNEL + KERNEL), (LAUNCH, LAUNCH_HIGHEST + LAUNCH))),
     Mutant("no maximum subtracted", "overflows where logits are large", criterion="stability",
            edits=((RAISE, "    partial.max = 0.0f;\n"),)),
 )  # fmt: skip

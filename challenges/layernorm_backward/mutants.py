@@ -52,6 +52,12 @@ FORWARD = (
 
 DX_TERMS = (
     Mutant(
+        "dxhat for dx",
+        "returns dy * gamma for dx, as if mean and variance did not depend on x",
+        criterion="gradients",
+        edits=((DX, "    dx = dxhat\n"),),
+    ),
+    Mutant(
         "no mean term",
         "leaves mean(dxhat) out of dx",
         criterion="gradients",

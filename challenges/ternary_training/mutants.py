@@ -7,9 +7,11 @@ from .lines import (
     DTYPES_OF_WEIGHTS,
     DW,
     DX,
+    EMBED,
     FORWARD,
     FORWARD_CHECK,
     GROUP_CHECK,
+    OUTPUT,
     PROJECT,
     RATIO,
     RETURN_Y,
@@ -324,6 +326,15 @@ FORM = (
     Mutant(
         "config ignored", "always has two layers", criterion="configs",
         edits=((TEXT, TEXT + '    config = config | {"layers": 2}\n'),),
+    ),
+    Mutant(
+        "groups of 32 in training", "trains with groups of 32 whatever the config says", criterion="configs",
+        edits=((TEXT, TEXT + '    config = config | {"group_size": 32}\n'),),
+    ),
+    Mutant(
+        "embedding in groups of 32", "projects the embedding in groups of 32 whatever the config says",
+        criterion="configs",
+        edits=((EMBED, '    used = _ternary(weights["embed"], 32)\n'), (OUTPUT, OUTPUT.replace("size)", "32)"))),
     ),
 )
 

@@ -11,9 +11,9 @@ from harness.probing import Answer, Draw, NotMeasurable, Partial, ProbeFailure, 
 from harness.probing.answers import SandboxedAnswer
 from harness.sandbox import scratch
 
-from . import reference
+from . import model_oracle, oracle, reference
 from .texts import config_of, text_of, windows_of
-from .training import MAIN, Weights, checked, expected_by, loss_of, trained
+from .training import MAIN, Weights, checked, expected_by, is_ternary, loss_of, trained
 
 TINY = {"layers": 1, "heads": 1, "width": 8, "context": 6, "vocab": 16, "group_size": 4, "steps": 3, "batch": 2}
 CONFIGS: dict[str, dict[str, Any]] = {
@@ -25,6 +25,17 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "one window a step": TINY | {"batch": 1, "steps": 1},
     "all bytes": TINY | {"vocab": 256},
 }
+ONE_WINDOW = TINY | {"heads": 2, "width": 16, "context": 12}
+"""Of a text that holds one window, every batch is known, and the direction of every step."""
+STILL, SLOW = 1e-30, 1e-4
+"""Learning rates at which weights stay what they were at first, and at which hardly a sign of t changes."""
+OTHER_SIZE = 32
+"""The group size that a call of `project` without one takes."""
+FEWEST, FITS = 20, 0.9
+"""By how many entries another group size must fit better to be the one used, and the share that it must fit. The best
+fit of right answers is that of the config by 57 entries and more; where a matrix has the other groups, they fit all."""
+CLEAR = 1e-3
+"""Of the largest gradient of a weight, what a gradient must be for its sign to count."""
 COST_STEPS = 8
 TIMES, MOST_TIMES = 4.0, 20.0
 """Times the reference's processor time that earn full credit, then a share of 4 over the ratio, and nothing."""
@@ -40,6 +51,39 @@ def every_config_is_followed(answer: Answer, draw: Draw, *, kind: str) -> None:
     expect.that(not projected(weights["embed"], config["group_size"]), "the weights are projected, not latent",
                 "every group of `embed` holds one size beside zero")  # fmt: skip
     expected_by(weights, windows_of(text.held_out, config["context"]), config)
+
+
+@probe(seed=7, fixed=("seed",), traced=False)
+def every_matrix_has_the_groups_of_the_config(answer: Answer, draw: Draw, *, seed: int) -> None:
+    """Weights move against the gradients of a model whose matrices are all projected in the groups of the config.
+
+    Other models have one matrix, or every one, in groups of the default size. An answer trains such a one where its
+    weights move against the gradients of that model and not against those of the config's, whatever the optimiser.
+    """
+    text = draw.rng.integers(0, ONE_WINDOW["vocab"], ONE_WINDOW["context"] + 1).astype(np.int16)
+    first = trained(answer, text, ONE_WINDOW | {"learning_rate": STILL}, seed)
+    moved = trained(answer, text, ONE_WINDOW | {"learning_rate": SLOW}, seed)
+    moves = {name: moved[name] - w for name, w in first.items()}
+    size = ONE_WINDOW["group_size"]
+    used = model_oracle.used_weights(first, model_oracle.signs_of(first, size), size)
+    stated = model_oracle.gradients(used, text[None], ONE_WINDOW)
+    matrices = [name for name, w in first.items() if is_ternary(name, w)]
+    for names in (*([name] for name in matrices), matrices):
+        regrouped = used | {name: oracle.ternary(first[name], OTHER_SIZE) for name in names}
+        other = model_oracle.gradients(regrouped, text[None], ONE_WINDOW)
+        fits = np.concatenate([_fits(move, stated[n], other[n]) for n, move in moves.items()], axis=1)
+        own, others = fits.sum(axis=1)
+        moving = f"{others} of {fits.shape[1]} weights move as with groups of {OTHER_SIZE}, {own} as with {size}"
+        wrong = others >= own + FEWEST and others >= FITS * fits.shape[1]
+        title = "matrices are trained in groups of another size than the config's"
+        expect.that(not wrong, title, f"{', '.join(names)}: {moving}")
+
+
+def _fits(move: NDArray[Any], *gradients: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return for each gradient which entries move against it, of those that move and where all gradients are clear."""
+    clear = np.all([np.abs(gradient) > CLEAR * np.abs(gradient).max() for gradient in gradients], axis=0)
+    kept = clear & (move != 0)
+    return np.array([move[kept] * gradient[kept] < 0 for gradient in gradients])
 
 
 def projected(w: NDArray[Any], group_size: int) -> bool:
