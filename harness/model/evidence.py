@@ -221,6 +221,12 @@ class Evidence(ReadableModel):
         """Evidence of a criterion for which nothing is run: a reviewer answers its question."""
         return cls.of(criterion, Outcome.NOT_RUN, detail=f"{NEEDS_REVIEW}: {criterion.review}")
 
+    @property
+    def gates(self) -> bool:
+        """Whether it caps a mark: a critical criterion that failed by itself, or a claimed option with wrong values."""
+        own = self.outcome is Outcome.FAILED and self.rests_on is None
+        return own and (self.severity is Severity.CRITICAL or self.wrong_option)
+
     def needs_review(self, criterion: Criterion) -> bool:
         """Whether it was not assessed because `criterion`, whose evidence it is, is a question to a reviewer."""
         return criterion.review is not None and self.outcome is Outcome.NOT_RUN

@@ -43,24 +43,27 @@ class Finding(ReadableModel):
 
 
 def criterion_findings(evidence: Iterable[Evidence]) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
-    """Findings of critical criteria and of the others, the gravest first and otherwise in the order given.
+    """Return the findings of critical criteria and of the others, the gravest first and otherwise in the order given.
 
-    Criteria that only lost their credit to another one (`rests_on`) were not seen to fail and yield nothing. A finding
-    that is linked to another one follows it, and both stand where the graver one belongs.
+    What caps marks stands with the critical ones, and what failed before what was met in part. Criteria that only lost
+    their credit to another one (`rests_on`) were not seen to fail and yield nothing. A finding that is linked to
+    another one follows it, and both stand where the graver one belongs.
     """
     faulty = [e for e in evidence if e.faulty]
-    rank = {e.criterion: _GRAVEST_FIRST.index(e.severity) for e in faulty}
+    rank = {
+        e.criterion: (0 if e.gates else _GRAVEST_FIRST.index(e.severity), e.outcome is Outcome.PARTIAL) for e in faulty
+    }
     roots = {e.criterion: e.linked_to if e.linked_to in rank else e.criterion for e in faulty}
     highest = {root: min(rank[c] for c in rank if roots[c] == root) for root in roots.values()}
     first = {root: n for n, root in reversed(list(enumerate(roots.values())))}
 
-    def place(e: Evidence) -> tuple[int, int, bool, int]:
+    def place(e: Evidence) -> tuple[tuple[int, bool], int, bool, tuple[int, bool]]:
         root = roots[e.criterion]
         return highest[root], first[root], e.criterion != root, rank[e.criterion]
 
     ordered = sorted(faulty, key=place)
-    critical = tuple(_finding(e) for e in ordered if highest[roots[e.criterion]] == 0)
-    return critical, tuple(_finding(e) for e in ordered if highest[roots[e.criterion]] > 0)
+    critical = tuple(_finding(e) for e in ordered if highest[roots[e.criterion]][0] == 0)
+    return critical, tuple(_finding(e) for e in ordered if highest[roots[e.criterion]][0] > 0)
 
 
 def build_finding(title: str, detail: str, locations: tuple[Location, ...], diagnosis: str = "") -> Finding:

@@ -11,7 +11,6 @@ from typing import Any, Generic, TypeVar
 from harness.model import Counterexample, Evidence, Figure, Outcome, Record
 from harness.running.record_rows import RecordParts
 from harness.scoring.doubts import DoubtKind
-from harness.scoring.gates import gates_marks
 
 Cell = str | bool | int | float | datetime | dict[str, Any] | None
 """One value; None where there is none."""
@@ -213,7 +212,7 @@ _GRADE: tuple[DataColumn[Record], ...] = (
     DataColumn("criteria", WHOLE, lambda r: len(r.marked)),
     DataColumn("assessed", WHOLE, _count(lambda e: e.outcome.assessed)),
     DataColumn("passed", WHOLE, _count(lambda e: e.outcome is Outcome.PASSED)),
-    DataColumn("failed_critical", WHOLE, _count(gates_marks)),
+    DataColumn("failed_critical", WHOLE, _count(lambda e: e.gates)),
     DataColumn("seconds", NUMBER, _seconds),
     DataColumn("made", TIME, lambda r: r.made),
     DataColumn("seed", TEXT, lambda r: str(r.seed)),

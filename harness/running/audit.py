@@ -19,7 +19,6 @@ from harness.running.retry import grade_with_retries
 from harness.running.store import Store
 from harness.sandbox.tiers import choose
 from harness.scoring.doubts import is_of_rubric
-from harness.scoring.gates import gates_marks
 from harness.workspace import Workspace
 
 NEAR = 0.05
@@ -255,7 +254,7 @@ def _held_to(
 def _same(recorded: Evidence, now: Evidence) -> bool:
     """Whether both earn the same and cap the same."""
     offered = [e.outcome is not Outcome.NOT_OFFERED for e in (recorded, now)]
-    alike = offered[0] == offered[1] and gates_marks(recorded) == gates_marks(now)
+    alike = offered[0] == offered[1] and recorded.gates == now.gates
     return alike and abs(recorded.satisfied - now.satisfied) <= NEAR
 
 

@@ -13,7 +13,7 @@ from enum import StrEnum
 from harness.model import UNBUILT, Challenge, Criterion, Evidence, GradeProfile, Outcome, Record, Status
 from harness.model.seeds import SEEDS, seed_of
 from harness.numerics.rounding import exact
-from harness.scoring.gates import ceilings, critical_met, gates_marks, highest_overall, lowered, unmet
+from harness.scoring.gates import ceilings, critical_met, highest_overall, lowered, unmet
 from harness.scoring.marks import ExactMark
 from harness.scoring.reward import reward
 from harness.scoring.score import Scored, score
@@ -173,7 +173,7 @@ def _marks_by_any_rubric(record: Record) -> list[Doubt]:
     own: dict[str, list[Evidence]] = {}
     for e in record.marked:
         own.setdefault(e.dimension, []).append(e)
-    failed = [e.dimension for e in record.marked if gates_marks(e)]
+    failed = [e.dimension for e in record.marked if e.gates]
     tops = ceilings(failed, built=record.build is None)
     found = []
     for id in own.keys() | record.dimensions.keys():

@@ -8,7 +8,7 @@ that meets more critical criteria has the higher mark.
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from harness.model import Challenge, Evidence, Gate, Outcome, Severity
+from harness.model import Challenge, Evidence, Gate, Severity
 from harness.numerics.rounding import exact
 from harness.scoring.marks import ExactMark
 
@@ -31,7 +31,7 @@ def gates(challenge: Challenge, evidence: Sequence[Evidence], *, built: bool) ->
         built: whether the submission imported, compiled and linked, with all its functions.
     """
     order = [c.id for c in challenge.criteria]
-    failed = sorted((e for e in evidence if gates_marks(e)), key=lambda e: order.index(e.criterion))
+    failed = sorted((e for e in evidence if e.gates), key=lambda e: order.index(e.criterion))
     every = [*_unbuilt(challenge, built), *_critical(challenge, failed)]
     targets = [None, *(d.id for d in challenge.dimensions)]
     found = [strictest for target in targets if (strictest := _strictest(every, target))]
@@ -47,7 +47,7 @@ def ceilings(failed: Sequence[str], *, built: bool) -> dict[str | None, float]:
     """The lowest ceiling on each dimension that has one, and under None the one on the overall.
 
     Args:
-        failed: for each criterion that caps marks, see `gates_marks`, its dimension.
+        failed: for each criterion that caps marks, see `Evidence.gates`, its dimension.
         built: whether the submission imported, compiled and linked, with all its functions.
     """
     found: dict[str | None, float] = dict.fromkeys(failed, CRITICAL_DIMENSION)
@@ -86,13 +86,7 @@ def highest_overall(evidence: Iterable[Evidence], *, built: bool) -> float:
         evidence: of the criteria of any rubric.
         built: whether the submission imported, compiled and linked, with all its functions.
     """
-    return ceilings([e.dimension for e in evidence if gates_marks(e)], built=built).get(None, 100.0)
-
-
-def gates_marks(evidence: Evidence) -> bool:
-    """Whether it caps a mark: a critical criterion that failed by itself, or a claimed option with wrong values."""
-    seen = evidence.outcome is Outcome.FAILED and evidence.rests_on is None
-    return seen and (evidence.severity is Severity.CRITICAL or evidence.wrong_option)
+    return ceilings([e.dimension for e in evidence if e.gates], built=built).get(None, 100.0)
 
 
 def _unbuilt(challenge: Challenge, built: bool) -> list[Gate]:

@@ -12,7 +12,6 @@ from typing import Any, Self
 from harness.model import INTEGRITY, Challenge, Evidence, Provenance, Record, Score, Severity, Status
 from harness.model.submission_name import SubmissionName
 from harness.scoring.doubts import DoubtKind
-from harness.scoring.gates import gates_marks
 
 GATED = -1.0
 """Stands for the share of a criterion that is not met and caps marks."""
@@ -94,7 +93,7 @@ class RecordSummary:
             "findings": [(f.criterion, f.severity.value, f.title) for f in findings],
             "results": [
                 (e.criterion, e.dimension, e.severity.weight, e.satisfied if assessed(e) else None,
-                 assessed(e) and gates_marks(e))
+                 assessed(e) and e.gates)
                 for e in record.evidence
             ],
         }  # fmt: skip
@@ -185,7 +184,7 @@ def _criteria_hash(criteria: Iterable[tuple[str, str, Severity]]) -> str:
 
 
 def _share(evidence: Evidence) -> float:
-    return GATED if gates_marks(evidence) else evidence.satisfied
+    return GATED if evidence.gates else evidence.satisfied
 
 
 def _numbers(score: Score) -> tuple[float | None, float, float, float]:

@@ -12,7 +12,6 @@ from harness.probing.criteria import probe_criterion
 from harness.probing.local_answer import LocalAnswer
 from harness.probing.mutants import module_of
 from harness.probing.probe import run
-from harness.scoring.gates import gates_marks
 from harness.workspace import Workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[2])
@@ -27,13 +26,13 @@ def judged(source: str, criterion: str) -> Evidence:
 
 def test_wrong_values_gate():
     wrong = judged(CODE.source(FAULTY["first kv head for all"]), "gqa")
-    assert (wrong.outcome, wrong.wrong_option, gates_marks(wrong)) == (Outcome.FAILED, True, True)
+    assert (wrong.outcome, wrong.wrong_option, wrong.gates) == (Outcome.FAILED, True, True)
 
 
 def test_an_option_that_is_missing_gates_nothing():
     missing = judged(CODE.source().replace("def fork(", "def unnamed("), "fork")
     assert (missing.outcome, missing.obstacle) == (Outcome.FAILED, Obstacle.CALL)
-    assert not missing.wrong_option and not gates_marks(missing)
+    assert not missing.wrong_option and not missing.gates
 
 
 def test_what_an_option_costs_is_no_part_of_a_reward():
@@ -45,7 +44,7 @@ def test_what_an_option_costs_is_no_part_of_a_reward():
 def test_a_window_that_takes_too_many_tokens_is_part_of_a_reward_and_gives_no_wrong_values():
     found = judged(CODE.source(FAULTY["window that counts what it shows"]), "sliding_window")
     assert found.title == "accepts a decode beyond max_length under a window"
-    assert not found.wrong_option and not gates_marks(found)
+    assert not found.wrong_option and not found.gates
 
 
 @pytest.mark.parametrize("seed", range(3))

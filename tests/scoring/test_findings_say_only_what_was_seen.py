@@ -31,6 +31,12 @@ def test_the_gravest_come_first_and_then_the_rubric_decides():
     assert [f.criterion for f in findings(lost)] == expected
 
 
+def test_what_caps_marks_and_what_failed_outright_come_before_what_was_met_in_part():
+    found = evidence(TASK, {"style.1": 0.9, "correctness.0": Outcome.FAILED})
+    found[0] = seen(TASK, "style.0", Outcome.FAILED, wrong_option=True)
+    assert [f.criterion for f in findings(found)] == ["style.0", "correctness.0", "style.1"]
+
+
 def test_what_passed_was_not_run_or_lost_its_credit_to_another_yields_none():
     found = evidence(TASK, {"style.0": Outcome.NOT_RUN, "style.1": Outcome.JUDGE_ERROR, "correctness.0": 0.4})
     found[3] = seen(TASK, "correctness.1", Outcome.FAILED, rests_on="correctness.2")
