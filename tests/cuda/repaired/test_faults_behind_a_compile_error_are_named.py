@@ -36,12 +36,12 @@ MAX_K = {"minimax-m2.7": 100, "glm-5": 32, "qwen3.6-27b": 256}
 
 
 class Fault(NamedTuple):
-    """What is found in a repaired answer: the criterion, and words of its title and detail, and of its diagnosis."""
+    """What a repaired answer fails: the criterion, words of its title and detail, and of its diagnosis or place."""
 
     repair: Repair
     criterion: str
     said: str
-    diagnosis: str
+    named: str
 
 
 FAULTS = {
@@ -82,7 +82,8 @@ def test_the_fault_is_found_and_named(tmp_path: Path, name: str) -> None:
     evidence = probed(fault.repair, criterion, tmp_path)
     assert evidence.outcome is Outcome.FAILED
     assert fault.said in evidence.seen
-    assert fault.diagnosis in (evidence.diagnosis.words if evidence.diagnosis else "")
+    places = (f"{place.file}:{place.line}" for place in evidence.locations)
+    assert any(fault.named in words for words in (evidence.diagnosis.words if evidence.diagnosis else "", *places))
 
 
 def test_with_three_repairs_qwen_is_right_on_ordinary_rows(tmp_path: Path) -> None:
