@@ -157,7 +157,7 @@ def judged(
 
 
 def right_beside_plain(answer: Answer, given: Inputs, draw: Draw, what: str) -> None:
-    """Require a finite and right output of inputs that have a property, where plain ones of their sizes give one.
+    """Require a finite and right output of q and k that have a property, where plain ones beside the same v give one.
 
     Args:
         answer: to call.
@@ -165,7 +165,7 @@ def right_beside_plain(answer: Answer, given: Inputs, draw: Draw, what: str) -> 
         draw: of plain inputs, where the output is wrong.
         what: the property, as the subject of a sentence in the plural.
     """
-    plain = draw_inputs(draw, *given.q.shape, given.tile, given.dtype, causal=given.causal)
+    plain = draw_inputs(draw, *given.q.shape, given.tile, given.dtype, causal=given.causal).but(v=given.v)
     with expect.only_beside(lambda: right(answer, plain, draw)):
         try:
             figures = right(answer, given, draw)

@@ -19,12 +19,15 @@ ROWS = ("normal",) * 10 + SPECIAL
 CHEAP = ("normal",) * 4 + ("some zeros", "equal rows", "sorted", "constant rows", "integers", "some rows constant")
 """Families that are drawn quickly."""
 SCORES = ("plain",) * 8 + (
-    "x30", "x30", "rising", "falling", "far above", "tiny q", "huge q", "tiny k", "huge k", "tiny v", "huge v",
+    "x30", "x30", "rising", "falling", "far above", "tiny q", "huge q", "tiny k", "huge k",
 )  # fmt: skip
-"""What the scores look like, and magnitudes at the ends of what the contract names, of one array at a time."""
+"""What the scores look like, and magnitudes at the ends of what the contract names, of q or of k."""
+SIZES = ("plain",) * 6 + ("tiny", "huge")
+"""Magnitudes of v, at the ends of what the contract names or not, whatever the scores look like."""
 EVERY = (
     *({array: name} for name in SPECIAL for array in ("q", "k", "v")),
     *({"scores": name} for name in dict.fromkeys(SCORES)),
+    *({"size_of_v": name} for name in dict.fromkeys(SIZES)),
 )  # fmt: skip
 """Each family and each kind of scores once, all else normal."""
 
@@ -39,12 +42,11 @@ EXTREME = "the output does not survive extreme values"
 
 def inputs_of(
     draw: Draw, sizes: tuple[int, int, int, int], tile: int, dtype: str, *, causal: bool, q: str, k: str, v: str,
-    scores: str,
+    scores: str, size_of_v: str = "plain",
 ) -> Inputs:  # fmt: skip
     """Inputs of the families and the scores named, magnitudes within the contract's."""
     arrays = {"q": values(draw, q, *sizes), "k": values(draw, k, *sizes), "v": values(draw, v, *sizes)}
-    low, high = MAGNITUDES[dtype]
-    how, _, which = scores.partition(" ")
+    sized = {"v": size_of_v}
     if scores == "x30":
         arrays["q"], arrays["k"] = 30 * arrays["q"], 30 * arrays["k"]
     elif scores in ("rising", "falling"):
@@ -52,14 +54,25 @@ def inputs_of(
     elif scores == "far above":
         arrays["q"], arrays["k"] = far_above(draw, sizes)
     elif scores != "plain":
-        arrays[which] *= low * 10 if how == "tiny" else high / 10
+        how, _, which = scores.partition(" ")
+        sized[which] = how
+    for name, size in sized.items():
+        arrays[name] *= times(size, dtype)
     return Inputs(*(arrays[name].astype(dtype) for name in ("q", "k", "v")), tile, causal)
 
 
-def ramp(draw: Draw, sizes: tuple[int, int, int, int], *, rising: bool) -> tuple[Floats, Floats]:
-    """q and k (B,H,N,D) whose scores run from -400 to 400, or back, with the key's position."""
+def times(size: str, dtype: str) -> float:
+    """Return what makes normal values plain, tiny or huge."""
+    low, high = MAGNITUDES[dtype]
+    return {"plain": 1.0, "tiny": low * 10, "huge": high / 10}[size]
+
+
+def ramp(
+    draw: Draw, sizes: tuple[int, int, int, int], *, rising: bool, height: float = HEIGHT
+) -> tuple[Floats, Floats]:
+    """q and k (B,H,N,D) whose scores run from -400 to 400, or another height, or back, with the key's position."""
     B, H, N, _ = sizes
-    heights = np.linspace(-HEIGHT, HEIGHT, N) * (1 if rising else -1)
+    heights = np.linspace(-height, height, N) * (1 if rising else -1)
     return _along(draw, sizes, np.broadcast_to(heights, (B, H, N)))
 
 

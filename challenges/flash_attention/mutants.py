@@ -80,6 +80,9 @@ SOFTMAX = (
         (WEIGHTS, "        weights = np.exp(scores - new_max).astype(np.float16).astype(queries.dtype)\n")),
 )  # fmt: skip
 
+LATE = "        new_max = np.where(new_max - row_max > 80, new_max, row_max)\n"
+"""What keeps a maximum until scores rise by more than 80 above it, which is still in range in float32."""
+
 ONLINE = (
     _of("values", "correction inverted", "multiplies earlier sums by exp(new - old) instead of exp(old - new)",
         (CORRECTION, "        correction = np.exp(np.where(np.isinf(row_max), 0.0, new_max - row_max))\n"
@@ -135,6 +138,8 @@ ONLINE = (
     _of("extreme_scores", "half precision scores", "passes scores over 100 through float16",
         (SCORES, SCORES + "        narrow = scores.astype(np.float16).astype(scores.dtype)\n"
                           "        scores = np.where(np.abs(scores) > 100, narrow, scores)\n")),
+    _of("extreme_scores", "maximum moved late", "keeps a maximum until scores are more than 80 above it",
+        (NEW_MAX, NEW_MAX + LATE)),
     _of("extreme_scale", "inputs clipped", "holds queries and values within 1e101 (float32: 1e13)",
         (SCALE, SCALE + "    peak = 1e101 if queries.dtype == np.float64 else 1e13\n"
                         "    queries, v = np.clip(queries, -peak, peak), np.clip(v, -peak, peak)\n")),
@@ -207,6 +212,9 @@ TILES = (
         (CROSSED, "        if causal and stop - start == last - first and start == first and tile_size > 2:\n")),
     _of("tile_invariance", "at most 8 rows", "works on tiles of 8 rows at most, and leaves out what is beyond",
         (STOP, "        stop = min(start + min(tile_size, 8), end)\n")),
+    _of("tile_invariance", "tiles of small weights left out", "leaves out tiles of weights below exp(-18)",
+        (NEW_MAX, "        if (scores.max(axis=-1, keepdims=True) - row_max).max() < -18.0:\n"
+                  "            continue\n" + NEW_MAX)),
     _of("tile_invariance", "only the newest tile", "keeps two tiles only: forgets what came before the last but one",
         (CARRY, CARRY + "        if start >= 2 * tile_size:\n"
                         "            total, row_sum = weights @ values, weights.sum(-1, keepdims=True)\n")),

@@ -8,7 +8,7 @@ from harness.probing import Answer, Axis, CallFailed, Draw, Drawn, FaultElsewher
 
 from .binding import DTYPES, Inputs, require_digits_of_inputs
 from .bounds import ABOVE, hidden_far_above, right
-from .inputs import CHEAP, EVERY, EXTREME, ROWS, SCORES, inputs_of, positive
+from .inputs import CHEAP, EVERY, EXTREME, ROWS, SCORES, SIZES, inputs_of, positive
 
 SAMPLED = 12
 """Rows of queries that are judged at large sizes, of each head."""
@@ -16,7 +16,7 @@ TILES = 40
 """Tiles of a sequence at most, where sizes are drawn; `any_number_of_tiles_is_right` has more."""
 MANY = 300_000
 """Scores up to which all rows are judged."""
-PLAIN = {"q": "normal", "k": "normal", "v": "normal", "scores": "plain"}
+PLAIN = {"q": "normal", "k": "normal", "v": "normal", "scores": "plain", "size_of_v": "plain"}
 
 
 def cost(B: int, H: int, N: int, D: int, tile: int) -> float:
@@ -34,13 +34,14 @@ def wide_tiles(**sizes: int) -> Mapping[str, int]:
     B=2, H=1, N=9, D=5, tile=4, causal=True, floors={"N": 2},
     drawn=Drawn(
         {"B": Axis(1, 400), "H": Axis(1, 400), "N": Axis(2, 400), "D": Axis(1, 600), "tile": Axis(1, 600)}, 80, cost,
-        2e6, {"dtype": DTYPES, "causal": (True, True, False), "q": ROWS, "k": ROWS, "v": ROWS, "scores": SCORES},
+        2e6, {"dtype": DTYPES, "causal": (True, True, False), "q": ROWS, "k": ROWS, "v": ROWS, "scores": SCORES,
+              "size_of_v": SIZES},
         adjust=wide_tiles,
     ),
 )  # fmt: skip
 def any_size_is_right(
     answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str, causal: bool, q: str, k: str,
-    v: str, scores: str,
+    v: str, scores: str, size_of_v: str,
 ) -> dict[str, float]:  # fmt: skip
     """Drawn sizes and tiles, mostly small, of drawn families of values: within what rounding may cost.
 
@@ -48,17 +49,19 @@ def any_size_is_right(
     wrong with an array at the ends of the contract's magnitudes alone is a matter of `extreme_values_lose_nothing`.
     """
 
-    def of(scores: str) -> Inputs:
-        return inputs_of(draw, (B, H, N, D), tile, dtype, causal=causal, q=q, k=k, v=v, scores=scores)
+    def of(scores: str, size_of_v: str = "plain") -> Inputs:
+        families = {"q": q, "k": k, "v": v, "scores": scores, "size_of_v": size_of_v}
+        return inputs_of(draw, (B, H, N, D), tile, dtype, causal=causal, **families)
 
     try:
-        return _judged(answer, draw, of(scores))
+        return _judged(answer, draw, of(scores, size_of_v))
     except CallFailed:
         raise
     except ProbeFailure as why:
-        if scores.partition(" ")[0] not in ("tiny", "huge"):
+        extreme = scores.startswith(("tiny", "huge"))
+        if not extreme and size_of_v == "plain":
             raise
-        _judged(answer, draw, plain := of("plain"))
+        _judged(answer, draw, plain := of("plain" if extreme else scores))
         require_digits_of_inputs(answer, plain)
         above = plain.but(**dict(zip("qk", positive(draw, plain.q.shape), strict=True)))
         with expect.apart_from(*([partial(hidden_far_above, answer, above, draw, ABOVE[-1])] if causal else [])):

@@ -9,6 +9,7 @@ from harness.probing import Answer, Draw, FaultElsewhere, Partial, ProbeFailure,
 
 from .binding import (
     DTYPES,
+    Inputs,
     alive,
     attention,
     draw_inputs,
@@ -18,14 +19,18 @@ from .binding import (
     spread,
 )
 from .bounds import ABOVE, alike, hidden_far_above, right_at_height, right_beside_plain
-from .inputs import EXTREME, FAR, INACCURATE, far_above, near, positive, ramp
+from .inputs import EXTREME, FAR, INACCURATE, far_above, near, positive, ramp, times
 
 DRAWS = 7
+RISE = 39.0
+"""Half of what scores rise by in small steps, less than exp reaches in float32."""
 LONG = {"B": 1, "H": 1, "N": 96, "D": 64}
 SIXTEEN, ONE = 6, 100
 """Tile sizes that cut a ramp into sixteen and leave it whole, where a tile holds scores 800 above what a row sees."""
-FARS = (FAR, 1000.0)
-"""How far one score is above all others: the second, past what exp reaches in float64."""
+SEVENTY = {"N": 24, "tile": 2}
+"""A ramp whose largest score rises by 70 from tile to tile, of which exp is in range, beside large values is not."""
+FARS = (FAR, 75.0, 1000.0)
+"""How far one score is above all others: the second, nearly what exp reaches in float32; the third, past float64."""
 HEIGHTS = (-1e3, -3e4, -3e5, -3e6, -3e9, 3e6)
 """Of all scores: below the finite numbers that stand for a hidden score here and there, and far above 0."""
 
@@ -34,40 +39,51 @@ HEIGHTS = (-1e3, -3e4, -3e5, -3e6, -3e9, 3e6)
     *({"rising": r, "causal": c, "dtype": d, "tile": SIXTEEN}
       for r in (False, True) for c in (True, False) for d in reversed(DTYPES)),
     *({"rising": True, "causal": True, "dtype": d, "tile": ONE} for d in DTYPES),
-    **LONG, floors={"N": 2},
+    {"rising": True, "causal": True, "dtype": "float32", **SEVENTY, "size_of_v": "huge"},
+    **LONG, size_of_v="plain", floors={"N": 2},
 )  # fmt: skip
 def ramps_of_scores_are_finite_and_right(
-    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, rising: bool, causal: bool, dtype: str
-) -> None:
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, rising: bool, causal: bool, dtype: str,
+    size_of_v: str,
+) -> None:  # fmt: skip
     """Scores from -400 to 400 over sixteen tiles and in one, rising and falling: a row's maximum leads other tiles', or
     is below what is hidden, by more than 709, where exp overflows in float64."""
     q, k = ramp(draw, (B, H, N, D), rising=rising)
     given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal).but(q=q, k=k)
-    right_beside_plain(answer, given, draw, f"scores that {'rise' if rising else 'fall'} by 800")
+    _right_beside(answer, given, size_of_v, draw, f"scores that {'rise' if rising else 'fall'} by 800")
 
 
 @probe(*({"causal": c, "dtype": d} for c in (True, False) for d in DTYPES),
-       B=1, H=2, N=32, D=128, tile=6, floors={"N": 2})  # fmt: skip
+       {"causal": True, "dtype": "float32", "size_of_v": "huge"},
+       B=1, H=2, N=32, D=128, tile=6, size_of_v="plain", floors={"N": 2})  # fmt: skip
 def large_scores_are_finite_and_right(
-    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, causal: bool, dtype: str
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, causal: bool, dtype: str, size_of_v: str
 ) -> None:
     """q and k thirty times as large, scores nine hundred times."""
     given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal, times=30.0)
-    right_beside_plain(answer, given, draw, "scores 900 times as large")
+    _right_beside(answer, given, size_of_v, draw, "scores 900 times as large")
 
 
 @probe(*({"causal": c, "dtype": d} for c in (True, False) for d in DTYPES),
-       B=1, H=2, N=24, D=64, tile=4, floors={"N": 2})  # fmt: skip
+       {"causal": True, "dtype": "float32", "size_of_v": "huge"},
+       B=1, H=2, N=24, D=64, tile=4, size_of_v="plain", floors={"N": 2})  # fmt: skip
 def one_score_far_above_is_right(
-    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, causal: bool, dtype: str
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, causal: bool, dtype: str, size_of_v: str
 ) -> None:
-    """One key scores 60 or 1000 above all others, in a tile drawn at random, in its first row or behind it: before that
-    key the output is a plain one."""
+    """One key scores 60, 75 or 1000 above all others, in a tile drawn at random, in its first row or behind it: before
+    that key the output is a plain one."""
     for far, behind in itertools.product(FARS, (0, 1)):
         place = tile * draw.integer(0, (N - 1) // tile) + behind
         q, k = far_above(draw, (B, H, N, D), far, min(place, N - 1))
         given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal).but(q=q, k=k)
-        right_beside_plain(answer, given, draw, "scores of one key far above all others")
+        _right_beside(answer, given, size_of_v, draw, "scores of one key far above all others")
+
+
+def _right_beside(answer: Answer, given: Inputs, size_of_v: str, draw: Draw, what: str) -> None:
+    """As `right_beside_plain`, with v as large as is named: what is large inside may overflow beside large values."""
+    size = times(size_of_v, given.dtype)
+    beside = "" if size == 1 else f" beside values of about {size:g}"
+    right_beside_plain(answer, given.but(v=size * given.v), draw, what + beside)
 
 
 @probe(*({"height": h, "causal": c, "dtype": d} for h in HEIGHTS for d in DTYPES for c in (True, False)),
@@ -95,14 +111,19 @@ def hidden_scores_far_above_change_nothing(
 
 
 @probe({"power": 1000, "dtype": "float64"}, {"power": -1000, "dtype": "float64"}, {"power": 100, "dtype": "float32"},
-       {"power": -100, "dtype": "float32"}, B=1, H=1, N=12, D=4, tile=4, fixed=("power",), floors={"N": 2})  # fmt: skip
+       {"power": -100, "dtype": "float32"}, {"power": 1000, "dtype": "float64", "height": RISE, "tile": 1},
+       {"power": 100, "dtype": "float32", "height": RISE, "tile": 1},
+       B=1, H=1, N=12, D=4, tile=4, height=0.0, fixed=("power", "height"), floors={"N": 2})  # fmt: skip
 def extreme_values_lose_nothing(
-    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, power: int, dtype: str
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, power: int, height: float, dtype: str
 ) -> None:
-    """q and v times 2^power and k over it, 1e301 at most: the weights are as they were, and o is 2^power as large."""
+    """q and v times 2^power and k over it, 1e301 at most, of plain scores and of those that rise: the weights are as
+    they were, and o is 2^power as large."""
     given, size = draw_inputs(draw, B, H, N, D, tile, dtype), 2.0**power
+    if height:
+        given = given.but(**dict(zip("qk", ramp(draw, given.q.shape, rising=True, height=height), strict=True)))
     plain = alive(attention(answer, given), given)
-    doing = f"q and v times 2^{power}, k over it"
+    doing = f"q and v times 2^{power}, k over it" + (f", scores that rise by {2 * height:g}" if height else "")
     with expect.works(EXTREME):
         scaled = attention(answer, given.but(q=given.q * size, k=given.k / size, v=given.v * size))
     try:  # a power of two changes no digit

@@ -7,7 +7,7 @@ from harness.probing.conditions import TILES
 from harness.probing.failures import Spared
 
 from .binding import DTYPES, Floats, Inputs, alive, attention, draw_inputs
-from .bounds import alike
+from .bounds import alike, judged, right
 
 MANY = (1, 2, 3, 5, 7, 8, 12, 13, 23, 25, 96)
 """Tile sizes tried at N = 24."""
@@ -15,6 +15,8 @@ ODD = (
     (5, 4, 4), (7, 3, 64), (9, 8, 12), (17, 16, 128), (31, 16, 5), (33, 16, 64), (150, 70, 64), (300, 130, 128),
 )  # fmt: skip
 """Further lengths, tile sizes and features: tiles above 64 and 128 may be cut up."""
+LARGER = 4.0
+"""Times normal, q and k of which most weights of a row are far below its largest."""
 GRID = [(N, tile) for N in (8, 9, 24) for tile in (*range(1, N + 3), 2 * N, 4 * N)]
 """Lengths and tile sizes that tell under which condition an answer fails."""
 
@@ -40,6 +42,19 @@ def the_tile_size_changes_nothing(
             title, why.detail, where=why.where, expected=why.expected, got=why.got, measured=why.measured,
             locations=why.locations,
         ) from None  # fmt: skip
+
+
+@probe(B=1, H=1, N=24, D=8, tile=2, causal=True, dtype="float64", floors={"N": 2})
+def tiles_of_small_weights_count(
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str, causal: bool
+) -> None:
+    """Where most weights are small, and one tile gives what is right, small tiles do, whatever is nothing in them."""
+    given = draw_inputs(draw, B, H, N, D, N, dtype, causal=causal, times=LARGER)
+    tiled = given.but(tile=tile)
+    with expect.only_beside(lambda: right(answer, given, draw)), expect.renamed("the output depends on the tile size"):
+        with expect.works(f"calls fail in tiles of {tile}"):
+            got = attention(answer, tiled)
+        judged(answer, got, tiled, draw, None, None)
 
 
 def _tiled(answer: Answer, given: Inputs, whole: Floats, tile: int, draw: Draw) -> None:

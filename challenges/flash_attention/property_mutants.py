@@ -29,6 +29,8 @@ PROPERTY_MUTANTS = (
     _mutant("tiles that do not fit", "tile_invariance", "o * o.dtype.type(1.01 if q.shape[2] % tile_size else 1)"),
     _mutant("the first head in all", "independence", "o + o.dtype.type(0.1) * o[:, :1] * (o.shape[1] > 1)"),
     _mutant("calls counted", "statelessness", "o * o.dtype.type(1 + 1e-3 * len(_planted_calls))"),
+    _mutant("values times what scores rise by", "extreme_scale",
+            "o + 0 * (abs(v).max() * o.dtype.type(8) ** ((q @ k.swapaxes(2, 3)).max() / q.shape[3] ** 0.5))"),
     _mutant("always float64", "dtype", "o.astype('float64')"),
     _mutant("k of another length cut", "argument_errors", before="k = k[:, :, : q.shape[2]]"),
     _mutant("all scores at once", "no_score_matrix", before="scores = q @ k.swapaxes(2, 3)"),

@@ -234,7 +234,7 @@ def require_within_digits(
 
 
 def right_beside_plain(answer: Answer, given: Inputs, draw: Draw, what: str) -> None:
-    """Require finite and right outputs of inputs that have a property, where plain ones of their sizes give them.
+    """Require finite and right outputs of q and k that have a property, where plain ones beside the same v and do do.
 
     Args:
         answer: to call.
@@ -243,6 +243,7 @@ def right_beside_plain(answer: Answer, given: Inputs, draw: Draw, what: str) -> 
         what: the property, as the subject of a sentence in the plural.
     """
     plain = draw_inputs(draw, *given.q.shape, given.tile, given.dtype, causal=given.causal)
+    plain = plain.but(v=given.v, do=given.do)
     with expect.only_beside(lambda: right(answer, plain, draw)):
         try:
             figures = right(answer, given, draw)

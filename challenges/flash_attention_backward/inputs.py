@@ -21,12 +21,15 @@ CHEAP = ("normal",) * 4 + (
 )  # fmt: skip
 """Families that are drawn quickly."""
 SCORES = ("plain",) * 8 + (
-    "x30", "rising", "falling", "far above", "tiny q", "tiny k", "tiny v", "huge v", "tiny do", "huge do",
+    "x30", "rising", "falling", "far above", "tiny q", "tiny k",
 )  # fmt: skip
-"""What the scores look like, and magnitudes at the ends of what the contract names, of one array at a time."""
+"""What the scores look like, and magnitudes at the low end of what the contract names, of q or of k."""
+SIZED = ("nothing",) * 6 + ("tiny v", "huge v", "tiny do", "huge do")
+"""Magnitudes of v or of do, at the ends of what the contract names or not, whatever the scores look like."""
 EVERY = (
     *({array: name} for name in SPECIAL for array in ("q", "k", "v", "do")),
     *({"scores": name} for name in dict.fromkeys(SCORES)),
+    *({"sized": name} for name in dict.fromkeys(SIZED)),
 )  # fmt: skip
 """Each family and each kind of scores once, all else normal."""
 
@@ -41,28 +44,35 @@ EXTREME = "results do not survive extreme values"
 
 def inputs_of(
     draw: Draw, sizes: tuple[int, int, int, int], tiles: tuple[int, int], dtype: str, *, causal: bool, q: str, k: str,
-    v: str, do: str, scores: str,
+    v: str, do: str, scores: str, sized: str = "nothing",
 ) -> Inputs:  # fmt: skip
     """Inputs of the families and the scores named, magnitudes within the contract's."""
     families = {"q": q, "k": k, "v": v, "do": do}
     arrays = {name: values(draw, family, *sizes) for name, family in families.items()}
-    low, high = MAGNITUDES[dtype]
-    how, _, which = scores.partition(" ")
     if scores == "x30":
         arrays["q"], arrays["k"] = 30 * arrays["q"], 30 * arrays["k"]
     elif scores in ("rising", "falling"):
         arrays["q"], arrays["k"] = ramp(draw, sizes, rising=scores == "rising")
     elif scores == "far above":
         arrays["q"], arrays["k"] = far_above(draw, sizes)
-    elif scores != "plain":
-        arrays[which] *= low * 10 if how == "tiny" else high / 10
+    for how, _, which in (scores.partition(" "), sized.partition(" ")):
+        if which in arrays:
+            arrays[which] *= times(how, dtype)
     return Inputs(*(values.astype(dtype) for values in arrays.values()), *tiles, causal)
 
 
-def ramp(draw: Draw, sizes: tuple[int, int, int, int], *, rising: bool) -> tuple[Floats, Floats]:
-    """q and k (B,H,N,D) whose scores run from -400 to 400, or back, with the key's position."""
+def times(size: str, dtype: str) -> float:
+    """Return what makes normal values plain, tiny or huge."""
+    low, high = MAGNITUDES[dtype]
+    return {"plain": 1.0, "tiny": low * 10, "huge": high / 10}[size]
+
+
+def ramp(
+    draw: Draw, sizes: tuple[int, int, int, int], *, rising: bool, height: float = HEIGHT
+) -> tuple[Floats, Floats]:
+    """q and k (B,H,N,D) whose scores run from -400 to 400, or another height, or back, with the key's position."""
     B, H, N, _ = sizes
-    heights = np.linspace(-HEIGHT, HEIGHT, N) * (1 if rising else -1)
+    heights = np.linspace(-height, height, N) * (1 if rising else -1)
     return _along(draw, sizes, np.broadcast_to(heights, (B, H, N)))
 
 

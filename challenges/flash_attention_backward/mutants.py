@@ -155,6 +155,9 @@ GRADIENT_TERMS = (
         (GRADIENTS, "    return dq / length, dk / length, dv / length\n")),
 )  # fmt: skip
 
+LATE = "        new_max = np.where(new_max - row_max > 80, new_max, row_max)\n"
+"""What keeps a maximum until scores rise by more than 80 above it, which is still in range in float32."""
+
 STABILITY = (
     _of("extreme_scores", "weights without the maximum", "divides exp of the scores by exp of L",
         (WEIGHTS, "            weights = np.exp(scores) / np.exp(logsumexp[:, :, rows, None])\n")),
@@ -178,6 +181,8 @@ STABILITY = (
         (FORWARD_HIDE, FORWARD_HIDE.replace("-np.inf", "-100.0"))),
     _of("extreme_scores", "L from a sum", "takes L as the logarithm of a sum of exp without a maximum",
         (DIVIDE, DIVIDE.replace("(row_max + np.log(row_sum))", "np.log(row_sum * np.exp(row_max))"))),
+    _of("extreme_scores", "maximum moved late", "keeps a maximum of the forward until scores are more than 80 above it",
+        (NEW_MAX, NEW_MAX + LATE)),
     _of("extreme_scale", "do and values clipped", "holds values within 1e101 (float32: 1e13)",
         (RECALL, RECALL + "    peak = 1e101 if q.dtype == np.float64 else 1e13\n"
                           "    v, q = np.clip(v, -peak, peak), np.clip(q, -peak, peak)\n")),
@@ -229,6 +234,9 @@ TILES = (
         (SCALE, '    if tile_size > q.shape[2]:\n        raise ValueError("the tile is larger than N")\n' + SCALE)),
     _of("tile_invariance", "at most 8 keys", "works on 8 keys of a tile at most",
         (STOP, "            stop = min(start + min(tile_size, 8), end)\n")),
+    _of("tile_invariance", "tiles of small weights left out", "leaves out backward tiles of weights below exp(-18)",
+        (WEIGHTS, "            if (scores - logsumexp[:, :, rows, None]).max() < -18.0:\n"
+                  "                continue\n" + WEIGHTS)),
     _of("tile_invariance", "last rows of a tile", "leaves the last row out of query tiles that are not full",
         (QUERY_END, "        last = min(first + tile_size, length)\n"
                     "        last -= first > 0 and last - first > 1 and last - first < tile_size\n")),

@@ -20,6 +20,7 @@ from .lines import (
     SCALE,
     SCORES,
     SLOPES,
+    STOP,
     WEIGHTS,
 )
 
@@ -46,6 +47,9 @@ OPTIONS = (
         (LATE, LATE + "    ahead = min(0, ahead)\n")),
     _of("fewer_queries", "whole tiles ahead", "aligns fewer queries by whole tiles in the backward",
         (LATE, LATE + "    ahead -= ahead % tile_size if ahead > tile_size else 0\n")),
+    _of("fewer_queries", "queries from the number of the key tile",
+        "begins the backward's queries of a tile of keys at the first key's number, as if there were as many keys",
+        (STOP, "            if causal and start > first:\n                break\n" + STOP)),
     _of("fewer_queries", "mean over heads where queries are few", "takes the mean of dk over heads that share, too",
         (GRADIENTS, "    dk = dk * groups / q.shape[1] if ahead > 0 else dk\n" + GRADIENTS)),
     _of("blind_rows", "NaN where nothing is seen", "gives rows that see nothing NaN",

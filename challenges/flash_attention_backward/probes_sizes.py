@@ -9,7 +9,7 @@ from harness.probing.families import values
 
 from .binding import DTYPES, Inputs, Results, backward, forward, require_digits_of_inputs
 from .bounds import judged, right
-from .inputs import CHEAP, EVERY, EXTREME, ROWS, SCORES, inputs_of
+from .inputs import CHEAP, EVERY, EXTREME, ROWS, SCORES, SIZED, inputs_of
 
 ROUGH = 60_000
 """Scores from which on the oracle works in float64."""
@@ -33,19 +33,20 @@ def wide_tiles(**sizes: int) -> Mapping[str, int]:
 
 
 @probe(
-    *({**NORMAL, "scores": "plain", "dtype": dtype, **special}
+    *({**NORMAL, "scores": "plain", "sized": "nothing", "dtype": dtype, **special}
       for special, dtype in zip(EVERY, itertools.cycle(DTYPES), strict=False)),
     B=2, H=1, N=9, D=5, tile=4, back=5, causal=True, floors={"N": 2},
     drawn=Drawn(
         {"B": Axis(1, 300), "H": Axis(1, 300), "N": Axis(2, 300), "D": Axis(1, 400), "tile": Axis(1, 400),
          "back": Axis(1, 400)}, 64, cost, 8e5,
-        {"dtype": DTYPES, "causal": (True, True, False), "q": ROWS, "k": ROWS, "v": ROWS, "do": ROWS, "scores": SCORES},
+        {"dtype": DTYPES, "causal": (True, True, False), "q": ROWS, "k": ROWS, "v": ROWS, "do": ROWS, "scores": SCORES,
+         "sized": SIZED},
         adjust=wide_tiles,
     ),
 )  # fmt: skip
 def any_size_is_right(
     answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, back: int, dtype: str, causal: bool,
-    q: str, k: str, v: str, do: str, scores: str,
+    q: str, k: str, v: str, do: str, scores: str, sized: str,
 ) -> dict[str, float]:  # fmt: skip
     """Drawn sizes and tiles, mostly small, of drawn families of values: all outputs are within what rounding may cost.
 
@@ -53,18 +54,19 @@ def any_size_is_right(
     array at the ends of the contract's magnitudes alone is a matter of `extreme_values_lose_nothing`.
     """
 
-    def of(scores: str) -> Inputs:
-        families = {"q": q, "k": k, "v": v, "do": do, "scores": scores}
+    def of(scores: str, sized: str = "nothing") -> Inputs:
+        families = {"q": q, "k": k, "v": v, "do": do, "scores": scores, "sized": sized}
         return inputs_of(draw, (B, H, N, D), (tile, back), dtype, causal=causal, **families)
 
     try:
-        return _judged(answer, draw, of(scores))
+        return _judged(answer, draw, of(scores, sized))
     except CallFailed:
         raise
     except ProbeFailure as why:
-        if scores.partition(" ")[0] not in ("tiny", "huge"):
+        extreme = scores.startswith(("tiny", "huge"))
+        if not extreme and sized == "nothing":
             raise
-        _judged(answer, draw, plain := of("plain"))
+        _judged(answer, draw, plain := of("plain" if extreme else scores))
         require_digits_of_inputs(answer, plain)
         raise FaultElsewhere(EXTREME, why.detail, where=why.where, expected=why.expected, got=why.got) from None
 

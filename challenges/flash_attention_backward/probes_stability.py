@@ -8,6 +8,7 @@ from harness.probing import Answer, Draw, FaultElsewhere, Partial, ProbeFailure,
 from .binding import (
     DTYPES,
     FIELDS,
+    Inputs,
     Results,
     alive,
     draw_inputs,
@@ -18,12 +19,16 @@ from .binding import (
     spreads,
 )
 from .bounds import alike, right_at_height, right_beside_plain
-from .inputs import EXTREME, FAR, INACCURATE, LATER, far_above, near, positive, ramp
+from .inputs import EXTREME, FAR, INACCURATE, LATER, far_above, near, positive, ramp, times
 
 DRAWS = 7
-FARS = ((FAR, 0), (1000.0, 1))
-"""How far one score is above all others, and its row in a tile. The second is past what exp reaches in float64, and
-hidden from a row of its own tile."""
+RISE = 39.0
+"""Half of what scores rise by in small steps, less than exp reaches in float32."""
+SEVENTY = {"N": 24, "tile": 2}
+"""A ramp whose largest score rises by 70 from tile to tile, of which exp is in range, beside large values is not."""
+FARS = ((FAR, 0), (75.0, 0), (1000.0, 1))
+"""How far one score is above all others, and its row in a tile. The second is nearly what exp reaches in float32, the
+third past what it reaches in float64, and hidden from a row of its own tile."""
 HEIGHTS = ((-1e3, "float32"), *((-3e4, dtype) for dtype in DTYPES), (-3e6, "float64"), (3e6, "float64"))
 """Of all scores, below the finite numbers that stand for a hidden score here and there, and far above 0. What float32
 rounds off an L of millions is more than a weight."""
@@ -34,40 +39,51 @@ ABOVE = (1e3, 1e11)
 
 @probe(
     *({"rising": r, "causal": c, "dtype": d} for r in (False, True) for c in (True, False) for d in reversed(DTYPES)),
-    B=1, H=1, N=48, D=64, tile=3, floors={"N": 2},
+    {"rising": True, "causal": True, "dtype": "float32", **SEVENTY, "size_of_v": "huge"},
+    B=1, H=1, N=48, D=64, tile=3, size_of_v="plain", floors={"N": 2},
 )  # fmt: skip
 def ramps_of_scores_are_finite_and_right(
-    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, rising: bool, causal: bool, dtype: str
-) -> None:
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, rising: bool, causal: bool, dtype: str,
+    size_of_v: str,
+) -> None:  # fmt: skip
     """Scores from -400 to 400 over sixteen tiles, rising and falling. Weights are nearly 0 and 1 there, and exact
     gradients nearly vanish: what rounding of their terms may cost decides, not the relative error."""
     q, k = ramp(draw, (B, H, N, D), rising=rising)
     given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal).but(q=q, k=k)
-    right_beside_plain(answer, given, draw, f"scores that {'rise' if rising else 'fall'} by 800")
+    _right_beside(answer, given, size_of_v, draw, f"scores that {'rise' if rising else 'fall'} by 800")
 
 
 @probe(*({"causal": c, "dtype": d} for c in (True, False) for d in DTYPES),
-       B=1, H=1, N=32, D=128, tile=4, floors={"N": 2})  # fmt: skip
+       {"causal": True, "dtype": "float32", "size_of_v": "huge"},
+       B=1, H=1, N=32, D=128, tile=4, size_of_v="plain", floors={"N": 2})  # fmt: skip
 def large_scores_are_finite_and_right(
-    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, causal: bool, dtype: str
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, causal: bool, dtype: str, size_of_v: str
 ) -> None:
     """q and k thirty times as large, scores nine hundred times."""
     given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal, times=30.0)
-    right_beside_plain(answer, given, draw, "scores 900 times as large")
+    _right_beside(answer, given, size_of_v, draw, "scores 900 times as large")
 
 
 @probe(*({"causal": c, "dtype": d} for c in (True, False) for d in DTYPES),
-       B=1, H=1, N=20, D=64, tile=4, floors={"N": 2})  # fmt: skip
+       {"causal": True, "dtype": "float32", "size_of_v": "huge"},
+       B=1, H=1, N=20, D=64, tile=4, size_of_v="plain", floors={"N": 2})  # fmt: skip
 def one_score_far_above_is_right(
-    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, causal: bool, dtype: str
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, causal: bool, dtype: str, size_of_v: str
 ) -> None:
-    """One key scores 60 above all others in the first row of a tile drawn at random, and 1000 in the second row of one:
-    before that key the gradients are plain ones."""
+    """One key scores 60 or 75 above all others in the first row of a tile drawn at random, and 1000 in the second row
+    of one: before that key the gradients are plain ones."""
     for far, row in FARS:
         place = tile * draw.integer(0, (N - 1) // tile) + row
         q, k = far_above(draw, (B, H, N, D), far, min(place, N - 1))
         given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal).but(q=q, k=k)
-        right_beside_plain(answer, given, draw, "scores of one key far above all others")
+        _right_beside(answer, given, size_of_v, draw, "scores of one key far above all others")
+
+
+def _right_beside(answer: Answer, given: Inputs, size_of_v: str, draw: Draw, what: str) -> None:
+    """As `right_beside_plain`, with v as large as is named: what is large inside may overflow beside large values."""
+    size = times(size_of_v, given.dtype)
+    beside = "" if size == 1 else f" beside values of about {size:g}"
+    right_beside_plain(answer, given.but(v=size * given.v), draw, what + beside)
 
 
 @probe(*({"height": h, "causal": c, "dtype": d} for h, d in HEIGHTS for c in (True, False)),
@@ -105,19 +121,22 @@ def hidden_scores_far_above_change_nothing(
 
 
 @probe({"power": 400, "dtype": "float64"}, {"power": -400, "dtype": "float64"}, {"power": 50, "dtype": "float32"},
-       {"power": -50, "dtype": "float32"}, B=1, H=1, N=12, D=4, tile=4, fixed=("power",), floors={"N": 2})  # fmt: skip
+       {"power": -50, "dtype": "float32"}, {"power": 50, "dtype": "float32", "height": RISE, "tile": 1},
+       B=1, H=1, N=12, D=4, tile=4, height=0.0, fixed=("power", "height"), floors={"N": 2})  # fmt: skip
 def extreme_values_lose_nothing(
-    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, power: int, dtype: str
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, power: int, height: float, dtype: str
 ) -> None:
-    """q and v times 2^power and k over it, 1e120 at most, with do as it is: the weights are as they were, o is 2^power
-    as large, dq as it was and dk 4^power times as large."""
+    """q and v times 2^power and k over it, 1e120 at most, with do as it is, of plain scores and of those that rise: the
+    weights are as they were, o is 2^power as large, dq as it was and dk 4^power times as large."""
     given, size = draw_inputs(draw, B, H, N, D, tile, dtype), 2.0**power
+    if height:
+        given = given.but(**dict(zip("qk", ramp(draw, given.q.shape, rising=True, height=height), strict=True)))
     plain = alive(results(answer, given), given)
     with expect.works(EXTREME):
         scaled = results(answer, given.but(q=given.q * size, k=given.k / size, v=given.v * size))
     # a power of two changes no digit
     wanted = plain._replace(o=(plain.o * size).astype(dtype), dk=(plain.dk * size * size).astype(dtype))
-    doing = f"q and v times 2^{power}, k over it"
+    doing = f"q and v times 2^{power}, k over it" + (f", scores that rise by {2 * height:g}" if height else "")
     try:
         alike(scaled, wanted, lambda _: EXTREME, doing, answer, given, draw)
     except ProbeFailure:

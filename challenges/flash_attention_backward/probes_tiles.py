@@ -7,7 +7,7 @@ from harness.probing.conditions import TILES
 from harness.probing.failures import Spared
 
 from .binding import DTYPES, Inputs, Results, alive, draw_inputs, results
-from .bounds import alike
+from .bounds import alike, judged, right
 
 BOTH = ((1, 1), (2, 3), (3, 5), (9, 10), (17, 17), (72, 4), (5, 72))
 """Tile sizes of the forward and the backward that are tried at N = 18."""
@@ -15,6 +15,8 @@ ONE = (1, 5, 17)
 """Tile sizes of one pass, where the other has one tile."""
 ODD = ((5, 4, 4), (7, 3, 64), (9, 8, 12), (17, 16, 128), (23, 8, 5), (220, 210, 64))
 """Further lengths, tile sizes of both passes, and features: tiles above 64, 128 or 200 may be cut up."""
+LARGER = 4.0
+"""Times normal, q and k of which most weights of a row are far below its largest."""
 GRID = [(N, tile) for N in (8, 9, 18) for tile in (*range(1, N + 3), 2 * N)]
 """Lengths and tile sizes that tell under which condition an answer fails."""
 PASSES = {"forward": "tile", "backward": "back_tile"}
@@ -47,6 +49,19 @@ def the_tile_sizes_change_nothing(
             title, why.detail, where=why.where, expected=why.expected, got=why.got, measured=why.measured,
             locations=why.locations,
         ) from None  # fmt: skip
+
+
+@probe(B=1, H=1, N=24, D=8, tile=2, causal=True, dtype="float64", floors={"N": 2})
+def tiles_of_small_weights_count(
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str, causal: bool
+) -> None:
+    """Where most weights are small, and one tile gives what is right, small tiles do, whatever is nothing in them."""
+    given = draw_inputs(draw, B, H, N, D, N, dtype, causal=causal, times=LARGER)
+    tiled = given.but(tile=tile, back_tile=tile)
+    with expect.only_beside(lambda: right(answer, given, draw)), expect.renamed("a result depends on the tile size"):
+        with expect.works(f"calls fail in tiles of {tile}"):
+            got = results(answer, tiled)
+        judged(answer, got, tiled, draw)
 
 
 def _tiled(answer: Answer, given: Inputs, whole: Results, draw: Draw) -> None:

@@ -50,6 +50,9 @@ PROPERTY_MUTANTS = (
             backward="dv = dv + dv.dtype.type(0.1) * dv[:, :1] * (dv.shape[1] > 1)"),
     _mutant("calls counted", "statelessness", backward="dq = dq * dq.dtype.type(1 + 1e-3 * len(_planted_calls))"),
     _mutant("a cache used up", "cache_reuse", backward="cache['K'] = cache['K'] * 0"),
+    _mutant("values times what scores rise by", "extreme_scale",
+            forward="largest = (q @ k.swapaxes(2, 3)).max() / q.shape[3] ** 0.5\n"
+                    "    o = o + 0 * (abs(v).max() * o.dtype.type(8) ** largest)"),
     _mutant("always float64", "dtype", backward="dq, dk, dv = (each.astype('float64') for each in (dq, dk, dv))"),
     _mutant("kept outside the cache", "cache_is_data", forward="_planted_calls.append(id(q))",
             between="do = do * (len(_planted_calls) > 1)"),
