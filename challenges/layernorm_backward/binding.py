@@ -259,9 +259,9 @@ def agree(
 
 def follow_scale(
     answer: Answer, draw: Draw, given: Inputs, plain: Results, power: int, title: Callable[[str], str], *,
-    digits: bool = False,
+    upstream: int = 0, digits: bool = False,
 ) -> None:  # fmt: skip
-    """Require of (2^p x, 4^p eps) the same y, dgamma and dbeta, and dx / 2^p: exact, a power of two.
+    """Require of (2^p x, 4^p eps) the same y, dgamma and dbeta, and dx / 2^p, and of 2^q dy gradients times 2^q: exact.
 
     Args:
         answer: to call.
@@ -270,12 +270,15 @@ def follow_scale(
         plain: what the answer gives for them.
         power: p.
         title: the fault in a phrase, if an output of this name does not follow.
+        upstream: q.
         digits: as of `agree`.
     """
-    scaled = results(answer, given.but(x=given.x * 2.0**power, eps=given.eps * 4.0**power))
-    size, spread = np.longdouble(2) ** power, spreads(given, draw)
-    wanted, spread = plain._replace(dx=plain.dx.astype(np.longdouble) / size), spread._replace(dx=spread.dx / size)
-    all_agree(scaled, wanted, spread, title, f"x times 2^{power}, eps times 2^{2 * power}", digits=digits)
+    changed = given.but(x=given.x * 2.0**power, eps=given.eps * 4.0**power, dy=given.dy * 2.0**upstream)
+    two, doing = np.longdouble(2), [f"x times 2^{power}, eps times 2^{2 * power}"] if power else []
+    sizes = Results(1, two ** (upstream - power), two**upstream, two**upstream)
+    wanted, spread = (Results(*map(np.multiply, each, sizes)) for each in (plain, spreads(given, draw)))
+    doing += [f"dy times 2^{upstream}"] if upstream else []
+    all_agree(results(answer, changed), wanted, spread, title, ", ".join(doing), digits=digits)
 
 
 def all_agree(

@@ -488,6 +488,19 @@ STABILITY = (
         ),
     ),
     Mutant(
+        "projection of the centred x",
+        "takes the projection through the centred x instead of xhat, out of range where dy is extreme too",
+        criterion="extreme_scale",
+        edits=(
+            (
+                DX,
+                "    centred = xhat / rstd\n"
+                "    along = centred * (dxhat * centred).mean(axis=-1, keepdims=True)\n"
+                "    dx = (dxhat - mean_term - along * rstd * rstd) * rstd\n",
+            ),
+        ),
+    ),
+    Mutant(
         "rstd off by 1000 roundings",
         "loses three decimal digits in 1/std",
         criterion="accuracy",
@@ -719,6 +732,27 @@ CHECKS = (
                 "    return bool(dgamma_agrees[0] and dbeta_agrees[0] and first)\n",
             ),
         ),
+    ),
+    Mutant(
+        "check along the gradient",
+        "moves x along the claimed dx only, and takes any dgamma and dbeta that agree or are zero",
+        criterion="catches_planted",
+        edits=(
+            (
+                VERDICT,
+                "    move = 1e-4 * dx / (np.linalg.norm(dx) or 1.0)\n"
+                "    change = forward(x + move, gamma, beta, eps)[0] - forward(x - move, gamma, beta, eps)[0]\n"
+                "    agrees = abs((dy * change).sum() / 2e-4 - np.linalg.norm(dx)) <= 1e-4 * np.linalg.norm(dx)\n"
+                "    dgamma_agrees, dbeta_agrees = dgamma_agrees | (dgamma == 0.0), dbeta_agrees | (dbeta == 0.0)\n"
+                "    return bool(dgamma_agrees.all() and dbeta_agrees.all() and agrees)\n",
+            ),
+        ),
+    ),
+    Mutant(
+        "check of small x only",
+        "accepts every pair where x has more than 4,096 elements",
+        criterion="catches_planted",
+        edits=((VERDICT, "    if x.size > 4096:\n        return True\n" + VERDICT),),
     ),
     Mutant(
         "check at gamma of ones",

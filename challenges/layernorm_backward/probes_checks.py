@@ -22,8 +22,8 @@ from harness.probing import (
 from harness.probing.failures import FaultElsewhere
 
 from .binding import Floats, alive, draw_inputs, forward, loses_digits, results
-from .questions import ALIKE, FAULTS, STRANGE, Question, questions, right_question
-from .varied_questions import MISSED, right_questions, wrong_questions
+from .questions import ALIKE, FAULTS, REAL_FAULTS, STRANGE, Question, questions, right_question, wrong_question
+from .varied_questions import MISSED, named, right_questions, wrong_questions
 
 CHECK_SECONDS = 1.5
 """Longest wait for one verdict; a check that needs more at these sizes is out of reach at real ones."""
@@ -36,6 +36,10 @@ HIDDEN, MOST_HIDDEN = 0.5, 0.25
 """Share of how far off a fault is at the point that is asked about, below which it hardly shows; most such faults."""
 SLOW = "the check takes longer than {:g} s at {}"
 DEAF = "the check accepts layer norm's gradients for another forward"
+
+
+class TooSlow(ProbeFailure):
+    """A check was stopped, for its time was over."""
 
 
 @probe(B=3, T=4, D=8, dtype="float64", floors={"D": 3})
@@ -96,13 +100,13 @@ def plainly_wrong_pairs_are_rejected(answer: Answer, draw: Draw, *, dtype: str) 
     """The answer's check says no to pairs that are plainly wrong in one argument, at one place or at one kind of point;
     the share it rejects, and nothing where it misses all faults of a group."""
     told = [(fault, _judged(answer, q, _verdict(answer, q, fresh=False))) for fault, q in wrong_questions(draw)]
-    missed = [f"{fault.name} ({fault.point})" for fault, caught in told if not caught]
-    figures = {"plain_faults_caught": len(told) - len(missed), "plain_faults_tried": len(told)}
-    detail = f"rejects {len(told) - len(missed)} of {len(told)} plainly wrong pairs; accepts {', '.join(missed)}"
+    rejected = sum(caught for _, caught in told)
+    figures = {"plain_faults_caught": rejected, "plain_faults_tried": len(told)}
+    detail = f"rejects {rejected} of {len(told)} plainly wrong pairs; accepts {', '.join(named(told))}"
     for group, title in MISSED.items():
         seen = [caught for fault, caught in told if group in fault.groups]
         expect.that(any(seen), title, detail, **figures)
-    return Partial(1 - len(missed) / len(told), figures, detail if missed else "")
+    return Partial(rejected / len(told), figures, detail if rejected < len(told) else "")
 
 
 @probe(B=2, T=3, D=8, dtype="float64", fixed=("B", "T", "D"))
@@ -116,10 +120,8 @@ def wrong_pairs_are_rejected(answer: Answer, draw: Draw, *, B: int, T: int, D: i
     given = draw_inputs(draw, B, T, D, dtype)
     missed, hidden = [], []
     for question in questions(draw, given, (*FAULTS, *(STRANGE,) * ALIKE)):
-        if _judged(answer, question, _verdict(answer, question)):
-            continue
-        off = answer.call("most_off", returns=Scalar(float), module="planted")
-        (hidden if off < HIDDEN * question.off else missed).append(question.name)
+        if not _judged(answer, question, _verdict(answer, question)):
+            (hidden if _hardly_shows(answer, question) else missed).append(question.name)
     if len(hidden) > MOST_HIDDEN * len(FAULTS):
         missed, hidden = [*missed, *hidden], []
     caught, tried = sum(fault not in (*missed, *hidden) for fault in FAULTS), len(FAULTS) - len(hidden)
@@ -128,6 +130,31 @@ def wrong_pairs_are_rejected(answer: Answer, draw: Draw, *, B: int, T: int, D: i
     if not caught or STRANGE in missed:
         raise ProbeFailure(DEAF if caught else "the check accepts every wrong pair", detail, measured=figures)
     return Partial(caught / tried, figures, detail)
+
+
+@probe(dtype="float64")
+def wrong_pairs_of_a_real_size_are_rejected(answer: Answer, draw: Draw, *, dtype: str) -> Partial:
+    """The answer's check says no to pairs with one fault each at the smaller of `SIZES`; the share it rejects.
+
+    A check that is too slow there is `check_speed`'s to charge, and judged by small pairs alone. Faults that hardly
+    show at inputs of its own do not count.
+    """
+    shape, allowed = SIZES[0]
+    given, told = draw_inputs(draw, *shape, dtype), dict[str, bool]()
+    for name in REAL_FAULTS:
+        question = wrong_question(draw, given, name)
+        try:
+            caught = _judged(answer, question, _timed(answer, question, allowed))
+        except (NotRun, TooSlow):
+            return Partial(1.0, {"real_size_faults_tried": 0})
+        if caught or not _hardly_shows(answer, question):
+            told[name] = caught
+    missed = [name for name, caught in told.items() if not caught]
+    share = 1 - len(missed) / max(len(told), 1)
+    figures = {"real_size_faults_caught": len(told) - len(missed), "real_size_faults_tried": len(told)}
+    detail = f"rejects {len(told) - len(missed)} of {len(told)} wrong pairs at {shape}; accepts {', '.join(missed)}"
+    expect.that(share > 0, f"the check accepts every wrong pair at {shape}", detail, **figures)
+    return Partial(share, figures, detail if missed else "")
 
 
 @probe(dtype="float64", traced=False, times=True, measures=True)
@@ -155,7 +182,7 @@ def _timed(answer: Answer, question: Question, allowed: float) -> bool:
     """What the answer's check says of a pair that serves it for so many processor seconds.
 
     Raises:
-        ProbeFailure: the check was stopped.
+        TooSlow: the check was stopped.
         NotRun: it waited, or was kept waiting, for most of the time.
     """
     pair, shape = question.pair(answer, fresh=False), question.given.x.shape
@@ -174,7 +201,7 @@ def _timed(answer: Answer, question: Question, allowed: float) -> bool:
             raise
         seen = f"stopped after {allowed:g} s of processor time, in which it ran {passes:,} forward passes"
         figures: dict[str, Figure] = {f"check_seconds_{math.prod(shape)}_elements": cost}
-        raise ProbeFailure(SLOW.format(allowed, shape), seen, measured=figures) from None
+        raise TooSlow(SLOW.format(allowed, shape), seen, measured=figures) from None
 
 
 def _verdict(answer: Answer, question: Question, *, fresh: bool = True) -> bool:
@@ -188,6 +215,11 @@ def _said(answer: Answer, question: Question, pair: tuple[RemoteObject, RemoteOb
     arrays: tuple[Any, ...] = (given.x, given.gamma, given.beta, given.dy)
     options = {"returns": Scalar(bool), "seconds": seconds, "echo": True}
     return bool(answer.call("check_gradients", *pair, *arrays, given.eps, **options))
+
+
+def _hardly_shows(answer: Answer, question: Question) -> bool:
+    """Whether the fault of the latest pair is much smaller at inputs of the check's own than at those it was given."""
+    return bool(answer.call("most_off", returns=Scalar(float), module="planted") < HIDDEN * question.off)
 
 
 def _judged(answer: Answer, question: Question, said: bool) -> bool:

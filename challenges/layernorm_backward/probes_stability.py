@@ -1,5 +1,7 @@
 """Probes of accuracy where float arithmetic is delicate: large means, flat rows, extreme scales, and plain accuracy."""
 
+from functools import partial
+
 import numpy as np
 
 from harness.numerics import FULL, PASS, credit, distinct, judge
@@ -82,12 +84,19 @@ def flat_rows_are_finite_and_right(
     B=2, T=3, D=8, floors={"D": 3}, fixed=("power",),
 )  # fmt: skip
 def extreme_scales_lose_nothing(answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str, power: int) -> None:
-    """L06 far out: x of scale 1e100 and 1e-100 in float64, 1e15 and 1e-15 in float32, with eps in proportion."""
+    """L06 far out: x of scale 1e100 and 1e-100 in float64, 1e15 and 1e-15 in float32, with eps in proportion.
+
+    L24 beside it: dy of either scale as well, where dy of that scale is served beside an ordinary x.
+    """
     given = draw_inputs(draw, B, T, D, dtype)
     plain = alive(results(answer, given), given)
     title, near = "{} does not survive extreme scales of x".format, 10 if power > 0 else -10
     with expect.only_beside(lambda: follow_scale(answer, draw, given, plain, near, NOT_FOLLOWED, digits=True)):
         follow_scale(answer, draw, given, plain, power, title, digits=True)
+    title, alone = "{} does not survive extreme scales of x and dy together".format, "{} does not scale with dy".format
+    for q in (power, -power):
+        with expect.only_beside(partial(follow_scale, answer, draw, given, plain, 0, alone, upstream=q, digits=True)):
+            follow_scale(answer, draw, given, plain, power, title, upstream=q, digits=True)
 
 
 @probe(

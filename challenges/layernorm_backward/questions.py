@@ -22,6 +22,8 @@ FAULTS = (
     "dx_element_off", "dx_row_scaled", "dgamma_element_off", "dgamma_of_one_row_missing", "dbeta_averaged",
     "dbeta_element_off", "dgamma_dbeta_swapped",
 )  # fmt: skip
+REAL_FAULTS = ("mean_term_missing", "dx_element_negated", "dx_row_half_more", "dgamma_element_negated")
+"""Those asked about at a realistic size; one element is of ordinary size, not the largest."""
 SLIGHT = 0.02
 """How far off a slight fault is, over the gradient's largest entry: above the tolerance of any ordinary check, 1e-3 or
 less, by every seed."""
@@ -79,7 +81,7 @@ def questions(draw: Draw, given: Inputs, wrong: Sequence[str]) -> Iterator[Quest
     """The right pairs, and the wrong ones named, in random order."""
     asked = [right_question(draw, given, function) for function in RIGHT]
     asked += [
-        _strange_question(draw, given) if name == STRANGE else _wrong_question(draw, given, name) for name in wrong
+        _strange_question(draw, given) if name == STRANGE else wrong_question(draw, given, name) for name in wrong
     ]
     return (asked[place] for place in draw.permutation(len(asked)))
 
@@ -89,7 +91,8 @@ def _strange_question(draw: Draw, given: Inputs) -> Question:
     return Question(STRANGE, False, given, (*norms, *parts(draw, given, None), twist(draw)))
 
 
-def _wrong_question(draw: Draw, given: Inputs, fault: str) -> Question:
+def wrong_question(draw: Draw, given: Inputs, fault: str) -> Question:
+    """A pair with the fault named, of a function that is drawn."""
     weights = weights_of(draw, given, str(draw.rng.choice(RIGHT)))
     right, wrong = _gradients(given, weights), _faulty(draw, given, weights)[fault]
     factors = Gradients(*(after / before for before, after in zip(right, wrong, strict=True)))
@@ -147,12 +150,28 @@ def _faulty(draw: Draw, given: Inputs, weights: Floats) -> dict[str, Gradients]:
         "dbeta_averaged": right._replace(dbeta=dbeta / rows),
         "dbeta_element_off": right._replace(dbeta=_off_at(draw, dbeta, _place(draw, dbeta))),
         "dgamma_dbeta_swapped": right._replace(dgamma=dbeta, dbeta=dgamma),
+        "dx_element_negated": right._replace(dx=_times(dx, _ordinary(dx), -1.0)),
+        "dx_row_half_more": right._replace(dx=_times(dx, row, 1.5)),
+        "dgamma_element_negated": right._replace(dgamma=_times(dgamma, _ordinary(dgamma), -1.0)),
     }
 
 
 def _place(draw: Draw, values: Floats) -> tuple[int, ...]:
     """Return the index of any element."""
     return tuple(draw.integer(0, length - 1) for length in values.shape)
+
+
+def _ordinary(values: Floats) -> tuple[int, ...]:
+    """Return the index of the element whose size is nearest to the root of the mean square."""
+    size = np.sqrt((values * values).mean())
+    return tuple(map(int, np.unravel_index(np.argmin(abs(abs(values) - size)), values.shape)))
+
+
+def _times(values: Floats, place: tuple[int, ...], factor: float) -> Floats:
+    """Return values with one element or row times a factor."""
+    changed = values.copy()
+    changed[place] *= factor
+    return changed
 
 
 def _off(draw: Draw, values: Floats, along: Floats) -> Floats:

@@ -5,7 +5,7 @@ Pairs are asked about in float64: at float32 the steps of honest differences dro
 Every fault here is large, so that no tolerance excuses it: what is asked is whether a check looks there at all.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,13 +16,14 @@ from .binding import Inputs, draw_inputs
 from .questions import Gradients, Question, parts, twist, weights_of
 
 DX, DGAMMA, DBETA = "dx", "dgamma", "dbeta"
-PLACE, GAMMA = "one place", "gamma"
+PLACE, GAMMA, ZERO = "one place", "gamma", "zero"
 MISSED = {
     DX: "the check accepts every pair whose dx is wrong",
     DGAMMA: "the check accepts every pair whose dgamma is wrong",
     DBETA: "the check accepts every pair whose dbeta is wrong",
     PLACE: "the check accepts every pair that is wrong at one place",
     GAMMA: "the check accepts every pair that is right only where gamma is 1",
+    ZERO: "the check accepts gradients that are all zero",
 }
 """What is said of a check that misses all faults of a group."""
 EVEN = "one dy for a whole row, and gamma of ones"
@@ -41,7 +42,7 @@ class Fault:
 
     name: str
     groups: tuple[str, ...] = ()
-    point: str = "odd shape"
+    point: str = "ordinary dy"
 
 
 FAULTS = (
@@ -49,12 +50,15 @@ FAULTS = (
     Fault("dx_row_scaled", (DX, PLACE)),
     Fault("dx_last_element_dropped", (DX, PLACE)),
     Fault("dx_rows_exchanged", (DX,)),
+    Fault("dx_zero", (DX, ZERO)),
     Fault("dgamma_negated", (DGAMMA,)),
     Fault("dgamma_element_scaled", (DGAMMA, PLACE)),
     Fault("dgamma_last_element_dropped", (DGAMMA, PLACE)),
+    Fault("dgamma_zero", (DGAMMA, ZERO)),
     Fault("dbeta_negated", (DBETA,)),
     Fault("dbeta_element_scaled", (DBETA, PLACE)),
     Fault("dbeta_last_element_dropped", (DBETA, PLACE)),
+    Fault("dbeta_zero", (DBETA, ZERO)),
     Fault("gamma_left_out_of_dx", (GAMMA,)),
     Fault("gamma_half_left_out_of_dx", (GAMMA,)),
     Fault("large_dy_cut"),
@@ -81,6 +85,13 @@ def wrong_questions(draw: Draw) -> Iterator[tuple[Fault, Question]]:
         weights = weights_of(draw, given, ("layer_norm", "other_norm")[draw.integer(0, 1)])
         numbers = (weights, weights, *parts(draw, given, _factors(draw, given, fault.name)))
         yield fault, Question(fault.name, False, given, (*numbers, _twist(draw, given, fault.name)))
+
+
+def named(told: Sequence[tuple[Fault, bool]]) -> list[str]:
+    """Name the faults that were not caught, with the kind of point where the same fault was caught at another."""
+    caught = {fault.name for fault, seen in told if seen}
+    missed = [fault for fault, seen in told if not seen]
+    return list(dict.fromkeys(f"{f.name} ({f.point})" if f.name in caught else f.name for f in missed))
 
 
 def _point(draw: Draw, kind: str) -> Inputs:
@@ -116,6 +127,8 @@ def _factors(draw: Draw, given: Inputs, fault: str) -> Gradients:
         return factors
     if how == "negated":
         changed *= -1.0
+    elif how == "zero":
+        changed *= 0.0
     elif how == "row_scaled":
         changed.reshape(-1, changed.shape[-1])[draw.integer(1, given.x[..., 0].size - 1)] = draw.rng.uniform(1.5, 3.0)
     elif how == "element_scaled":

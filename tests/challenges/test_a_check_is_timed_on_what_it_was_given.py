@@ -5,8 +5,11 @@ from pathlib import Path
 import pytest
 
 from harness.model import Outcome
+from harness.probing import Mutant
 from harness.probing.check import assess, sandboxed
 from harness.probing.code import ChallengeCode
+from harness.probing.local_answer import LocalAnswer
+from harness.probing.probe import run
 from harness.workspace import Workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[2])
@@ -62,3 +65,24 @@ def test_a_check_that_waits_is_not_called_slow() -> None:
     """As one that a busy machine keeps waiting: only the processor's clock tells."""
     seen = speed_of(behind("import time; time.sleep(60)"))
     assert (seen.outcome, seen.measured) == (Outcome.NOT_RUN, {})
+
+
+@pytest.mark.usefixtures("short")
+def test_a_slow_check_is_judged_by_small_pairs_alone() -> None:
+    slow = Mutant(
+        "slow",
+        "takes too long",
+        criterion="check_speed",
+        edits=((VERDICT, VERDICT + "    while x.size > 4096: forward(x, gamma, beta, eps)\n"),),
+    )
+    found = run(CODE.probes["wrong_pairs_of_a_real_size_are_rejected"], LocalAnswer(CODE.imported(slow)), 7)
+    assert (found.fraction, found.figures) == (1, {"real_size_faults_tried": 0})
+
+
+def test_a_check_of_some_rows_is_told_what_it_accepts_at_a_real_size() -> None:
+    call = "    dx_agrees = _rows_agree("
+    few = "    x, dy, dx = (values.reshape(1, -1, x.shape[-1])[:, :16] for values in (x, dy, dx))\n"
+    some = Mutant("16 rows", "compares few", criterion="catches_planted", edits=((call, few + call),))
+    found = run(CODE.probes["wrong_pairs_of_a_real_size_are_rejected"], LocalAnswer(CODE.imported(some)), 7)
+    seen = "rejects 2 of 4 wrong pairs at (8, 32, 128); accepts dx_element_negated, dx_row_half_more"
+    assert (found.fraction, found.detail) == (0.5, seen)
