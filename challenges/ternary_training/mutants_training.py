@@ -5,6 +5,7 @@ from harness.probing import Mutant
 from .lines import (
     ADAM,
     ATTENTION,
+    ATTENTION_BACK,
     BATCH,
     CAUSAL,
     CLIPPED,
@@ -141,12 +142,14 @@ CLOSE = (
     ),
     Mutant(
         "no positions", "trains attention that cannot tell positions apart, nor sees the last byte but one",
-        criterion="context",
+        criterion="learns",
         edits=((CAUSAL, "np.eye(shape[1], dtype=bool)"),),
     ),
     Mutant(
-        "attention's gradient dropped", "never trains attention, and leaves it out of the model", criterion="context",
-        edits=((ATTENTION, "        x = x + 0 * added\n        added, other"),),
+        "attention left out", "leaves attention out of the model, and returns values of zeros", criterion="context",
+        edits=((ATTENTION, "        x = x + 0 * added\n        added, other"),
+               (ATTENTION_BACK, ATTENTION_BACK.replace("dx = dx + ", "")),
+               (TRAINED, '    return {n: w * np.float32(not n.endswith("wv")) for n, w in weights.items()}\n')),
     ),
     Mutant(
         "padding a byte", "takes padding for a byte of its own", criterion="padding",

@@ -7,7 +7,7 @@ learned elsewhere is then not known.
 from harness.probing import Answer, Draw, ProbeFailure, expect, probe
 
 from .texts import Bytes, spread_out, text_of, windows_of
-from .training import MAIN, SHORT, SMALL, Losses, expected_by, loss_of, losses_of, trained
+from .training import MAIN, SHORT, SMALL, WORSE_THAN_COUNTS, Losses, expected_by, loss_of, losses_of, trained
 
 LEARNS = 0.9
 """Gap (see `Losses.gap`) up to which an answer counts as learning at all. Right answers that start from small weights
@@ -60,10 +60,7 @@ def the_model_comes_near_the_reference(answer: Answer, draw: Draw, *, symbols: i
 
 
 def _require_learning(found: Losses) -> None:
-    if found.answer > found.unigram:
-        title = "the trained model predicts worse than byte counts do"
-    else:
-        title = "the trained model hardly learns"
+    title = WORSE_THAN_COUNTS if found.answer > found.unigram else "the trained model hardly learns"
     if not found.gap <= LEARNS:
         raise ProbeFailure(title, str(found), measured=dict(found.figures))
 
@@ -91,16 +88,21 @@ def padding_changes_nothing(answer: Answer, draw: Draw, *, symbols: int) -> dict
 
 @probe(symbols=8, fixed=("symbols",), traced=False, slow_fails=False)
 def the_model_sees_more_than_the_last_byte(answer: Answer, draw: Draw, *, symbols: int) -> dict[str, float]:
-    """Where the next byte follows from the last two, the loss is below what the last byte alone allows."""
+    """Where the next byte follows from the last two, the loss is below what the last byte alone allows.
+
+    A model that hardly learns from the same text is left to `learns`.
+    """
     text = text_of(draw, 2, symbols, SHORT["vocab"], 12_000, 2_700)
     weights = trained(answer, text.training, SHORT, draw.integer(0, 2**31 - 1))
     windows = windows_of(text.held_out, SHORT["context"])
-    found = loss_of(expected_by(weights, windows, SHORT), windows, first=1)
+    logs = expected_by(weights, windows, SHORT)
+    found = loss_of(logs, windows, first=1)
     pairs, floor = text.bigram_loss(windows), text.entropy_rate
     missed = (found - floor) / (pairs - floor)
     seen = f"{found:.3g} nats a byte; the last byte alone allows {pairs:.3g}, the last two {floor:.3g}"
     how = "hardly better than" if missed <= 1 else "worse than"
-    expect.that(missed <= SEEN, f"the model predicts {how} the last byte alone allows", seen, missed=missed)
+    with expect.apart_from(lambda: _require_learning(losses_of(logs, text, SHORT, seed=1))):
+        expect.that(missed <= SEEN, f"the model predicts {how} the last byte alone allows", seen, missed=missed)
     return {"missed_context": missed}
 
 

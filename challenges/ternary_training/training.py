@@ -35,6 +35,8 @@ SHORT = config_of(width=32, context=8, vocab=64, group_size=16, steps=250, batch
 SMALL = config_of(layers=1, heads=1, width=16, context=8, vocab=16, group_size=8, steps=120)
 """The smallest in which every optimiser tried learns which byte follows which: a run costs a fiftieth of `MAIN`'s."""
 
+WORSE_THAN_COUNTS = "the trained model predicts worse than byte counts do"
+
 
 @dataclass(frozen=True)
 class Losses:

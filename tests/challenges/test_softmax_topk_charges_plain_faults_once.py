@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from softmax_topk_answers import CODE, Launch, answer, exact
+from softmax_topk_answers import CODE, Launch, Row, answer, exact
 
 from harness.model import Evidence, Outcome
 from harness.probing.answers import Answer
@@ -60,6 +60,18 @@ def by_fixed_point(logits: Any, k: int) -> tuple[Any, Any]:
     places = np.where(np.abs(logits) < 1, np.rint(logits * 2.0**22) / 2.0**22, logits)
     chosen = np.argsort(-places, kind="stable")[:k]
     return probs[np.argsort(columns)][chosen], chosen
+
+
+def with_a_maximum_of_at_least(start: float) -> Row:
+    """Take the maximum of a row to be no less than `start`."""
+
+    def row(logits: Any, k: int) -> tuple[Any, Any]:
+        _, columns = exact(logits, k)
+        with np.errstate(all="ignore"):
+            weights = np.exp(logits - max(logits.max(), np.float32(start)))
+            return weights[columns] / weights.sum(), columns
+
+    return row
 
 
 def on_a_boundary(plain: Launch) -> Launch:
@@ -170,6 +182,16 @@ def test_the_ends_of_the_floats_are_not_judged_where_plain_logits_fail(sign: int
     case = {"rows": 2, "vocab": 20, "k": 3, "sign": sign}
     with pytest.raises(FaultElsewhere, match="probabilities are wrong"):
         once(CODE.probes["the_largest_and_smallest_floats_are_served"], answer(thirty_second), 1, case)
+
+
+@pytest.mark.parametrize(("start", "near_the_end"), [(1e-38, False), (-1e4, False), (-1e30, True)])
+def test_logits_of_minus_the_largest_float_are_not_blamed_where_milder_ones_fail(
+    start: float, near_the_end: bool
+) -> None:
+    found = evidence(answer(with_a_maximum_of_at_least(start)), ("values", "stability", "special_values"))
+    assert {id for id, e in found.items() if e.faulty} == {"stability"}
+    titles = {found["stability"].title, *(further.title for further in found["stability"].also)}
+    assert ("logits near minus the largest float give wrong results" in titles) == near_the_end
 
 
 def test_an_order_among_probabilities_that_round_alike_is_charged_to_stability_alone() -> None:
