@@ -254,11 +254,11 @@ def test_a_fault_of_an_option_fails_that_option_alone(fault: str, criterion: str
     assert {e.criterion for e in charged_once(code(), found) if e.faulty} == {criterion}
 
 
-def charged_of(source: str, *criteria: str, seed: int = SEED) -> dict[str, Evidence]:
-    """The evidence of some criteria, the shortest programs included, each fault charged once."""
+def charged_of(source: str, *criteria: str, seed: int = SEED, explain: bool = True) -> dict[str, Evidence]:
+    """The evidence of some criteria, with the shortest programs where it is explained, each fault charged once."""
     answer = LocalAnswer(module_of("answer", source))
     asked = [code().challenge.criterion(id) for id in criteria]
-    found = [probe_criterion(code(), c, answer, seed_of(seed, c.id)) for c in asked]
+    found = [probe_criterion(code(), c, answer, seed_of(seed, c.id), explain=explain) for c in asked]
     return {e.criterion: e for e in charged_once(code(), found)}
 
 
@@ -319,6 +319,6 @@ def test_an_option_that_fails_hides_no_fault_that_shows_without_it() -> None:
 
 
 def test_what_programs_of_one_option_show_at_another_is_charged_to_that_one_alone() -> None:
-    evidence = charged_of(mutated("int8 scale with a floor"), "any_history", "int8", "truncate")
+    evidence = charged_of(mutated("int8 scale with a floor"), "any_history", "int8", "truncate", explain=False)
     assert {id for id, e in evidence.items() if e.faulty} == {"int8"}
     assert evidence["truncate"].outcome is Outcome.NOT_RUN
