@@ -1,6 +1,6 @@
 """What programs of calls must come to: the tokens that every slot holds, and each call made and judged."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -156,11 +156,13 @@ class History:
                 if isinstance(step, Create) or step.cache in self._held:
                     self._one(step)
                 made += 1
-            self._look_again()
+            if not self.digits:
+                self._look_again()
         except ProbeFailure as failure:
             seen = failure.detail if failure.title in (WRONG, INEXACT) else failure.title
             *before, last = self.lines
             failure.program = (*before, f"{last}{'; ' if '#' in last else '  # '}{seen}")
+            failure.asks_for = tuple(_options(program[: made + 1]))
             raise StepFailed(failure, min(made, len(program) - 1)) from None
 
     def _one(self, step: Any) -> None:
@@ -328,7 +330,18 @@ class History:
         for what, kept, before in self._kept:
             now = self.answer.fetch(kept, Array(before.shape, before.dtype.name))
             if not np.array_equal(now, before, equal_nan=True):
-                raise ProbeFailure(CHANGED, f"{what} is another one in the end")
+                raise ProbeFailure(CHANGED, f"{what} is another one in the end", fault_of="ownership")
+
+
+def _options(program: Program) -> Iterator[str]:
+    """Yield the criteria of the options that a program asks for, and of the optional functions that it calls."""
+    named = {"window": "sliding_window", "page_size": "paged"}
+    for step in program:
+        if isinstance(step, Fork | Truncate):
+            yield type(step).__name__.lower()
+        elif isinstance(step, Create):
+            yield from ["gqa"] * (step.groups > 1)
+            yield from (named.get(option, str(value)) for option, value in step.options)
 
 
 def _largest(slot: Slot, first: int, window: int | None) -> Floats:

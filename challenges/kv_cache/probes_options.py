@@ -84,15 +84,24 @@ def a_fork_of_an_empty_slot_is_empty(
     answer: Answer, draw: Draw, *, empty: int, H: int, D: int, dtype: str
 ) -> None:
     """K14: in the layers in which the source is empty, all three or the first, a used slot that becomes its copy takes
-    a prompt as if it were new."""
+    a prompt as if it were new, if a new slot that holds what the source does takes it."""
     require_offered(answer, "fork")
     old, prompt = normal(draw, 1, H, 2, D, dtype), normal(draw, 1, H, 1, D, dtype)
+    judge = partial(_prompt_where_empty, answer, draw, old, prompt, empty)
+    with expect.only_beside(partial(judge, forked=False)):
+        judge(forked=True)
+
+
+def _prompt_where_empty(answer: Answer, draw: Draw, old: Tokens, prompt: Tokens, empty: int, *, forked: bool) -> None:
+    """Require a prompt in the first layers of a slot, forked or not, that holds tokens in the others alone."""
     cache = Cache(answer, old, layers=3)
     for layer in range(3):
-        cache.store([1], old, layer=layer)
+        if forked:
+            cache.store([1], old, layer=layer)
         if layer >= empty:
-            cache.store([SLOT], old.part(0, 1), layer=layer)
-    cache.fork(SLOT, 1)
+            cache.store([SLOT if forked else 1], old.part(0, 1), layer=layer)
+    if forked:
+        cache.fork(SLOT, 1)
     for layer in range(empty):
         out = cache.prefill([1], prompt, layer=layer)
         doing = f"a prompt for the copy in layer {layer}, the source empty in {empty} of 3 layers"

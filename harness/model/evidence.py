@@ -117,6 +117,8 @@ class Counterexample(ReadableModel):
     """The calls that lead there, a line each, where it takes more than one."""
     after_others: bool = False
     """Whether it goes wrong only after other calls: as the first of a process the input passes."""
+    asks_for: tuple[str, ...] | None = Field(default=None, exclude=True)
+    """Criteria of options that the program makes use of, None where nobody says; used and stored as `fault_of` is."""
 
 
 class Observation(ReadableModel):

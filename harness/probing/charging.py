@@ -4,8 +4,9 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from harness.model import UNBUILT, Challenge, Evidence, Observation, Obstacle, Outcome, Threshold
+from harness.model import UNBUILT, Challenge, Counterexample, Evidence, Observation, Obstacle, Outcome, Threshold
 from harness.probing.code import ChallengeCode
+from harness.probing.sizes import DRAW
 
 
 def anchored(evidence: Iterable[Evidence], anchor: str, probed: set[str]) -> list[Evidence]:
@@ -71,16 +72,17 @@ def charged_once(code: ChallengeCode, evidence: Iterable[Evidence], *, marked: b
     threshold or past it in the other's case, where one of the others failed by itself and is at least as severe. What a
     probe of fixed cases saw of a feature is charged all the same, unless it was to measure something and came to no
     figure, or saw the very exception that a more severe criterion of drawn cases alone is charged with. Where all of
-    these pass, the feature is not assessed if its drawn cases fail in no other way than the other's. A property is not
-    judged where another criterion's fault kept it from being seen. What breaks another's property is that one's, see
-    `_left_to_owners`.
+    these pass, the feature is not assessed if its drawn cases fail in no other way than the other's, or if one of the
+    shortest programs that fail makes no use of it. An option is the cause only of programs that make use of it. A
+    property is not judged where another criterion's fault kept it from being seen. What breaks another's property is
+    that one's, see `_left_to_owners`.
 
     Args:
         code: the challenge's.
         evidence: of its criteria.
         marked: whether marks come of it: then the anchor stays failed where another's fault keeps it from holding.
     """
-    items = _left_to_owners(list(evidence), code.challenge.anchor if marked else "")
+    items = _left_to_owners(code, list(evidence), marked)
     rubric = {c.id: c for c in code.challenge.criteria}
     failed = {e.criterion: e for e in items if e.outcome is Outcome.FAILED and e.faulty}
 
@@ -91,9 +93,10 @@ def charged_once(code: ChallengeCode, evidence: Iterable[Evidence], *, marked: b
         weight, others = e.severity.weight, [id for id in rubric[e.criterion].rests_on if id in failed]
         if not _may_be_anothers(code, e):
             others = [id for id, o in failed.items() if _raises_as(code, e, o) and cause(o) is None]
-        elif _has_fixed_cases(code, e):
+        elif _has_fixed_cases(code, e) and not _fails_without_it(code, e):
             others = [id for id in others if _ways(e) <= _ways(failed[id])]
         others = [id for id in others if failed[id].severity.weight >= weight and _shows_past(e.thresholds, failed[id])]
+        others = _reaching(code, others, e)
         # what a probe traced to another fault is the last to be charged
         other = min(others, key=lambda id: failed[id].obstacle is Obstacle.FAULT, default=None)
         return None if other is None else cause(failed[other]) or other
@@ -102,8 +105,10 @@ def charged_once(code: ChallengeCode, evidence: Iterable[Evidence], *, marked: b
         other = cause(e) if e.criterion in failed else None
         if other is None:
             return e
-        if _has_fixed_cases(code, e) and _may_be_anothers(code, e):
-            detail = f"its fixed cases pass; drawn histories fail while `{other}` does, and in no other way"
+        if _has_fixed_cases(code, e) and all(DRAW in example.case for example in _examples(e)):
+            alike = f"drawn histories fail while `{other}` does, and in no other way"
+            plain = f"a drawn history that makes no use of it fails, too, while `{other}` does"
+            detail = f"its fixed cases pass; {plain if _fails_without_it(code, e) else alike}"
             return _with(e, **UNSHOWN, outcome=Outcome.NOT_RUN, detail=detail)
         why = f"was not measured, for `{other}` fails" if _measures(code, e) else _not_apart(other)
         return _with(e, **UNSHOWN, outcome=Outcome.NOT_RUN, rests_on=other, detail=f"{why}: {e.seen}")
@@ -111,15 +116,20 @@ def charged_once(code: ChallengeCode, evidence: Iterable[Evidence], *, marked: b
     return _properties_apart(code, [settled(e) for e in items])
 
 
-def _left_to_owners(items: Sequence[Evidence], anchor: str) -> list[Evidence]:
+def _left_to_owners(code: ChallengeCode, items: Sequence[Evidence], marked: bool) -> list[Evidence]:
     """Leave each failure to the criterion whose property it breaks, where that one is charged with it.
 
     The owner shows what it is charged with. A failure stays where it is if it shows at other sizes only, beyond a
-    threshold. Of a criterion that saw further failures, those are left to it that nobody else is charged with. The
-    anchor stays failed, for nothing shows that it holds.
+    threshold. Of a criterion that saw further failures, those are left to it that nobody else is charged with: they
+    are its own if fixed cases showed some. The anchor stays failed where marks come of it, for nothing shows that it
+    holds.
     """
+    anchor = code.challenge.anchor if marked else ""
     charged = {e.criterion: e for e in items if e.outcome is Outcome.FAILED and e.faulty and not e.fault_of}
     shown = defaultdict[str, dict[str, Observation]](dict)
+
+    def own(e: Evidence) -> Evidence:
+        return e if _may_be_anothers(code, e) else e.model_copy(update={"fault_of": e.criterion})
 
     def settled(e: Evidence) -> Evidence:
         if not e.faulty:
@@ -129,12 +139,11 @@ def _left_to_owners(items: Sequence[Evidence], anchor: str) -> list[Evidence]:
             shown[further.fault_of].setdefault(further.title, further)
         owner = charged.get(e.fault_of)
         if owner is None or not _shows_past(e.thresholds, owner):
-            own = len(left) < len(e.also)  # what it is left with is its own, whatever its other probes saw
-            return e.model_copy(update={"also": left, "fault_of": e.criterion if own else e.fault_of})
+            rest = e.model_copy(update={"also": left})
+            return own(rest) if len(left) < len(e.also) else rest
         shown[owner.criterion].setdefault(e.title, _observation(e))
         if left:
-            first, *others = (further.model_dump() for further in left)
-            return _with(e, **{**UNSHOWN, **first, "also": others, "fault_of": e.criterion})
+            return own(e.model_copy(update={**UNSHOWN, **dict(left[0]), "also": left[1:]}))
         if e.criterion == anchor:
             why = f"was not seen to hold, for `{owner.criterion}` fails"
             kept = {"outcome": Outcome.FAILED, "own_outcome": Outcome.FAILED}
@@ -201,9 +210,29 @@ def _shows_past(thresholds: Iterable[Threshold], other: Evidence) -> bool:
 
 def _may_be_anothers(code: ChallengeCode, evidence: Evidence) -> bool:
     """Return whether every probe that failed drew its cases, or has no figure of what it was to measure."""
-    examples = [evidence.counterexample, *(further.counterexample for further in evidence.also)]
-    probes = [(code.probes[example.probe], example.measured) for example in examples if example]
+    probes = [(code.probes[example.probe], example.measured) for example in _examples(evidence)]
     return all(probe.drawn is not None or (probe.measures and not figures) for probe, figures in probes)
+
+
+def _examples(e: Evidence) -> list[Counterexample]:
+    examples = [e.counterexample, *(further.counterexample for further in e.also)]
+    return [example for example in examples if example]
+
+
+def _fails_without_it(code: ChallengeCode, e: Evidence) -> bool:
+    """Return whether it is an option, and a program that fails makes no use of it."""
+    asked = [example.asks_for for example in _examples(e) if example.asks_for is not None]
+    return bool(code.challenge.criterion(e.criterion).capability) and any(e.criterion not in each for each in asked)
+
+
+def _reaching(code: ChallengeCode, others: Sequence[str], e: Evidence) -> list[str]:
+    """Return which of some criteria may be the cause; none if an example has none. An option needs its programs."""
+
+    def reaches(id: str, example: Counterexample) -> bool:
+        return example.asks_for is None or id in example.asks_for or not code.challenge.criterion(id).capability
+
+    causes = [[id for id in others if reaches(id, example)] for example in _examples(e)]
+    return [id for id in others if not causes or any(id in each for each in causes)] if all(causes) else []
 
 
 def _measures(code: ChallengeCode, e: Evidence) -> bool:
@@ -227,7 +256,7 @@ def _raises_as(code: ChallengeCode, e: Evidence, other: Evidence) -> bool:
 
 
 def _ways(e: Evidence) -> set[object]:
-    """Return in which ways a criterion fails: each exception by its words and place, and wrong values as one.
+    """Return in which ways a criterion fails: each exception by words and place, wrong values, each property broken.
 
     Sizes in the words of an exception are those of the case that met it.
     """
@@ -235,7 +264,9 @@ def _ways(e: Evidence) -> set[object]:
     def way(seen: Evidence | Observation) -> object:
         if seen.locations:
             return re.sub(r"\d+", "0", seen.detail), seen.locations
-        return seen.title if e.obstacle is Obstacle.CALL else "values"
+        if e.obstacle is Obstacle.CALL:
+            return seen.title
+        return "values" if seen.fault_of in ("", e.criterion) else seen.fault_of
 
     return {way(e), *map(way, e.also)}
 

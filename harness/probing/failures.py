@@ -25,11 +25,13 @@ class ProbeFailure(Exception):
         program: the calls that lead there, a line each, where it takes more than one.
         defect: kind of the defect that the device reported, where it was one.
         obstacle: what failed, where it was nothing that the probe compares.
+        asks_for: criteria of options that the program makes use of; None where nobody says.
         fault_of: the criterion whose property is broken, where that is known.
         also: what else was seen, of other kinds.
     """
 
     obstacle: Obstacle | None = None
+    asks_for: tuple[str, ...] | None = None
 
     def __init__(
         self, title: str, detail: str = "", *, where: str = "", expected: Figure | None = None,

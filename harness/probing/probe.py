@@ -298,6 +298,7 @@ def _failed(
         counterexample=Counterexample(
             probe=probe.name, case=dict(probe.fit(answer, small.case)), where=why.where, expected=why.expected,
             got=why.got, measured=why.measured, program=why.program, after_others=small.after_others,
+            asks_for=why.asks_for,
         ),
         broken=isinstance(failure, WorkerLost), exhausted=isinstance(failure, CallTimedOut) and failure.exhausted,
         diagnosis=Diagnosis(words=words, established="observation") if words else None,

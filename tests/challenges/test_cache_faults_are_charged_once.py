@@ -252,3 +252,73 @@ def test_a_fault_of_an_option_fails_that_option_alone(fault: str, criterion: str
     asked = [code().challenge.criterion(id) for id in ("gqa", "sliding_window", "fork", "paged")]
     found = [probe_criterion(code(), c, answer, seed_of(SEED, c.id), explain=False) for c in asked]
     assert {e.criterion for e in charged_once(code(), found) if e.faulty} == {criterion}
+
+
+def charged_of(source: str, *criteria: str, seed: int = SEED, explain: bool = True) -> dict[str, Evidence]:
+    """The evidence of some criteria, with the shortest programs where it is explained, each fault charged once."""
+    answer = LocalAnswer(module_of("answer", source))
+    asked = [code().challenge.criterion(id) for id in criteria]
+    found = [probe_criterion(code(), c, answer, seed_of(seed, c.id), explain=explain) for c in asked]
+    return {e.criterion: e for e in charged_once(code(), found)}
+
+
+def mutated(fault: str) -> str:
+    return code().source(next(mutant for mutant in code().mutants if mutant.name == fault))
+
+
+def test_results_that_a_later_call_changes_are_charged_to_ownership_alone() -> None:
+    evidence = charged_of(mutated("aliased output"), "ownership", "accuracy", "any_history", "gqa")
+    assert {id for id, e in evidence.items() if e.faulty} == {"ownership"}
+    assert evidence["accuracy"].outcome is Outcome.PASSED
+    assert {evidence[id].rests_on for id in ("any_history", "gqa")} == {"ownership"}
+
+
+ONE_LENGTH = """
+
+_attend_slot = attend_slot
+
+
+def attend_slot(cache, store, slot, *new):
+    store.truncate(slot, cache.stores[-1].lengths[slot])
+    return _attend_slot(cache, store, slot, *new)
+"""
+
+
+def test_what_programs_of_an_option_show_without_it_is_not_charged_to_the_option() -> None:
+    """A layer forgets what the last layer did not take, whether or not slots are forked or heads shared."""
+    evidence = charged_of(code().source() + ONE_LENGTH, "any_history", "fork", "gqa")
+    assert {id for id, e in evidence.items() if e.faulty} == {"any_history"}
+    for id in ("fork", "gqa"):
+        assert evidence[id].detail.startswith("its fixed cases pass; a drawn history that makes no use of it fails")
+
+
+CUT_TO_ONE_LENGTH = """
+
+_truncate = truncate
+
+
+def truncate(cache, slot, length):
+    _truncate(cache, slot, length)
+    longest = max(store.lengths[slot] for store in cache.stores)
+    for store in cache.stores:
+        blank = np.zeros((longest - store.lengths[slot], 2, cache.num_kv_heads, cache.head_dim), cache.dtype)
+        store.append(slot, to_rows(blank, cache.bits))
+"""
+
+
+SEEN_BY = 8
+"""A seed by which the programs drawn cut a sequence where a layer holds less."""
+
+
+def test_an_option_that_fails_hides_no_fault_that_shows_without_it() -> None:
+    source = mutated("int8 not compressed") + CUT_TO_ONE_LENGTH
+    evidence = charged_of(source, "any_history", "int8", "truncate", seed=SEEN_BY)
+    assert {id for id, e in evidence.items() if e.faulty} == {"int8", "truncate"}
+    example = evidence["truncate"].counterexample
+    assert example is not None and not any("int8" in line for line in example.program)
+
+
+def test_what_programs_of_one_option_show_at_another_is_charged_to_that_one_alone() -> None:
+    evidence = charged_of(mutated("int8 scale with a floor"), "any_history", "int8", "truncate", explain=False)
+    assert {id for id, e in evidence.items() if e.faulty} == {"int8"}
+    assert evidence["truncate"].outcome is Outcome.NOT_RUN

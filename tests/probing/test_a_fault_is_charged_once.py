@@ -89,6 +89,80 @@ def test_what_an_option_was_seen_to_break_itself_is_charged_whatever_else_fails_
     assert charged(code, any_size=(DRAWN, WRONG), paged=(DRAWN, WRONG)) == {"any_size"}
 
 
+@pytest.fixture
+def options(code):
+    """`any_size`, and two options that rest on it, one on the other as well; each has fixed cases and drawn ones."""
+    made = {"severity": Severity.MINOR, "probes": (FIXED, DRAWN)}
+    int8 = code.challenge.criteria[-1].model_copy(update={"id": "int8", "capability": "int8", **made})
+    paged = int8.model_copy(update={"id": "paged", "capability": "paged", "rests_on": ("any_size", "int8")})
+    criteria = (*code.challenge.criteria[:-1], paged, int8)
+    mixed = replace(code, challenge=code.challenge.model_copy(update={"criteria": criteria}))
+    mixed.probes[DRAWN] = code.probes[DRAWN]
+    return mixed
+
+
+def asking(*options, case=(("draw", 0),), probe=DRAWN, **seen):
+    """What a program showed that asks for some options."""
+    return {"counterexample": Counterexample(probe=probe, case=dict(case), asks_for=options), **(seen or WRONG)}
+
+
+def judged(code, **seen):
+    """The evidence of all criteria where some saw failures, the first of which leads."""
+
+    def evidence(c):
+        if c.id not in seen:
+            return Evidence.of(c, Outcome.PASSED)
+        first, *also = seen[c.id]
+        more = tuple(Observation(**{key: one[key] for key in one if key != "obstacle"}) for one in also)
+        return Evidence.of(c, Outcome.FAILED, also=more, **first)
+
+    return {e.criterion: e for e in charged_once(code, map(evidence, code.challenge.criteria))}
+
+
+@pytest.mark.parametrize(("programs", "excused"), [
+    ([("paged",)], False), ([("paged", "int8")], True), ([("paged", "int8"), ("paged",)], False), ([()], False),
+])  # fmt: skip
+def test_an_option_is_the_cause_only_of_programs_that_ask_for_it(options, programs, excused):
+    found = judged(options, int8=[asking("int8")], paged=[asking(*program) for program in programs])
+    assert found["int8"].faulty
+    assert found["paged"].faulty is not excused
+
+
+def test_each_of_several_programs_may_have_its_own_cause(options):
+    seen = [asking("paged", "int8"), asking("paged")]
+    found = judged(options, any_size=[asking()], int8=[asking("int8")], paged=seen)
+    assert not found["paged"].faulty and "`any_size`" in found["paged"].detail
+
+
+def test_a_program_that_makes_no_use_of_its_option_is_anothers_whatever_raises_beside_it(options):
+    raised = asking("paged", **RAISED)
+    found = judged(options, any_size=[asking()], paged=[asking(), raised])["paged"]
+    plain = "its fixed cases pass; a drawn history that makes no use of it fails, too, while `any_size` does"
+    assert (found.outcome, found.detail) == (Outcome.NOT_RUN, plain)
+    assert judged(options, any_size=[asking()], paged=[asking("paged"), raised])["paged"].faulty
+
+
+def test_what_an_option_is_left_with_beside_a_broken_property_may_still_be_anothers(options):
+    changed = asking("paged", **WRONG, fault_of="linear")
+    own = {"counterexample": Counterexample(probe=FIXED), **WRONG}
+    found = judged(options, linear=[own], any_size=[asking()], paged=[asking("paged"), changed])
+    assert {id for id, e in found.items() if e.faulty} == {"linear", "any_size"}
+
+
+def test_a_broken_property_is_a_way_of_its_own(options):
+    changed = asking("paged", **WRONG, fault_of="linear")
+    assert judged(options, any_size=[asking()], paged=[changed])["paged"].faulty
+    assert not judged(options, any_size=[asking(**WRONG, fault_of="linear")], paged=[changed])["paged"].faulty
+
+
+def test_fixed_cases_are_said_to_pass_only_where_none_failed(options):
+    """A probe that draws cases may have fixed ones as well."""
+    fixed = asking("paged", case=())
+    found = judged(options, any_size=[asking()], paged=[fixed])["paged"]
+    assert (found.outcome, found.rests_on) == (Outcome.NOT_RUN, "any_size")
+    assert found.detail == "could not be told apart from `any_size`, which fails: y is wrong: y[0] is 2 instead of 1"
+
+
 def settled(code, criterion, failing, thresholds=(), probe=DRAWN, severity=None, case=None):
     def evidence(c):
         if c.id not in failing:
