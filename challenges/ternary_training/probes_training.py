@@ -39,8 +39,9 @@ def a_small_model_learns(answer: Answer, draw: Draw, *, symbols: int, seed: int)
     weights = trained(answer, text.training, SHORT, draw.integer(0, 2**31 - 1))
     logs = expected_by(weights, windows_of(text.held_out, SHORT["context"]), SHORT)
     found = losses_of(logs, text, SHORT, seed)
-    _require_learning(found)
-    return {f"small_{name}": value for name, value in found.figures.items()}
+    figures = {f"small_{name}": value for name, value in found.figures.items()}
+    _require_learning(found, figures)
+    return figures
 
 
 @probe(symbols=40, seed=1, fixed=("symbols", "seed"), traced=False, slow_fails=False)
@@ -59,13 +60,13 @@ def the_model_comes_near_the_reference(answer: Answer, draw: Draw, *, symbols: i
     raise ProbeFailure("the model is behind a plain solution's", detail, measured=dict(best.figures))
 
 
-def _require_learning(found: Losses) -> None:
+def _require_learning(found: Losses, figures: dict[str, float]) -> None:
     if found.answer > found.unigram:
         title = "the trained model predicts worse than byte counts do"
     else:
         title = "the trained model hardly learns"
     if not found.gap <= LEARNS:
-        raise ProbeFailure(title, str(found), measured=dict(found.figures))
+        raise ProbeFailure(title, str(found), measured=dict(figures))
 
 
 @probe(symbols=6, fixed=("symbols",), traced=False, slow_fails=False)
