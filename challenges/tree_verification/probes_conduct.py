@@ -25,6 +25,8 @@ from .scripted import drafting
 from .trees import RESULT, SHAPES, Verification, drawn, misshapen, served
 
 MANY_CALLS = "the model is called more than once for a verification"
+STATED = {"depth": 4, "tokens": 12}
+"""What the tokens for each call are those of, where an answer states them."""
 
 
 @probe({"shape": "chain"}, {"shape": "binary"}, {"shape": "siblings at each level"}, prompt=3, vocab=13,
@@ -77,7 +79,7 @@ def generation_needs_no_draft(answer: Answer, draw: Draw, *, prompt: int, vocab:
         raise failure from None
 
 
-@probe({"depth": 1, "tokens": 4}, {"depth": 4, "tokens": 12}, prompt=2, vocab=11, fixed=("vocab", "depth", "tokens"))
+@probe({"depth": 1, "tokens": 4}, STATED, prompt=2, vocab=11, fixed=("vocab", "depth", "tokens"))
 def the_draft_is_used(
     answer: Answer, draw: Draw, *, depth: int, tokens: int, prompt: int, vocab: int
 ) -> dict[str, float]:
@@ -89,13 +91,14 @@ def the_draft_is_used(
         raise
     except ProbeFailure as failure:
         raise FaultElsewhere(failure.title, failure.detail) from None
+    figures = {"tokens_per_call": tokens / max(calls, 1)} if {"depth": depth, "tokens": tokens} == STATED else {}
     most = -(-tokens // depth)
     seen = f"{calls} calls for {tokens} tokens with right chains of {depth}, at most {most} are needed"
     seen = f"{seen}, and the draft is asked {rounds} times"
     with expect.apart_from(lambda: _takes_one_call(answer, draw, "chain", prompt, vocab)):
         title = "the model is called more often than right chains need"
-        expect.that(calls <= most, title, seen, generation_calls=calls)
-    return {"tokens_per_call": tokens / max(calls, 1)}
+        expect.that(calls <= most, title, seen, generation_calls=calls, **figures)
+    return figures
 
 
 def generated(answer: Answer, draw: Draw, start: Verification, draft: str, depth: int, tokens: int) -> tuple[int, int]:

@@ -1,6 +1,7 @@
 """Probes of the option `eos`: decoding ends with the end-of-sequence token where it is taken, and nowhere else."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from harness.probing import Answer, CallFailed, Draw, FaultElsewhere, ProbeFailure, expect, probe
 
@@ -15,6 +16,14 @@ NOT_TAKEN = "an end of the sequence that greedy decoding does not take changes w
 KEPT = "an end of the sequence is kept for a later call that names none"
 GENERATED_BEHIND = "tokens are generated behind the end of the sequence"
 GENERATED_UP_TO = "what is generated up to the end of the sequence is not what greedy decoding gives"
+PROMPT_HOLDS = {
+    "earlier": ("an end of the sequence in the prompt changes what is generated", ", also a token of the prompt"),
+    "last": (
+        "an end of the sequence as the last token of a prompt changes what is generated",
+        ", also the last token of the prompt",
+    ),
+}
+"""Titles and words of what goes wrong only where a prompt holds EOS, by the place of EOS there."""
 CALLS_BEHIND = "the model is called on after the end of the sequence"
 ZERO, LARGE = {"vocab": 5, "eos": "zero"}, {"vocab": 400, "eos": "large"}
 """A token that is false, and one that a byte does not hold and that is not one object wherever it is made."""
@@ -97,31 +106,48 @@ def a_call_without_an_end_ends_nowhere(answer: Answer, draw: Draw, *, prompt: in
        {"draft": "beside", "depth": 3, "at": 2}, {"draft": "half", "depth": 4, "at": 2},
        {"draft": "right", "depth": 3, "at": 6}, {"draft": "right", "depth": 3, "at": 7},
        {"draft": "right", "depth": 2, "at": 1, **ZERO}, {"draft": "none", "depth": 1, "at": 1, **ZERO},
-       {"draft": "right", "depth": 3, "at": 2, "inside": True}, {"draft": "none", "depth": 1, "at": 2, "inside": True},
+       {"draft": "right", "depth": 3, "at": 2, "held": "earlier"},
+       {"draft": "none", "depth": 1, "at": 2, "held": "earlier"},
+       {"draft": "right", "depth": 3, "at": 2, "held": "last"}, {"draft": "none", "depth": 1, "at": 2, "held": "last"},
        {"draft": "right", "depth": 3, "at": 1, **LARGE}, {"draft": "none", "depth": 1, "at": 1, **LARGE},
-       tokens=7, prompt=2, vocab=11, eos="any", inside=False,
+       tokens=7, prompt=2, vocab=11, eos="any", held="",
        fixed=("vocab", "eos", "depth", "at", "tokens"))  # fmt: skip
 def generation_ends_with_its_token(
     answer: Answer, draw: Draw, *, draft: str, depth: int, at: int, tokens: int, prompt: int, vocab: int, eos: str,
-    inside: bool,
+    held: str,
 ) -> None:  # fmt: skip
-    """Trees that run past EOS; EOS between two trees, the last token asked for, behind it, in the prompt as well."""
+    """Trees that run past EOS; EOS between two trees, the last token asked for, behind it.
+
+    Where the prompt holds it as well, as its last token or earlier, a generation without that goes first.
+    """
     if not answer.has("generate"):
         return
+    for place in dict.fromkeys(("", held)):
 
-    def end_of(start: Verification) -> int | None:
-        *before, end = start.decoded(at + 1)
-        return None if end in before or (inside and end not in start.prompt) else end
+        def end_of(start: Verification, place: str = place) -> int | None:
+            *before, end = start.decoded(at + 1)
+            return None if end in before or _held(end, start.prompt) != place else _wanted(end, eos)
 
-    start, end = _with_end(draw, "empty", "right", prompt, vocab, lambda start: _wanted(end_of(start), eos))
-    with expect.only_beside(lambda: generated(answer, draw, start, draft, depth, tokens)):
-        found = decoded(answer, start, draft, depth, tokens, eos_token_id=end)
-        right = oracle.ended(start.decoded(tokens), end)
-        found = found if end in right else found[:tokens]
-        if found != right:
-            title = GENERATED_BEHIND if found[: len(right)] == right else GENERATED_UP_TO
-            seen = f"EOS {end}, {tokens} tokens wanted, draft: {draft} to depth {depth}"
-            _fail(title, f"{found} instead of {right} ({seen})", "generated", right, found)
+        start, end = _with_end(draw, "empty", "right", prompt, vocab, end_of)
+        with expect.only_beside(partial(generated, answer, draw, start, draft, depth, tokens)):
+            _judge_generated(answer, start, end, draft, depth, tokens)
+
+
+def _judge_generated(answer: Answer, start: Verification, end: int, draft: str, depth: int, tokens: int) -> None:
+    """Require what is generated to end with EOS, where that is decoded, and to be greedy decoding."""
+    found = decoded(answer, start, draft, depth, tokens, eos_token_id=end)
+    right = oracle.ended(start.decoded(tokens), end)
+    found = found if end in right else found[:tokens]
+    if found != right:
+        title = GENERATED_BEHIND if found[: len(right)] == right else GENERATED_UP_TO
+        title, what = PROMPT_HOLDS.get(_held(end, start.prompt), (title, ""))
+        seen = f"EOS {end}{what}, {tokens} tokens wanted, draft: {draft} to depth {depth}"
+        _fail(title, f"{found} instead of {right} ({seen})", "generated", right, found)
+
+
+def _held(end: int, prompt: Sequence[int]) -> str:
+    """Return where a prompt holds EOS: as its last token, earlier, or not at all."""
+    return "last" if end == prompt[-1] else "earlier" if end in prompt else ""
 
 
 @probe({"draft": "none"}, {"draft": "right"}, {"draft": "none", **ZERO}, {"draft": "right", **ZERO}, prompt=2, vocab=11,

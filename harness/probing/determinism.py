@@ -6,7 +6,7 @@ import numpy as np
 
 from harness.model import Signal, SignalKind
 from harness.probing.answers import Answer
-from harness.probing.diagnosis import traced
+from harness.probing.diagnosis import Counts, traced
 from harness.probing.probe import Probe
 from harness.sandbox import RemoteObject
 
@@ -38,11 +38,11 @@ def nondeterminism(answer: Answer, probe: Probe, seed: int) -> Signal | None:
 
 
 def _plain(value: Any) -> object:
-    """A value that compares by content, every bit of an array included; what stays in the worker counts as equal."""
+    """A value that compares by content, every bit of an array included; counts and what the worker keeps are equal."""
     if isinstance(value, np.ndarray):
         return value.dtype.str, value.shape, value.tobytes()
     if isinstance(value, (tuple, list)):
         return tuple(map(_plain, value))
     if isinstance(value, dict):
         return tuple((key, _plain(item)) for key, item in value.items())
-    return None if isinstance(value, RemoteObject) else repr(value)
+    return None if isinstance(value, (RemoteObject, Counts)) else repr(value)

@@ -72,11 +72,15 @@ def _fails(code: ChallengeCode, answer: Answer, mutant: Mutant, passed: Evidence
     return False
 
 
+class Counts(frozenset[tuple[str, int]]):
+    """How often one call used the functions that it was given, by name."""
+
+
 class TracedAnswer(AnswerWrapper):
     """Passes every call on and notes what it brought.
 
     Attributes:
-        notes: results, and the titles of failures, in order.
+        notes: results with the counts of functions used, and the titles of failures, in order.
         timed_out: whether a call ran into its limit.
     """
 
@@ -93,7 +97,7 @@ class TracedAnswer(AnswerWrapper):
             self.timed_out = isinstance(failure, CallTimedOut)
             self.note(failure.title)
             raise
-        self.note((value, self.echo))
+        self.note((value, self.echo, Counts((name, use.calls) for name, use in self.served.items())))
         return value
 
     def fetch(self, kept: RemoteObject, returns: Plan) -> Any:
@@ -140,7 +144,7 @@ def diagnose(code: ChallengeCode, probe: Probe, outcome: ProbeResult, answer: An
     """The likeliest fault of an answer that failed `probe`, or None when no known fault behaves the same.
 
     A mutant is named when every array that the answer returned on the failing case, up to the failure, equals the
-    mutant's, while the reference's differ.
+    mutant's, while the reference's differ; where none does, the counts of what it called tell.
     """
     if outcome.case is None or outcome.broken or not probe.traced or not code.language.runs_in_process:
         return None
@@ -159,7 +163,7 @@ def diagnose(code: ChallengeCode, probe: Probe, outcome: ProbeResult, answer: An
     tied = [(gap, mutant) for gap, mutant in gaps if gap <= nearest and not fits.refutes(mutant)]
     if not tied:
         return None
-    gap, mutant = max(tied, key=lambda one: fits.agreeing(one[1])) if len(tied) > 1 else tied[0]
+    gap, mutant = max(tied, key=lambda one: fits.likeness(one[1])) if len(tied) > 1 else tied[0]
     return fits.named(mutant, gap)
 
 
@@ -212,6 +216,11 @@ class Fit:
         else:
             words = f"agrees with `{mutant.name}` {how} on the same inputs: the answer {fault}"
         return Diagnosis(words=words, established="agreement", mutant=mutant.name)
+
+    def likeness(self, mutant: Mutant) -> tuple[bool, int]:
+        """Whether a known fault calls what it is given as often as the answer does, and how often else they agree."""
+        notes = map(self._notes, [mutant] * len(self._cases), self._cases, self._theirs)
+        return list(map(_counts, notes)) == list(map(_counts, self._theirs)), self.agreeing(mutant)
 
     def agreeing(self, mutant: Mutant) -> int:
         """On how many further fixed cases that the answer fails it agrees with a known fault."""
@@ -303,16 +312,20 @@ def _relative_error(seen: Counterexample | None) -> float:
 def _agreement(
     theirs: list[list[Any]], mutants: Iterable[list[Any]], right: list[list[Any]], tolerance: Mapping[str, float]
 ) -> float | None:
-    """How far the answer is from the mutant over all cases, when that is near and the reference is not; else None."""
-    worst, apart = 0.0, 0.0
+    """How far the answer is from the mutant over all cases, when that is near and the reference is not; else None.
+
+    Counts, a matter of design, decide where no result does; lengths never: a failure takes more calls to judge.
+    """
+    worst, apart, alike, counted = 0.0, 0.0, True, False
     for seen, notes, reference in zip(theirs, mutants, right, strict=True):
-        gap = distance(seen, notes[: len(seen)], tolerance)
-        if gap is None:
+        if (gap := distance(seen, notes[: len(seen)], tolerance)) is None:
             return None
         worst = max(worst, gap)
-        other = distance(reference[: len(seen)], notes[: len(seen)], tolerance)
-        apart = max(apart, np.inf if other is None else other)
-    return worst if apart > max(APART * worst, 1e-6) else None
+        alike = alike and _counts(seen) == _counts(notes)
+        reference, notes = reference[: len(seen)], notes[: len(reference)]
+        apart = max(apart, np.inf if (other := _farthest(reference, notes, tolerance)) is None else other)
+        counted = counted or _counts(reference) != _counts(notes)
+    return worst if apart > max(APART * worst, 1e-6) or (alike and counted) else None
 
 
 def distance(one: Any, other: Any, tolerance: Mapping[str, float] = AGREEMENT_TOLERANCE) -> float | None:
@@ -367,8 +380,13 @@ def _leaves(notes: Any) -> Iterator[Any]:
     elif isinstance(notes, dict):
         for key in notes:
             yield from _leaves(notes[key])
-    elif notes is not None and not isinstance(notes, RemoteObject):
+    elif notes is not None and not isinstance(notes, (RemoteObject, Counts)):
         yield notes
+
+
+def _counts(notes: Sequence[Any]) -> list[Counts]:
+    """Return the counts of every call that returned."""
+    return [counts for note in notes if isinstance(note, tuple) for counts in note[-1:] if isinstance(counts, Counts)]
 
 
 def _is_floating(leaf: Any) -> bool:

@@ -127,6 +127,40 @@ def test_another_fault_of_trees_leaves_close_and_equal_logits_to_the_chain(name:
         assert evidence.outcome is Outcome.PASSED
 
 
+ASKED = "        tree_tokens, parents = draft(context)\n"
+PREFILL = (ASKED, "        tree_tokens, parents = draft(context) if generated else ([], [])\n")
+"""Passes over the prompt alone before it asks the draft."""
+UNUSED = (ASKED, ASKED + "        tree_tokens, parents = [], []\n")
+
+
+@pytest.mark.parametrize(
+    ("change", "rate", "named"),
+    [(PREFILL, 3.0, None), (UNUSED, 1.0, "draft unused"), (("", ""), 4.0, None)],
+    ids=["a pass too many", "draft unused", "as many as needed"],
+)
+def test_tokens_for_each_call_are_those_of_chains_of_four(
+    change: tuple[str, str], rate: float, named: str | None
+) -> None:
+    """Whether or not there are enough; and few calls are not taken for those of a draft that is not used."""
+    answer = LocalAnswer(module_of("answer", CODE.source().replace(*change)))
+    evidence = probe_criterion(CODE, CODE.challenge.criterion("draft_used"), answer, seed=5)
+    assert evidence.outcome is (Outcome.PASSED if rate == 4.0 else Outcome.FAILED)
+    assert evidence.measured["tokens_per_call"] == rate
+    assert (evidence.diagnosis.mutant if evidence.diagnosis else None) == named
+
+
+@pytest.mark.parametrize(
+    ("stops", "place"),
+    [("eos_token_id in prompt", "in the prompt"), ("prompt[-1] == eos_token_id", "as the last token of a prompt")],
+)
+@pytest.mark.parametrize("seed", range(4))
+def test_an_end_of_the_sequence_in_the_prompt_is_told_from_any_other(stops: str, place: str, seed: int) -> None:
+    source = CODE.source().replace("< max_new_tokens:", f"< max_new_tokens and not ({stops}):")
+    answer = LocalAnswer(module_of("answer", source))
+    evidence = probe_criterion(CODE, CODE.challenge.criterion("eos"), answer, seed=seed)
+    assert evidence.title == f"an end of the sequence {place} changes what is generated"
+
+
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize(
     "mutant", [mutant for mutant in CODE.mutants if mutant.criterion == "eos"], ids=lambda m: m.name
