@@ -25,9 +25,13 @@ def the_model_is_asked_once_a_beam(
     return figures
 
 
-@probe({"width": 1, "ends": "frequent"}, {"width": 4, "ends": "even"}, steps=6, vocab=8, fixed=("width", "steps"))
+@probe({"width": 1, "ends": "frequent"}, {"width": 4, "ends": "even"}, steps=6, vocab=8, fixed=("width", "steps"),
+       floors={"vocab": 2})  # fmt: skip
 def finished_beams_cost_no_call(answer: Answer, draw: Draw, *, width: int, ends: str, steps: int, vocab: int) -> None:
-    """A model that refuses to continue what has taken EOS is as good as one that does."""
+    """A model that refuses to continue what has taken EOS is as good as one that does.
+
+    Of a vocabulary of 1 every prompt holds EOS, which must be continued.
+    """
     search = drawn(draw, vocab=vocab, lengths=[1, 4, 3], width=width, steps=steps, alpha=0.6, ends=ends,
                    wanted=lambda search: any(one.outlived or width == 1 for one in search.expected))  # fmt: skip
     search.ask(answer)

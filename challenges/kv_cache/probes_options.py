@@ -261,7 +261,7 @@ def an_int8_value_stays_close(answer: Answer, draw: Draw, *, D: int, kind: str, 
 
 
 @probe({"S": 9, "stepped": 0, "behind": 0}, {"S": 9, "stepped": 4, "behind": 0},
-       {"S": 9, "stepped": 4, "behind": LATER}, floors={"behind": 0}, kind="int8", D=32, dtype="float32",
+       {"S": 9, "stepped": 4, "behind": LATER}, floors={"S": 5, "behind": 0}, kind="int8", D=32, dtype="float32",
        fixed=("D",))  # fmt: skip
 def int8_stays_close(
     answer: Answer, draw: Draw, *, kind: str, S: int, stepped: int, behind: int, D: int, dtype: str
@@ -277,7 +277,7 @@ def an_int4_value_stays_close(answer: Answer, draw: Draw, *, D: int, kind: str, 
 
 
 @probe({"S": 9, "stepped": 0, "behind": 0}, {"S": 9, "stepped": 4, "behind": 0},
-       {"S": 9, "stepped": 4, "behind": LATER}, floors={"behind": 0}, kind="int4", D=32, dtype="float32",
+       {"S": 9, "stepped": 4, "behind": LATER}, floors={"S": 5, "behind": 0}, kind="int4", D=32, dtype="float32",
        fixed=("D",))  # fmt: skip
 def int4_stays_close(
     answer: Answer, draw: Draw, *, kind: str, S: int, stepped: int, behind: int, D: int, dtype: str

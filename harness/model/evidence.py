@@ -207,6 +207,8 @@ class Evidence(ReadableModel):
     """What came out by itself, where it rests on another; null where nothing was run."""
     fault_of: str = Field(default="", exclude=True)
     """Another criterion, whose property all failures here break; of use until each fault is charged, and not stored."""
+    unshown: dict[str, Figure] = Field(default_factory=dict, exclude=True)
+    """Figures of probes that passed, of a criterion that did not: of use until claims are compared, and not stored."""
 
     @classmethod
     def of(cls, criterion: Criterion, outcome: Outcome, **fields: Any) -> Self:

@@ -11,6 +11,7 @@ from harness.model import (
     Criterion,
     Draws,
     Evidence,
+    Figure,
     Observation,
     Obstacle,
     Outcome,
@@ -58,7 +59,8 @@ def probe_criterion(
             tried = [*(o.draws for o in outcomes), *(e.draws for e in unassessed if isinstance(e, NotRun))]
             detail = _reasons(unassessed)
             detail = SOME_LEFT if outcomes and detail == NOTHING_LEFT else detail
-            return Evidence.of(criterion, outcome, seed=seed, detail=detail, draws=_sum(tried))
+            unshown = _figures(outcomes)
+            return Evidence.of(criterion, outcome, seed=seed, detail=detail, draws=_sum(tried), unshown=unshown)
         return _evidence(code, criterion, outcomes, answer, seed, explain)
     except HarnessError:
         raise
@@ -191,7 +193,7 @@ def _evidence(
     failed = sorted(
         (o for o in outcomes if not o.passed), key=lambda o: (rank.get(o.fault_of, 2), o.obstacle is not None)
     )
-    measured = {name: value for o in failed or outcomes for name, value in o.figures.items()}
+    measured = _figures(failed or outcomes)
     draws = _sum([o.draws for o in outcomes])
     if not failed:
         fraction = min(o.fraction for o in outcomes)
@@ -209,8 +211,14 @@ def _evidence(
         locations=first.locations, also=_also(first, others), counterexample=first.counterexample, diagnosis=diagnosis,
         loss=first.loss, draws=draws, thresholds=first.thresholds, defect=first.defect,
         obstacle=first.obstacle if all(o.obstacle for o in failed) else None, fault_of=first.fault_of,
+        unshown=_figures(o for o in outcomes if o.passed),
         wrong_option=bool(criterion.capability) and any(_gave_wrong_values(code.probes[o.probe], o) for o in failed),
     )  # fmt: skip
+
+
+def _figures(outcomes: Iterable[ProbeResult]) -> dict[str, Figure]:
+    """Return what probes measured, by name."""
+    return {name: value for o in outcomes for name, value in o.figures.items()}
 
 
 def _known_sizes_first(failed: Sequence[ProbeResult]) -> list[ProbeResult]:

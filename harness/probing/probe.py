@@ -18,6 +18,7 @@ from harness.probing.failures import (
     ProbeFailure,
     Spared,
     TimeUsedUp,
+    TrivialOutput,
     WorkerLost,
 )
 from harness.probing.shrinking import Shrunk, shrink_drawn, shrink_fixed
@@ -347,6 +348,9 @@ def _shrunk(probe: Probe, answer: Answer, seed: int, case: Case, failure: ProbeF
         answer.fresh()  # what earlier cases left behind must not pass for a matter of size
         return _failure(probe, answer, seed, smaller)
 
+    # right outputs of a small case may be as trivial, and what another criterion judges has its smallest case there
+    if isinstance(failure, (TrivialOutput, FaultElsewhere)):
+        return shrink_fixed(alone, case, failure, {}, frozenset(case))
     if probe.drawn is not None and DRAW in case:
         return shrink_drawn(alone, case, failure, probe.drawn, lambda smaller: probe.fit(answer, smaller))
     return shrink_fixed(alone, case, failure, probe.floors, probe.fixed)

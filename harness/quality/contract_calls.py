@@ -23,6 +23,7 @@ import numpy as np
 from harness.errors import BusyMachineError, HarnessError
 from harness.languages import AnswerFiles, literals
 from harness.languages.base import target_of
+from harness.model.submission import offers
 from harness.probing.answers import Answer, SandboxedAnswer
 from harness.probing.code import ChallengeCode
 from harness.probing.diagnosis import TracedAnswer, agrees
@@ -108,8 +109,9 @@ class ContractCalls:
     def shows(self, changed: Changed) -> bool:
         """Return whether a copy brings anything else, beyond rounding, on a case that the answer gets right.
 
-        No test is asked to notice what a wrong result is made of, such as the start values of a buffer. Of an answer
-        that gets no case right all cases count.
+        What is compared with the right values counts only where it is wrong by them: an option that may be off by a
+        hundredth promises no digits beyond that. No test is asked to notice what a wrong result is made of, such as
+        the start values of a buffer. Of an answer that gets no case right all cases count.
 
         Args:
             changed: the files in which the copy differs.
@@ -136,8 +138,11 @@ class ContractCalls:
         if seen is None:
             return True
         probe, case = self._cases[number]
+        hurried = _Hurried(copy, FACTOR * seen.seconds + ROOM)
         with beside_others():
-            return agrees(probe, _Hurried(copy, FACTOR * seen.seconds + ROOM), self.seed, case, seen.notes)
+            if agrees(probe, hurried, self.seed, case, seen.notes):
+                return True
+            return seen.right and probe.name in self._value_probes and _passes(probe, hurried, self.seed, case)
 
     def _case(self, number: int) -> _Seen | None:
         """What a case brought of the answer, after all cases before it; None where it ended the worker."""
@@ -217,12 +222,20 @@ class ContractCalls:
         found = {
             probe.name: (probe, self._of(probe))
             for criterion in self.code.challenge.criteria
-            if not criterion.capability or criterion.capability in self.files.capabilities
+            if not criterion.capability or offers(self.files.capabilities, criterion.capability)
             for probe in self.code.probes_of(criterion)
             if probe.traced and not probe.clocked
         }
         rounds = itertools.zip_longest(*([(probe, case) for case in cases] for probe, cases in found.values()))
         return [one for turn in rounds for one in turn if one is not None]
+
+    @cached_property
+    def _value_probes(self) -> frozenset[str]:
+        """Names of the probes that compare with the right values, and feed no criterion of a property."""
+        kinds = {"value": set[str](), "property": set[str]()}
+        for criterion in self.code.challenge.criteria:
+            kinds[criterion.judges].update(criterion.probes)
+        return frozenset(kinds["value"] - kinds["property"])
 
     @cached_property
     def _first(self) -> int:
@@ -237,6 +250,17 @@ class ContractCalls:
         name, most, draws = zlib.crc32(probe.name.encode()), drawn.most * SMALLEST_SHARE, range(min(DRAWN, drawn.count))
         small = (drawn.case(n, np.random.default_rng([self.seed, name, n]), self._literals, most) for n in draws)
         return [*probe.cases, *small]
+
+
+def _passes(probe: Probe, answer: Answer, seed: int, case: Case) -> bool:
+    """Return whether one case passes; one that the probe cannot digest does not."""
+    try:
+        once(probe, answer, seed, case)
+    except HarnessError:
+        raise
+    except Exception:
+        return False
+    return True
 
 
 class _Part(LentForkServer):

@@ -252,7 +252,7 @@ def check_claims(job: Job, found: StageResult) -> StageResult | None:
     criteria = [c for c in job.criteria if c.claims]
     if not criteria:
         return None
-    figures = {name: value for item in found.evidence.values() for name, value in item.measured.items()}
+    figures = {name: value for e in found.evidence.values() for name, value in (e.unshown | e.measured).items()}
     return _charged(job, claims_evidence(criteria, job.submission.claims, figures))
 
 

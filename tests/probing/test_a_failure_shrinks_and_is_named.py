@@ -25,6 +25,16 @@ def test_the_counterexample_is_the_smallest_that_fails(toy):
     assert evidence.counterexample.where == "out[3]" and evidence.counterexample.got == 0
 
 
+def test_a_trivial_output_is_left_at_the_case_where_it_is_no_right_one(toy):
+    """Of one row the right sums are one number as well, and of one column those are the input."""
+    probes = toy.workspace.root / "challenges" / "scaled_sum" / "probes.py"
+    probes.write_text(
+        probes.read_text().replace("    expect.same(", "    expect.alive('out', ask(answer, x, 1.0))\n    expect.same(")
+    )
+    evidence = assess(toy, "def scaled(x, scale):\n    return x.sum(axis=-1) * 0\n", "linear")
+    assert evidence.title == "out is constant" and evidence.counterexample.case == {"B": 4, "D": 5}
+
+
 def test_a_different_program_with_the_same_fault_is_named(toy):
     body = "return np.array([scale * sum(row[:-1].tolist()) for row in x])"
     evidence = assess(toy, f"import numpy as np\ndef scaled(x, scale):\n    {body}\n")
@@ -46,3 +56,13 @@ def test_a_probe_that_breaks_is_a_judge_error_and_blames_nobody(toy):
     evidence = assess(toy, toy.source())
     assert (evidence.outcome, evidence.title) == (Outcome.JUDGE_ERROR, "")
     assert "ZeroDivisionError" in evidence.detail
+
+
+def test_a_figure_of_a_probe_that_passed_is_compared_with_claims_and_not_shown_for_one_that_failed(toy):
+    criterion = toy.challenge.criterion("values").model_copy(update={"probes": tuple(toy.probes)})
+    wrong_once = LocalAnswer(
+        module_of("answer", "def scaled(x, scale):\n    return x.sum(axis=-1) * scale + (scale == 1)")
+    )
+    evidence = probe_criterion(toy, criterion, wrong_once, seed=7)
+    assert (evidence.title, list(evidence.measured)) == ("is not linear", ["difference"])
+    assert 0 <= evidence.unshown["error_ratio"] <= 4 and "unshown" not in evidence.model_dump()

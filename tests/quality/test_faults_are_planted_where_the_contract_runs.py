@@ -265,6 +265,29 @@ def test_of_an_answer_that_is_wrong_everywhere_every_change_counts(code, answer:
     assert line in {number for _, number in places(result)}
 
 
+LOSSY = CORE.replace("total * scale", "np.rint(total * scale * 127) / 127")
+
+
+def test_a_change_within_what_an_option_may_be_off_is_no_fault(code, answer: Answer) -> None:
+    """Results in steps of 1/128 are as right as those in steps of 1/127 where an error of 0.3 passes."""
+    probes = code.workspace.challenge_folder(CHALLENGE_ID) / "probes.py"
+    probes.write_text(probes.read_text().replace("right, 1e-12)", "right, 0.01)"))
+    files = AnswerFiles(answer({"answer.py": LOSSY}), ("answer.py",))
+    with ContractCalls(ChallengeCode(code.workspace, code.challenge), files, seed=5) as contract:
+        assert not contract.shows((("answer.py", LOSSY.replace("127", "128")),))
+        assert contract.shows((("answer.py", LOSSY.replace("/ 127", "/ 100")),))
+        assert contract.shows((("answer.py", LOSSY.replace("* 127", "")),))
+
+
+def test_an_option_of_a_list_is_called_where_it_is_claimed(code, answer: Answer) -> None:
+    criteria = [c.model_copy(update={"capability": "coded:int8"}) for c in code.challenge.criteria]
+    challenge = code.challenge.model_copy(update={"criteria": tuple(criteria)})
+    for claimed, lines in (("int8",), {"answer.py": frozenset(CORE_LINES)}), (("int4",), None):
+        files = AnswerFiles(answer({"answer.py": CORE}), ("answer.py",), {"coded": claimed})
+        with ContractCalls(ChallengeCode(code.workspace, challenge), files, seed=5) as contract:
+            assert contract.executed(read_sources(files.folder, files.entries)) == lines
+
+
 @pytest.mark.parametrize("text", ["def scaled(x, scale):\n    raise ValueError\n", "raise ValueError\n"])
 def test_an_answer_that_returns_nothing_is_no_way_around_its_tests(code, answer: Answer, text: str) -> None:
     """Where calls show nothing, faults are planted as if nobody had called."""
