@@ -43,7 +43,8 @@ def test_a_name_that_fits_the_smallest_input_only_takes_no_others_place() -> Non
         edits=((KEEP_PROMPT, KEEP_PROMPT.replace(":n]", ": n if len(slots) == 1 else q.shape[2]]")),),
     )  # fmt: skip
     answer = LocalAnswer(CODE.imported(stores_padding))
-    (ragged,) = probed(answer, "ragged_lengths")
+    rows = CODE.challenge.criterion("ragged_lengths").model_copy(update={"probes": ("ragged_rows_decode_as_alone",)})
+    ragged = probe_criterion(CODE, rows, answer, seed_of(3, rows.id), share=0.02)
     assert names([ragged]) == ["padding stored"]
     first = next(mutant for mutant in CODE.mutants if mutant.name == "lengths of row 0 for all rows")
     assert ragged.counterexample is not None
