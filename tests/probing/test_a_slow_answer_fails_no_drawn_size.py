@@ -53,7 +53,7 @@ def test_time_at_large_sizes_leaves_them_out(assessed, monkeypatch):
     evidence = assessed(spins, call_seconds=3)
     assert (evidence.outcome, evidence.draws.failed) == (Outcome.NOT_RUN, 0)
     assert evidence.draws.tried > 5 and "B = " in evidence.draws.unreached
-    assert "the largest were not reached: the answer takes" in evidence.detail
+    assert "the largest were not reached" in evidence.detail
 
 
 @pytest.mark.parametrize("condition", ["x.shape[0] > 300", "x.shape[1] % 64 == 0"])
