@@ -259,7 +259,9 @@ def _counted(probe: Probe, answer: Answer, seed: int, case: Case) -> Partial:
     """One case as it counts: where a call waited or was starved, what the case shows with no other grade beside it."""
     try:
         return _tried_twice(probe, answer, seed, case)
-    except (CallTimedOut, TimeUsedUp) as late:
+    except TimeUsedUp as late:  # by what other criteria asked for as well: it says nothing of this one
+        raise NotRun(f"{late.title}: {late.detail}") from None
+    except CallTimedOut as late:
         if probe.slow_fails:
             raise
         raise NotRun(f"{late.title} ({late.detail}), and time is not what is asked here") from None
@@ -281,6 +283,10 @@ def _tried_twice(probe: Probe, answer: Answer, seed: int, case: Case) -> Partial
         if late.starved:  # by work that is no grade, which `second_try` does not keep out
             raise NotRun(f"{late.title}, and other work had the processor: {late.detail}") from None
         raise
+    except TimeUsedUp as late:
+        if first.starved:
+            raise NotRun(f"{first.title} ({first.detail}), and could not be tried again: {late.title}") from None
+        raise first from None
     except MachineBusy as busy:
         raise NotRun(f"{first.title} ({first.detail}), and could not be tried again alone: {busy}") from None
 
