@@ -74,7 +74,7 @@ def test_a_python_answer_has_one_mark(toy, submit, answer):
     assert seen(one) == seen(same)
     assert judged(one) == judged(same) == judged(fresh)
     (noticed,) = [item for item in one.evidence if item.criterion == "noticed"]
-    assert noticed.measured["mutants_tried"] > 3
+    assert noticed.measured["mutants_tried"] >= 3
 
 
 @pytest.mark.parametrize(("seeded_by", "same"), [("files", True), ("run", False)])
