@@ -1,8 +1,9 @@
 """Write `tests/seconds.csv` from what a run of the tests measured.
 
-    HARNESS_TEST_ALL=1 .venv/bin/python -m pytest --junitxml=run.xml; .venv/bin/python -m tests.seconds run.xml
+    export HARNESS_TEST_ALL=1; .venv/bin/python -m pytest --junitxml=run.xml; .venv/bin/python -m tests.seconds run.xml
 
-Functions that the run left out keep the time they had.
+Functions that the run left out keep the time they had. After a run of a share, set no `HARNESS_TEST_ALL`: then it adds
+functions alone that had no time, for those ran whole.
 """
 
 import csv
@@ -10,10 +11,7 @@ import sys
 from collections import Counter
 from xml.etree import ElementTree
 
-from tests.shares import CHECKOUT, MEASURED, SECONDS_OF_A_FUNCTION, seconds_of_functions
-
-KEPT_FROM = SECONDS_OF_A_FUNCTION
-"""Seconds from which on a function is listed."""
+from tests.shares import CHECKOUT, MEASURED, SECONDS_OF_A_FUNCTION, everything, seconds_of_functions
 
 
 def main(report: str) -> None:
@@ -26,7 +24,8 @@ def main(report: str) -> None:
     known = {
         name: seconds for name, seconds in seconds_of_functions().items() if (CHECKOUT / name.split("::")[0]).exists()
     }
-    listed = {name: seconds for name, seconds in {**known, **measured}.items() if seconds >= KEPT_FROM}
+    newest = {**known, **measured} if everything() else {**measured, **known}
+    listed = {name: seconds for name, seconds in newest.items() if round(seconds) > SECONDS_OF_A_FUNCTION}
     with MEASURED.open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow(("function", "seconds"))
