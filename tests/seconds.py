@@ -18,9 +18,7 @@ def main(report: str) -> None:
     """Bring the times of the functions that `report`, a JUnit file, names up to date."""
     measured: Counter[str] = Counter()
     for case in ElementTree.parse(report).iter("testcase"):
-        module = case.get("classname", "").split("@")[0]
-        name = case.get("name", "").split("@")[0].split("[")[0]
-        measured[f"{module.replace('.', '/')}.py::{name}"] += float(case.get("time", 0))  # type: ignore[assignment]
+        measured[_node(case)] += float(case.get("time", 0))  # type: ignore[assignment]
     known = {
         name: seconds for name, seconds in seconds_of_functions().items() if (CHECKOUT / name.split("::")[0]).exists()
     }
@@ -30,6 +28,14 @@ def main(report: str) -> None:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow(("function", "seconds"))
         rows.writerows((name, f"{listed[name]:.0f}") for name in sorted(listed))
+
+
+def _node(case: ElementTree.Element) -> str:
+    """Return pytest's name of the function of a case: file, classes if any, and function."""
+    module = case.get("classname", "").split("@")[0].split(".")
+    file = [part for part in module if not part[:1].isupper()]
+    name = case.get("name", "").split("@")[0].split("[")[0]
+    return "::".join([f"{'/'.join(file)}.py", *module[len(file) :], name])
 
 
 if __name__ == "__main__":
