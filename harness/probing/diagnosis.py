@@ -73,7 +73,7 @@ def _fails(code: ChallengeCode, answer: Answer, mutant: Mutant, passed: Evidence
 
 
 class Counts(frozenset[tuple[str, int]]):
-    """How often one call used the functions that it was given, by name."""
+    """Counts, by name, of the calls that one call made of the functions that it was given."""
 
 
 class TracedAnswer(AnswerWrapper):
@@ -218,7 +218,7 @@ class Fit:
         return Diagnosis(words=words, established="agreement", mutant=mutant.name)
 
     def likeness(self, mutant: Mutant) -> tuple[bool, int]:
-        """Whether a known fault calls what it is given as often as the answer does, and how often else they agree."""
+        """Return whether `mutant` makes as many calls as the answer does, and on how many further cases they agree."""
         notes = map(self._notes, [mutant] * len(self._cases), self._cases, self._theirs)
         return list(map(_counts, notes)) == list(map(_counts, self._theirs)), self.agreeing(mutant)
 
