@@ -284,6 +284,17 @@ COPIED = (
         edits=((CUT_LAYERS, CUT_LAYERS.replace("cache.stores", "cache.stores[:1]")),),
     ),
     Mutant(
+        "cut to the least of the layers",
+        "cuts a slot in every layer to what the layer with the fewest tokens holds",
+        criterion="truncate",
+        edits=(
+            (
+                CUT_LAYERS,
+                "    length = min(length, *(store.lengths[slot] for store in cache.stores))\n" + CUT_LAYERS,
+            ),
+        ),
+    ),
+    Mutant(
         "cut one too long",
         "keeps one token more than a cut leaves",
         criterion="truncate",

@@ -109,25 +109,30 @@ def _prompt_where_empty(answer: Answer, draw: Draw, old: Tokens, prompt: Tokens,
         right_or_like(answer, "a fork of an empty slot is not empty", out, prompt, draw, without, doing)
 
 
-@probe({"S": 3, "length": 1, "H": 1, "D": 4, "dtype": "float64"}, {"S": 7, "length": 4, "H": 2, "D": 4,
-       "dtype": "float32"}, floors={"S": 2})  # fmt: skip
+@probe({"S": 3, "length": 1, "held": 3, "H": 1, "D": 4, "dtype": "float64"}, {"S": 7, "length": 4, "held": 7, "H": 2,
+       "D": 4, "dtype": "float32"}, {"S": 7, "length": 4, "held": 2, "H": 1, "D": 4, "dtype": "float64"},
+       floors={"S": 2})  # fmt: skip
 def a_cut_slot_goes_on_from_there(
-    answer: Answer, draw: Draw, *, S: int, length: int, H: int, D: int, dtype: str
+    answer: Answer, draw: Draw, *, S: int, length: int, held: int, H: int, D: int, dtype: str
 ) -> None:
-    """K13 after a cut: a slot goes on as one that was only ever given its first tokens, and another slot as before."""
+    """K13 after a cut: a slot goes on as one that was only ever given its first tokens, and another slot as before.
+
+    The second layer holds `held` tokens of the slot.
+    """
     require_offered(answer, "truncate")
-    length = min(length, S - 1)
+    length, held = min(length, S - 1), min(held, S)
     tokens, other, more = (normal(draw, 1, H, n, D, dtype) for n in (S, S, 2))
     cache = Cache(answer, tokens, layers=2)
-    for slot, held in ((SLOT, tokens), (1, other)):
-        for layer in range(2):
-            cache.store([slot], held, layer=layer)
+    for slot, first, second in ((SLOT, tokens, tokens.part(0, held)), (1, other, other)):
+        cache.store([slot], first)
+        cache.store([slot], second, layer=1)
     cache.truncate(SLOT, length)
     for layer, at in itertools.product((1, 0), range(2)):
-        out, seen = cache.decode([SLOT], more.part(at, at + 1), layer=layer), tokens.part(0, length)
+        left = min(length, held) if layer else length
+        out, seen = cache.decode([SLOT], more.part(at, at + 1), layer=layer), tokens.part(0, left)
         seen, doing = seen.then(more.part(0, at + 1)), f"layer {layer}, decode {at + 1} after a cut of {S} to {length}"
         title = "a cut slot shows other tokens than its first"
-        right_or_like(answer, title, out, seen, draw, partial(_alone, answer, seen, length), doing)
+        right_or_like(answer, title, out, seen, draw, partial(_alone, answer, seen, left), doing)
     out, seen = cache.decode([1], more.part(0, 1)), other.then(more.part(0, 1))
     doing = f"slot {SLOT} cut"
     right_or_like(answer, "a cut changes another slot", out, seen, draw, partial(_alone, answer, seen, S), doing)

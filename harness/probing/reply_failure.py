@@ -17,6 +17,8 @@ from harness.sandbox import CallStatus, Reply, ServedUse
 
 CUT = 0.9
 """Share of its limit: what is waited for less long by the wall clock had less time left."""
+LEAST_SERVING = 0.1
+"""Seconds worth a mention."""
 IMPORT = "the import"
 """What is waited for when a worker is opened."""
 
@@ -61,6 +63,8 @@ def describe_wait(reply: Reply, what: str) -> str:
     Where less time than the limit was left, as at the end of a whole grade, that time is named, not the limit.
     """
     used = f"{reply.processor:.1f} s of processor time"
+    if reply.serving >= LEAST_SERVING:
+        used += f", the functions that it calls {reply.serving:.1f} s,"
     if reply.seconds < CUT * reply.limit:
         return f"no answer in the {reply.seconds:.1f} s that were left: {what} used {used}"
     if reply.exhausted:

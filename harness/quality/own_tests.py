@@ -34,7 +34,7 @@ from harness.sandbox.wall_bound import wall_bound
 from harness.timing.exclusive import MachineBusy, alone, beside_others
 
 MUTANTS = 30
-"""Mutants drawn; a third of them where all would take more than half of the stage's processor time."""
+"""Mutants drawn; of a slow suite as many as half of the stage's processor time bears, but at least a third."""
 ALL_MUTANTS = 5000
 """Mutants drawn at most where all are asked for: their report must fit."""
 SECONDS = 120.0
@@ -282,9 +282,8 @@ class _Stage:
         if not mutants:
             what = "the answer's code" if called is None else "the code that calls through the contract execute"
             return replace(seen, detail=f"passes, but executes none of {what}")
-        drawn, plan = plan_runs(mutants, sources, self.count)
-        if len(plan) * first.processor_seconds > self.seconds / 2:
-            drawn, plan = plan_runs(mutants, sources, self.count // 3)
+        bearable = int(self.seconds / 2 / max(first.processor_seconds, 0.01)) - 2
+        drawn, plan = plan_runs(mutants, sources, min(self.count, max(bearable, self.count // 3)))
         given = self.left
         with beside_others():
             done = self._on_two_cores(plan, _limit(first))

@@ -270,11 +270,13 @@ class Box:
             spent, queued = time.perf_counter() - start, self._queued() - queued
             processor = max(self._processor() - before, 0.0)
             # all its threads together: those that make each other wait use up a processor meanwhile
-            worked, least = processor + self._serving() - serving, seconds - SHORT_BY
+            served, least = max(self._serving() - serving, 0.0), seconds - SHORT_BY
+            worked = processor + served
             late = answer is CallStatus.TIMEOUT
             return replace(
-                self._ended(answer, seconds), seconds=spent, processor=processor, queued=max(queued, 0.0),
-                limit=seconds, exhausted=late and worked >= least, starved=late and max(spent - queued, worked) < least,
+                self._ended(answer, seconds), seconds=spent, processor=processor, serving=served,
+                queued=max(queued, 0.0), limit=seconds, exhausted=late and worked >= least,
+                starved=late and max(spent - queued, worked) < least,
             )  # fmt: skip
         try:
             if output is not None and output.size:

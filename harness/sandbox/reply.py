@@ -58,6 +58,7 @@ class Reply:
         locations: where in the submission it was raised; a line that is there.
         seconds: wall time from before the first input byte was visible to after the output could no longer change.
         processor: processor seconds of the worker over the same span.
+        serving: processor seconds of what served it functions meanwhile, where it timed out.
         queued: seconds of them in which the worker, or the thread that waited for it, was ready to run and had no
             processor.
         echo: the array arguments as they were after the call, when asked for.
@@ -75,6 +76,7 @@ class Reply:
     locations: tuple[Location, ...] = ()
     seconds: float = 0.0
     processor: float = 0.0
+    serving: float = 0.0
     queued: float = 0.0
     echo: tuple[Any, ...] = ()
     served: Mapping[str, ServedUse] = field(default_factory=dict)

@@ -81,6 +81,23 @@ def test_a_wait_that_is_cut_short_names_the_time_that_was_measured():
     assert seen == "no answer in the 0.2 s that were left: a call of `scaled` used 0.1 s of processor time"
 
 
+def test_a_limit_that_served_functions_used_up_names_their_time_too():
+    reply = Reply(
+        CallStatus.TIMEOUT,
+        text="no answer within 10 s",
+        seconds=12.5,
+        processor=6.7,
+        serving=3.3,
+        limit=10.0,
+        exhausted=True,
+    )
+    seen = describe_wait(reply, "a call of `prefill`")
+    assert seen == (
+        "no answer within 10 s: a call of `prefill` used 6.7 s of processor time, "
+        "the functions that it calls 3.3 s, in 12.5 s"
+    )
+
+
 def test_a_probe_to_which_time_is_no_question_is_not_run_where_an_answer_hangs(toy):
     asked = replace(toy.probes["rows_match_the_oracle"], slow_fails=False)
     with limited(toy, HANGS) as answer, pytest.raises(NotRun, match="`scaled` does not end in time"):
