@@ -1,13 +1,15 @@
 """harness: a grader for model-generated ML kernels.
 
-From Python: `harness.grade(folder) -> Record` and `harness.grade_many(folders) -> list[Record]`; see `harness.api`. The
-published records as pandas data frames: `harness.records()` and `harness.evidence()`. At a service: `harness.Client`
-and `harness.AsyncClient`.
+In Python, call `harness.grade(folder) -> Record` and `harness.grade_many(folders) -> list[Record]`; see `harness.api`.
+`harness.records()` and `harness.evidence()` return the published records as pandas data frames. `harness.Client` and
+`harness.AsyncClient` talk to a grading service.
 """
 
 from typing import TYPE_CHECKING, Any
 
-from harness import interpreter as interpreter  # found now: a program may go to another folder later
+from harness import (
+    interpreter as interpreter,
+)  # imported first: it resolves a path relative to the current folder, which may change
 
 if TYPE_CHECKING:
     from harness.api import Record, evidence, grade, grade_many, grade_many_async, grade_stream, records
@@ -21,7 +23,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # loaded on first use: importing the grader takes ten times as long as `harness --help` may
+    # loaded on first use: importing the grader takes ten times as long as `harness --help` should
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name in ("AsyncClient", "Client"):

@@ -1,4 +1,4 @@
-"""`python -m harness` is `harness`."""
+"""`python -m harness` runs the command `harness`."""
 
 from harness.cli.main import run
 

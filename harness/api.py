@@ -1,8 +1,8 @@
-"""From Python: grading for training loops, `records` and `evidence` for notebooks.
+"""The Python API: grading for training loops, `records` and `evidence` for notebooks.
 
-`grade` grades one folder; `grade_many`, `grade_stream` and `grade_many_async` grade many. All draw their inputs anew
-for every grade, run the answer in the box, and write nothing under `reports/` unless asked to. They may be called from
-many processes and threads at once.
+`grade` grades one folder; `grade_many`, `grade_stream` and `grade_many_async` grade many. Each grade draws new inputs,
+runs the submission in the box, and leaves `reports/` alone unless asked to publish. All are safe to call from many
+processes and threads at once.
 """
 
 import asyncio
@@ -43,17 +43,17 @@ _log = logging.getLogger(__name__)
 
 
 class BatchOptions(TypedDict, total=False):
-    """What the functions that grade many take besides the folders and the challenge.
+    """Options for grading many folders.
 
     Attributes:
-        jobs: how many at a time; the number of processors this process may use by default, or of the cluster.
-        executor: "local", the default, for this machine's processes; "ray" for the nodes of a Ray cluster.
-        address: of the cluster; by default the one that this program or this machine is in, or else a new one.
-        on_error: what becomes of a folder that cannot be graded at all. "record", the default: it has a record like
-            any other, of an answer that does not build where its files are at fault (reward 0), else of a judge error
-            (reward None). "raise": the first such folder is an exception, before anything is graded where that shows.
-        entry, seed, force, full, limits, publish, workspace, profile, criteria, seconds: as for `grade`, the same for
-            all.
+        jobs: parallel grades; by default the processors available to this process, or the cluster's.
+        executor: "local" (default) for processes on this machine, "ray" for the nodes of a Ray cluster.
+        address: address of the cluster; by default this program's or machine's, or else a new one.
+        on_error: treatment of a folder that cannot be graded. "record" (default) gives it a record: of a failed build
+            (reward 0) if its files are at fault, else of a judge error (reward None). "raise" raises for the first such
+            folder, if possible before grading any.
+        entry, seed, force, full, limits, publish, workspace, profile, criteria, seconds: as in `grade`, for all
+            folders.
     """
 
     jobs: int | None
@@ -90,27 +90,27 @@ def grade(
     """Grade one submission.
 
     Args:
-        folder: its files; without a submission.toml one is made up from `challenge` and `entry`, for a copy.
-        challenge: id of the challenge; what submission.toml says by default.
+        folder: the submission's files. Without a submission.toml, a copy gets one from `challenge` and `entry`.
+        challenge: id of the challenge; by default that in submission.toml.
         entry: module with the contract's functions, for a folder without submission.toml; by default its only .py file.
-        seed: fixes the inputs. Leave it out in training: an answer that can learn the inputs can learn the outputs.
-        force: grade anew although the same files were graded on this machine before.
-        full: run the answer's own tests without a bound on their time.
-        limits: overrides of the challenge's limits by name, such as `{"call_seconds": 2.0}`.
-        publish: keep the record under reports/records/ for `harness report`; only one of the profile "full" is.
-        workspace: folder that holds challenges/; found from the current folder by default.
-        profile: "full"; "correctness", the criteria that gate marks; "reward", the same in brief.
-        criteria: ids of the criteria to run in place of the profile's own; the anchor always is.
-        seconds: wall time after which the grade is cut off; its reward is then None.
+        seed: fixed seed of the inputs. Omit it in training: a model that can learn the inputs can learn the outputs.
+        force: grade again even if the same files were graded on this machine before.
+        full: run the submission's own tests without a time limit.
+        limits: overrides of the challenge's limits, such as `{"call_seconds": 2.0}`.
+        publish: keep the record under reports/records/ for `harness report`; needs the profile "full".
+        workspace: folder with challenges/; by default found from the current folder.
+        profile: "full"; "correctness" for the criteria that gate marks; "reward" for a brief form of these.
+        criteria: ids of criteria to run instead of the profile's; the anchor always runs.
+        seconds: wall time after which the grade is cut off, with reward None.
 
     Returns:
-        The record. A submission that does not build, crashes or hangs has one too, and so has one whose files are none
-        that can be graded (a link, a special file, too many bytes): its reward is 0. Where our own side failed, again
-        and again, its status is `judge_error` and it has no marks. What could not be written is a `RuntimeWarning`; a
-        weaker tier of isolation than this machine is set up for is logged once, with its reason in the record.
+        The record. A submission that does not build, crashes or hangs has one too; files that cannot be graded (a link,
+        a special file, too many bytes) have reward 0. If our side fails repeatedly, the status is `judge_error`,
+        without marks. Failed writes are a `RuntimeWarning`. Weaker isolation than the machine is set up for is logged
+        once, with its reason in the record.
 
     Raises:
-        SpecError: the submission.toml is malformed, it cannot be told which file is the entry, or an argument is wrong.
+        SpecError: the submission.toml is malformed, the entry is ambiguous, or an argument is wrong.
         NotFoundError: there is no such challenge, or no workspace.
         PrerequisiteError: the machine lacks something that the challenge needs.
         JudgeError: nothing could be graded here at all.
@@ -127,20 +127,20 @@ def grade(
 def grade_many(
     folders: Iterable[Folder], challenge: str | None = None, **options: Unpack[BatchOptions]
 ) -> list[Record]:
-    """Grade many submissions, several at a time.
+    """Grade many submissions in parallel.
 
     Args:
         folders: the submissions.
-        challenge: as for `grade`, the same for all.
+        challenge: as in `grade`, for all folders.
         **options: see `BatchOptions`.
 
     Returns:
-        One record for each folder, in their order, as `grade` gives it.
+        One record per folder, in order, as from `grade`.
 
     Raises:
-        NotFoundError: there is no such challenge, or no workspace.
-        HarnessError: with `on_error="raise"`, the first folder that cannot be graded; finished grades are kept and
-            reused by the next call.
+        NotFoundError: unknown challenge, or no workspace.
+        HarnessError: with `on_error="raise"`, the first folder that cannot be graded; the next call reuses finished
+            grades.
     """
     return list(grade_stream(folders, challenge, **options))
 
@@ -148,9 +148,9 @@ def grade_many(
 def grade_stream(
     folders: Iterable[Folder], challenge: str | None = None, **options: Unpack[BatchOptions]
 ) -> Generator[Record, None, None]:
-    """As `grade_many`, one record after the other: each as soon as it and all before it are done.
+    """Yield the records of `grade_many` in order, each as soon as it is ready.
 
-    Closing the generator stops what still runs.
+    Closing the generator stops the grades still running.
     """
     return _stream(folders, challenge, **options)
 
@@ -158,13 +158,13 @@ def grade_stream(
 async def grade_many_async(
     folders: Iterable[Folder], challenge: str | None = None, **options: Unpack[BatchOptions]
 ) -> list[Record]:
-    """As `grade_many`, without keeping the event loop from other work. Where it is cancelled, grading stops."""
-    async with aclosing(_in_thread(grade_stream(folders, challenge, **options))) as records:
+    """Grade as `grade_many` does, without blocking the event loop; cancellation stops the grading."""
+    async with aclosing(_iterate_in_thread(grade_stream(folders, challenge, **options))) as records:
         return [record async for record in records]
 
 
-async def _in_thread(records: Generator[Record, None, None]) -> AsyncGenerator[Record, None]:
-    """What a generator yields, each waited for in a thread."""
+async def _iterate_in_thread(records: Generator[Record, None, None]) -> AsyncGenerator[Record, None]:
+    """Iterate over a generator in threads."""
     waiting: asyncio.Future[Record | None] | None = None
     try:
         while True:
@@ -175,7 +175,7 @@ async def _in_thread(records: Generator[Record, None, None]) -> AsyncGenerator[R
             yield record
     finally:
         if waiting is not None:
-            await asyncio.wait([waiting])  # a generator cannot be closed while it runs
+            await asyncio.wait([waiting])  # a running generator cannot be closed
         await asyncio.to_thread(records.close)
 
 
@@ -189,7 +189,7 @@ def _stream(
     place = _workspace(workspace)
     options = _options(seed, force, full, limits, publish, profile, criteria, seconds)
     if challenge is not None:
-        place.challenge(challenge)  # a mistake of the call, not of a folder
+        place.challenge(challenge)  # raises for a mistake in the call, before any folder is graded
     runner = new_executor(executor, place, options, jobs or executor_kind(executor).batch(), address)
     batch = _Batch(place, options, challenge, entry, on_error)
     with ExitStack() as stack:
@@ -206,13 +206,13 @@ def _stream(
                 result = next(results)
                 done[result.folder] = batch.record(result)
             left[submission] -= 1
-            # of thousands of records only those are held that wait for one before them
+            # of thousands of records, keep only those still to be yielded
             yield done[submission] if left[submission] else done.pop(submission)
 
 
 @dataclass(frozen=True)
 class _Batch:
-    """What holds for all folders of a batch."""
+    """Settings of a batch."""
 
     workspace: Workspace
     options: Options
@@ -221,19 +221,18 @@ class _Batch:
     on_error: OnError
 
     def laid_out(self, stack: ExitStack, folder: Path) -> Path | Record:
-        """The submission in a folder, kept as long as `stack`; its record where there is none."""
+        """Return the submission in a folder, kept as long as `stack`, or the record of a failure."""
         try:
             return stack.enter_context(_submission(self.workspace, folder, self.challenge, self.entry))
         except Exception as error:
-            return self._rejected(folder, as_own_error(error, folder))
+            return self._reject(folder, as_own_error(error, folder))
 
     def record(self, result: Graded | NotGraded) -> Record:
-        """The record of a result."""
         if isinstance(result, Graded):
             return _record(result)
-        return self._rejected(result.folder, result.error)
+        return self._reject(result.folder, result.error)
 
-    def _rejected(self, folder: Path, error: HarnessError) -> Record:
+    def _reject(self, folder: Path, error: HarnessError) -> Record:
         if self.on_error == "raise":
             raise error
         return rejected(self.workspace, folder, error, self.options, self.challenge)
@@ -256,31 +255,22 @@ def _options(
 
 
 def records(workspace: Folder | None = None) -> "pandas.DataFrame":
-    """The published records, one row a grade; docs/data.md describes the columns.
+    """Return the published records, one row per grade; docs/data.md describes the columns.
 
-    One that cannot be read, or be believed, is left out with a warning of `logging`.
+    Unreadable and untrusted records are left out, with a `logging` warning.
 
     Args:
-        workspace: folder that holds challenges/ or harness.toml; found from the current folder by default.
+        workspace: folder with challenges/ or harness.toml; found from the current folder by default.
 
     Raises:
-        NotFoundError: no workspace.
+        NotFoundError: there is no workspace.
     """
     published = Store(_workspace(workspace)).published.read()
     return data_frame(record_table(published.records, published.doubts))
 
 
 def evidence(workspace: Folder | None = None) -> "pandas.DataFrame":
-    """The evidence of the published records, one row a criterion of a grade; docs/data.md describes the columns.
-
-    One that cannot be read, or be believed, is left out with a warning of `logging`.
-
-    Args:
-        workspace: folder that holds challenges/ or harness.toml; found from the current folder by default.
-
-    Raises:
-        NotFoundError: no workspace.
-    """
+    """Return the published evidence, one row per criterion of a grade; see `records`."""
     published = Store(_workspace(workspace)).published.read()
     return data_frame(evidence_table(published.records, published.doubts))
 
@@ -295,7 +285,7 @@ def _record(graded: Graded) -> Record:
 
 @cache
 def _warn_once(warning: str) -> None:
-    """Log what a user should know of the machine, once a process."""
+    """Log a warning once per process."""
     _log.warning("note: %s; harness doctor says more", warning)
 
 
@@ -307,7 +297,7 @@ def _workspace(folder: Folder | None) -> Workspace:
 
 @contextmanager
 def _submission(workspace: Workspace, folder: Path, challenge: str | None, entry: str | None) -> Iterator[Path]:
-    """The folder, checked, if it says what it is; else a copy that does."""
+    """Yield the folder itself if it has a valid submission.toml, else a copy with one."""
     if not folder.is_dir():
         raise SpecError(folder, "is no folder")
     if challenge is None or (folder / "submission.toml").exists():
@@ -315,7 +305,7 @@ def _submission(workspace: Workspace, folder: Path, challenge: str | None, entry
         if challenge not in (None, about.challenge):
             path = folder / "submission.toml"
             raise SpecError(path, f"is {about.challenge!r}, not {challenge!r}", field="submission.challenge")
-        hash_folder(folder)  # what cannot be graded is refused before anything is
+        hash_folder(folder)  # refuse ungradable files before any grading
         yield folder
         return
     with snapshot(folder) as copy:

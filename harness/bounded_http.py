@@ -1,6 +1,6 @@
-"""One HTTP request to a server that nobody vouches for: one deadline and one bound on bytes hold for all of it.
+"""One HTTP request to an untrusted server, under one deadline and one limit on bytes.
 
-Nothing is decoded, kept open or followed: a redirect is a response like any other.
+Responses are not decoded, connections not reused, redirects not followed.
 """
 
 import socket
@@ -16,15 +16,15 @@ from urllib.parse import quote, urlsplit, urlunsplit
 import httpcore2
 
 ERROR_BYTES, ERROR_SECONDS = 64 << 10, 10.0
-"""Of the words that come with an error, read so much and for so long: a message is cut to a few lines."""
+"""Bytes and seconds for the body of an error, which a message shortens to a few lines."""
 _PIECE = 4 << 10
-"""Bytes that a socket which can be written to takes at once."""
+"""Most bytes that a writable socket accepts at once."""
 _PLAIN = "/?%:@!$&'()*+,;=~"
-"""Characters that stand in a URL as they are, besides letters and digits."""
+"""Characters left unescaped in a URL, besides letters and digits."""
 
 
 class ExchangeProblem(StrEnum):
-    """The reason for which there is no response."""
+    """The reason for a missing response."""
 
     LATE = "it is not complete in time"
     TOO_LARGE = "it is too large"
@@ -36,8 +36,8 @@ class ExchangeError(Exception):
     """There is no response.
 
     Attributes:
-        problem: the kind of problem.
-        words: what the library says of it.
+        problem: kind of problem.
+        words: message of the library.
     """
 
     def __init__(self, problem: ExchangeProblem, words: str) -> None:
@@ -47,7 +47,7 @@ class ExchangeError(Exception):
 
 
 class _OversizeError(Exception):
-    """More bytes came than were allowed."""
+    """Too many bytes arrived."""
 
 
 _FAULTS = (
@@ -61,9 +61,9 @@ class HttpResponse:
     """The response of a server.
 
     Attributes:
-        status: of HTTP.
-        headers: by lower-case name; the last of those that share one.
-        body: as it came; of an error, its first part.
+        status: HTTP status.
+        headers: headers by lower-case name; the last one of duplicates.
+        body: raw body; for an error, its beginning.
     """
 
     status: int
@@ -72,33 +72,33 @@ class HttpResponse:
 
     @property
     def successful(self) -> bool:
-        """Whether the server did what it was asked for."""
+        """True if the status is 2xx."""
         return self.status // 100 == 2
 
 
 def post(url: str, headers: Mapping[str, str], body: bytes, *, seconds: float, limit: int) -> HttpResponse:
-    """Send one request on a connection of its own, and return the response.
+    """Send one request on its own connection, and return the response.
 
     Args:
-        url: as `ascii_url` writes it, of scheme http or https.
-        headers: of the request.
-        body: of the request.
-        seconds: from now to the response's last byte, whatever the server sends or leaves out.
-        limit: bytes read from the server: of the response and of everything before it and around it.
+        url: http or https URL from `ascii_url`.
+        headers: request headers.
+        body: request body.
+        seconds: total time until the response's last byte.
+        limit: most bytes read from the server, of the response and everything around it.
 
     Raises:
-        ExchangeError: there is none within these bounds.
+        ExchangeError: there is no response within these limits.
     """
     budget = _Budget(seconds, limit)
     reached = False
     try:
         with (
-            httpcore2.ConnectionPool(proxy=_proxy(url), network_backend=_BoundedNetwork(budget)) as pool,
+            httpcore2.ConnectionPool(proxy=_find_proxy(url), network_backend=_BoundedNetwork(budget)) as pool,
             pool.stream("POST", url, headers=[*headers.items()], content=body) as response,
         ):
             reached = True
             named = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
-            return HttpResponse(response.status, named, _body(response, budget))
+            return HttpResponse(response.status, named, _read_body(response, budget))
     except _FAULTS as error:
         if isinstance(error, _OversizeError):
             problem = ExchangeProblem.TOO_LARGE
@@ -110,10 +110,10 @@ def post(url: str, headers: Mapping[str, str], body: bytes, *, seconds: float, l
 
 
 class _Budget:
-    """The time and the bytes that one exchange has left.
+    """Remaining time and bytes of one exchange.
 
     Args:
-        seconds: from now on.
+        seconds: time from now.
         limit: bytes that may arrive.
     """
 
@@ -123,18 +123,18 @@ class _Budget:
 
     @property
     def is_over(self) -> bool:
-        """Whether the deadline has passed."""
+        """True if the deadline has passed."""
         return time.monotonic() >= self._deadline
 
     def shorten(self, seconds: float) -> None:
-        """End in so many seconds, if not sooner."""
+        """Move the deadline to `seconds` from now, if that is earlier."""
         self._deadline = min(self._deadline, time.monotonic() + seconds)
 
     def seconds_left(self) -> float:
-        """Return the seconds that the next wait may take.
+        """Return the longest next wait in seconds.
 
         Raises:
-            TimeoutException: there are none left.
+            TimeoutException: the deadline has passed.
         """
         left = self._deadline - time.monotonic()
         if left <= 0:
@@ -145,7 +145,7 @@ class _Budget:
         """Count bytes that arrived.
 
         Raises:
-            _OversizeError: there are more than allowed.
+            _OversizeError: they exceed the limit.
         """
         self._bytes -= count
         if self._bytes < 0:
@@ -153,7 +153,7 @@ class _Budget:
 
 
 class _BoundedStream(httpcore2.NetworkStream):
-    """A connection on which no wait goes beyond the budget; the library's own time limits are not used."""
+    """A connection whose waits stay within the budget, regardless of the library's time limits."""
 
     def __init__(self, stream: httpcore2.NetworkStream, budget: _Budget) -> None:
         self._stream = stream
@@ -165,7 +165,7 @@ class _BoundedStream(httpcore2.NetworkStream):
         return data
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        # the library's own loop gives every part that a slow reader takes the whole time again
+        # the library's own loop would restart the timeout for each part that a slow reader takes
         for start in range(0, len(buffer), _PIECE):
             self._stream.write(buffer[start : start + _PIECE], self._budget.seconds_left())
 
@@ -194,7 +194,7 @@ class _BoundedNetwork(httpcore2.NetworkBackend):
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.NetworkStream:  # fmt: skip
         failed: Exception = httpcore2.ConnectError(f"{host} has no address")
-        # the library would give every address of a name the whole time
+        # the library would give each address of a name the full timeout
         for *_, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
             try:
                 left = self._budget.seconds_left()
@@ -205,8 +205,8 @@ class _BoundedNetwork(httpcore2.NetworkBackend):
         raise failed
 
 
-def _body(response: httpcore2.Response, budget: _Budget) -> bytes:
-    """The whole body of a success; of anything else what comes of it within the bounds for errors."""
+def _read_body(response: httpcore2.Response, budget: _Budget) -> bytes:
+    """Return the whole body of a success, or the beginning of an error's."""
     body = bytearray()
     successful = response.status // 100 == 2
     if not successful:
@@ -222,8 +222,7 @@ def _body(response: httpcore2.Response, budget: _Budget) -> bytes:
     return bytes(body)
 
 
-def _proxy(url: str) -> httpcore2.Proxy | None:
-    """The proxy that the environment names for a URL."""
+def _find_proxy(url: str) -> httpcore2.Proxy | None:
     parts = urlsplit(url)
     named = urllib.request.getproxies()
     place = named.get(parts.scheme) or named.get("all")
@@ -235,14 +234,14 @@ def _proxy(url: str) -> httpcore2.Proxy | None:
 
 
 def ascii_url(url: str, more: str = "") -> str:
-    """A URL as it is sent: without user and password, its characters escaped.
+    """Return a URL to send, escaped and without user and password.
 
     Args:
-        url: of an API.
-        more: added to its path.
+        url: URL of an API.
+        more: suffix of its path.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the URL is invalid.
     """
     parts = urlsplit(url)
     host = (parts.hostname or "").encode("idna").decode()

@@ -1,4 +1,4 @@
-"""Where the challenges lie that come with the package: inside an installed one, beside the package in a checkout."""
+"""The location of the bundled challenges: inside an installed package, or beside it in a checkout."""
 
 from pathlib import Path
 
@@ -6,11 +6,11 @@ from harness.errors import PrerequisiteError
 
 PACKAGE = Path(__file__).resolve().parent
 BUNDLED = "bundled"
-"""Folder of an installed package that holds them."""
+"""Folder of the challenges in an installed package."""
 
 
 def bundled_folder() -> Path:
-    """The folder that holds the bundled `challenges/` and `references/`.
+    """Return the folder of the bundled `challenges/` and `references/`.
 
     Raises:
         PrerequisiteError: this installation has none.

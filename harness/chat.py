@@ -1,4 +1,4 @@
-"""An OpenAI-compatible server, sent one chat at a time; its key comes from the environment and is never shown."""
+"""A client for OpenAI-compatible chat servers; its key comes from the environment and is never printed."""
 
 import datetime
 import email.utils
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from harness.bounded_http import ExchangeError, HttpResponse
 
 MAX_REPLY = 4 << 20
-"""Bytes read of one reply: headers, and whatever else a server sends before and around it, included."""
+"""Most bytes read per reply, including headers and everything else the server sends."""
 MAX_CHOICES = 16
-"""One is asked for."""
+"""Most choices in a reply, of which one is requested."""
 MAX_TOKENS = 10**12
-"""A server that counts more does not count."""
+"""Largest credible token count."""
 BUSY = frozenset({408, 409, 425, 429})
-"""Statuses of HTTP that may pass, besides those from 500 on."""
+"""HTTP statuses below 500 that may be temporary; those from 500 on count too."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0
-"""Seconds before a server is asked a second time; where it asks for more than the longest, it is not asked again."""
+"""Seconds before the first retry, and the longest pause that a server may request without losing its retry."""
 _NO_KEY = "no-key"
-"""Many servers want one, whichever it is."""
+"""Placeholder key, as many servers require one."""
 _SECRET = 8
-"""Characters from which on a key is taken for a secret: `none` and `EMPTY` are common words."""
+"""Shortest key treated as a secret; `none` and `EMPTY` are common words."""
 _NEXT = {
     401: "set {keys} to a key that this server accepts",
     403: "set {keys} to a key that may use this model",
@@ -48,7 +48,7 @@ Message = Mapping[str, str]
 
 
 class ChatProblem(StrEnum):
-    """Why a server gave no reply."""
+    """The reason for a missing reply."""
 
     STATUS = "it answers with an error"
     TIMEOUT = "it does not reply in time"
@@ -59,7 +59,7 @@ class ChatProblem(StrEnum):
 
 
 _RETRIED = (ChatProblem.STATUS, ChatProblem.TIMEOUT, ChatProblem.UNREACHABLE)
-"""Problems for which the server is asked again here; a reply that cannot be used is its caller's."""
+"""Problems retried here; unusable replies are left to the caller."""
 
 
 class _Message(BaseModel):
@@ -83,7 +83,7 @@ class _Refusal(BaseModel):
 
 
 class _Completion(BaseModel):
-    # a list of all that is wrong with millions of choices would take gigabytes
+    # an error for each of millions of choices would take gigabytes
     choices: Annotated[list[_Choice], FailFast()] = Field(min_length=1, max_length=MAX_CHOICES)
     model: str | None = None
     usage: _Usage | None = None
@@ -91,14 +91,14 @@ class _Completion(BaseModel):
 
 @dataclass(frozen=True)
 class ChatReply:
-    """What a server replied.
+    """The reply of a server.
 
     Attributes:
-        text: what the model said; empty where it said nothing.
-        refusal: what the server says in place of a text, where it does.
-        finish: why the text ends, as the server says it: `stop`, or `length` where it was cut off.
-        model: the model as the server names it; empty where it does not.
-        prompt_tokens, completion_tokens: as the server counts them; None where it does not.
+        text: text of the model; may be empty.
+        refusal: server's refusal in place of a text.
+        finish: server's reason for the end of the text, such as `stop`, or `length` if cut off.
+        model: server's name for the model, or empty.
+        prompt_tokens, completion_tokens: server's counts, or None.
         seconds: wall time from the request to the reply's last byte.
     """
 
@@ -112,24 +112,24 @@ class ChatReply:
 
     @property
     def cut_off(self) -> bool:
-        """Whether it ends at a limit of tokens."""
+        """True if the reply ends at a token limit."""
         return self.finish == "length"
 
 
 class ChatServer:
-    """A server that speaks OpenAI's chat protocol. It may be asked from several threads.
+    """A thread-safe client of a server with OpenAI's chat protocol.
 
     Args:
-        url: of the API, such as `http://localhost:8000/v1`.
-        option: of the command line that gave the URL, for messages.
-        keys: variables a key is read from; the first that is set.
+        url: URL of the API, such as `http://localhost:8000/v1`.
+        option: command line option with the URL, for messages.
+        keys: environment variables with the key, in order of precedence.
         timeout: seconds from a request to the last byte of its reply.
-        retries: how often it is asked again where that may help.
-        environment: where a key is looked for.
+        retries: most retries of temporary failures.
+        environment: environment with the key.
 
     Raises:
-        NotFoundError: the URL is none.
-        PrerequisiteError: there is no HTTP library, or the key holds what a header cannot.
+        NotFoundError: invalid URL.
+        PrerequisiteError: missing HTTP library, or a key that no header can hold.
     """
 
     def __init__(
@@ -145,15 +145,15 @@ class ChatServer:
         self._key = _key(keys, environment)
 
     def complete(self, model: str, messages: Sequence[Message], **settings: Any) -> ChatReply:
-        """The reply to a chat.
+        """Return the reply to a chat.
 
         Args:
-            model: by the server's name.
+            model: server's name for the model.
             messages: the chat so far.
-            settings: further fields of the request; those that are None are left out.
+            settings: further fields of the request, without those that are None.
 
         Raises:
-            ChatError: there is none.
+            ChatError: there is no reply.
         """
         stated = {name: value for name, value in settings.items() if value is not None}
         body = json.dumps({"model": model, "messages": [dict(message) for message in messages], **stated}).encode()
@@ -181,7 +181,7 @@ class ChatServer:
             raise self._failure(error) from None
         if not response.successful:
             raise self._refusal(response)
-        if _encoded(response):
+        if _is_encoded(response):
             raise ChatError(ChatProblem.NO_COMPLETION, "the server sent a compressed reply, which it was not asked for")
         return self._reply(response.body, time.monotonic() - began)
 
@@ -216,9 +216,8 @@ class ChatServer:
         )  # fmt: skip
 
     def _refusal(self, response: "HttpResponse") -> ChatError:
-        """Shorten what the server said, and add what to do next."""
         status, headers = response.status, response.headers
-        words = "" if _encoded(response) else self._quote(_stated_error(response.body), 300)
+        words = "" if _is_encoded(response) else self._quote(_extract_error(response.body), 300)
         after = f" (Retry-After: {self._quote(headers['retry-after'], 40)})" if headers.get("retry-after") else ""
         keys = f"{self._keys[0]} (or {', '.join(self._keys[1:])})"
         hint = _NEXT.get(status, "the server's own log may say more").format(keys=keys)
@@ -232,17 +231,16 @@ class ChatServer:
         )  # fmt: skip
 
     def _quote(self, text: str, most: int = 200) -> str:
-        """The begin of what a server said, in one line, with neither the key nor what moves a terminal's cursor."""
         plain = "".join(sign if sign.isprintable() else " " for sign in self._hide(text))
         return " ".join(plain.split())[:most]
 
     def _hide(self, text: str) -> str:
-        """`text` without the key: a server may repeat it."""
+        """Mask the key in `text`, since a server may echo it."""
         return text.replace(self._key, "***") if len(self._key) >= _SECRET else text
 
 
 def may_pass(error: ChatError) -> bool:
-    """Return whether the same request may be answered at another time, by what the server says of this one."""
+    """Return whether the error may be temporary, judged by its status."""
     return error.status is None or error.status in BUSY or error.status >= 500
 
 
@@ -255,20 +253,19 @@ def _http() -> Any:
 
 
 def _read(kind: type[T], body: bytes) -> T:
-    """The object in a body. Read in two steps, since an error of one step would hold a second copy of a large body.
+    """Parse a body; in two steps, since an error of a single step would hold a second copy of a large body.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the body is invalid.
     """
     return kind.model_validate(from_json(body))
 
 
-def _encoded(response: "HttpResponse") -> bool:
+def _is_encoded(response: "HttpResponse") -> bool:
     return response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity")
 
 
-def _stated_error(body: bytes) -> str:
-    """The message in the body of an error, or the whole of it."""
+def _extract_error(body: bytes) -> str:
     try:
         found = _read(_Refusal, body)
     except ValueError:
@@ -278,7 +275,6 @@ def _stated_error(body: bytes) -> str:
 
 
 def _shown(url: str, option: str) -> str:
-    """The URL as it may be printed: without user, password and query."""
     try:
         parts = urlsplit(url)
         if parts.scheme in ("http", "https") and parts.hostname:
@@ -291,7 +287,6 @@ def _shown(url: str, option: str) -> str:
 
 
 def _key(names: Sequence[str], environment: Mapping[str, str]) -> str:
-    """The key, or an empty string."""
     name = next((name for name in names if environment.get(name, "").strip()), names[0])
     key = environment.get(name, "").strip()
     if not (key.isascii() and key.isprintable()) or " " in key:
@@ -300,7 +295,7 @@ def _key(names: Sequence[str], environment: Mapping[str, str]) -> str:
 
 
 def _wait(headers: Mapping[str, str]) -> float | None:
-    """Seconds the server asks to be left alone, as RFC 9110 (10.2.3) states them; None where it does not."""
+    """Return the seconds of a Retry-After header (RFC 9110, 10.2.3), or None."""
     try:
         if "retry-after-ms" in headers:
             return max(0.0, float(headers["retry-after-ms"]) / 1000)
@@ -311,12 +306,12 @@ def _wait(headers: Mapping[str, str]) -> float | None:
         until = email.utils.parsedate_to_datetime(headers.get("retry-after", ""))
     except (ValueError, OverflowError):
         return None
-    try:  # by the server's own clock, where it tells it: ours may be another
+    try:  # by the server's own clock if it states one, as ours may differ
         now = email.utils.parsedate_to_datetime(headers.get("date", ""))
     except (ValueError, OverflowError):
         now = datetime.datetime.now(datetime.UTC)
-    return max(0.0, (_zoned(until) - _zoned(now)).total_seconds())
+    return max(0.0, (_add_zone(until) - _add_zone(now)).total_seconds())
 
 
-def _zoned(time: datetime.datetime) -> datetime.datetime:
+def _add_zone(time: datetime.datetime) -> datetime.datetime:
     return time.replace(tzinfo=time.tzinfo or datetime.UTC)

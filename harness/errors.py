@@ -1,22 +1,22 @@
-"""Everything the harness raises on its own behalf.
+"""All errors of the harness itself.
 
 HarnessError
-├── SpecError            a challenge, submission or record file is malformed
-│   └── FilesError       a submission's files, or their names, are not what can be graded
-├── ReplyError           a model's raw reply holds no submission that can be told
-│   ├── NoAnswerError    it holds no answer at all: an attempt that meets nothing
-│   └── AmbiguousReplyError  its blocks may be meant in several ways: nothing is graded before somebody chooses
-├── NotFoundError        a name or a path that nothing answers to
-├── PrerequisiteError    something the machine must offer is missing
-├── JudgeError           our side failed: never the answer's fault, never a verdict
-│   ├── BoxError         the isolation could not be set up or broke on our side
-│   ├── BusyMachineError other work kept the processor from an answer
-│   ├── LostGraderError  the process that graded ended on the way
-│   └── ChatError        a model's server gave no reply
-├── ServiceError         a grading service gave no record
-└── StoreError           a record cannot be read or written
+├── SpecError
+│   └── FilesError
+├── ReplyError
+│   ├── NoAnswerError
+│   └── AmbiguousReplyError
+├── NotFoundError
+├── PrerequisiteError
+├── JudgeError
+│   ├── BoxError
+│   ├── BusyMachineError
+│   ├── LostGraderError
+│   └── ChatError
+├── ServiceError
+└── StoreError
 
-What an answer does wrong is data (`harness.model.Evidence`), never one of these.
+Faults of a submission are data (`harness.model.Evidence`), not errors.
 """
 
 import difflib
@@ -25,15 +25,15 @@ from pathlib import Path
 
 
 class HarnessError(Exception):
-    """Base of all errors meant for the person at the keyboard; shown without a traceback."""
+    """Base of all errors for the user; printed without a traceback."""
 
 
 class SpecError(HarnessError):
-    """A file of the workspace or of a submission is malformed.
+    """A challenge, submission or record file is malformed.
 
     Attributes:
         path: the file, as the user knows it.
-        field: dotted name of the field at fault, empty when it is the whole file.
+        field: dotted name of the field; empty for the whole file.
     """
 
     def __init__(self, path: Path | str, problem: str, *, field: str = "", hint: str = "") -> None:
@@ -44,24 +44,24 @@ class SpecError(HarnessError):
 
     @classmethod
     def rebuilt(cls, path: str, message: str) -> "SpecError":
-        """Rebuild what another process raised from its `path` and its whole message."""
+        """Rebuild another process's error from its `path` and full message."""
         error = cls(path, "")
         error.args = (message,)
         return error
 
 
 class FilesError(SpecError):
-    """A submission's files cannot be graded for what they are: a link, too many bytes, a name that no file can have."""
+    """A submission's files cannot be graded: a link, too many bytes, an impossible name."""
 
 
 class ReplyError(HarnessError):
-    """A model's raw reply from which no submission can be taken; nothing was written.
+    """No submission can be taken from a model's raw reply; no file was written.
 
     Attributes:
         path: the reply, as the user knows it.
-        problem: the kind of problem.
-        message: what is wrong with it.
-        found: what the reply holds, a line each.
+        problem: kind of problem.
+        message: description.
+        found: content of the reply, in lines.
     """
 
     def __init__(self, path: str, problem: str, message: str, *, found: Sequence[str] = (), hint: str) -> None:
@@ -74,38 +74,38 @@ class ReplyError(HarnessError):
 
 
 class NoAnswerError(ReplyError):
-    """A raw reply that gives nothing to grade: it is empty, a refusal, prose, cut off, or code for something else."""
+    """A raw reply without a submission (empty, a refusal, prose, cut off, other code): a failed attempt."""
 
 
 class AmbiguousReplyError(ReplyError):
-    """A raw reply whose files may be meant in several ways: none is taken before somebody chooses."""
+    """A raw reply with several readings, which is not graded until the user chooses one."""
 
 
 class NotFoundError(HarnessError):
-    """A name or path that nothing answers to; the message carries the nearest that does."""
+    """An unknown name or path, with the nearest known one in the message."""
 
 
 class PrerequisiteError(HarnessError):
-    """Something the machine must offer is missing; the message says how to get it."""
+    """The machine lacks a requirement; the message tells how to get it."""
 
 
 class JudgeError(HarnessError):
-    """Our side failed while grading; the answer is neither praised nor blamed for it."""
+    """Our side failed while grading: neither a fault of the submission nor a verdict."""
 
 
 class BoxError(JudgeError):
-    """The isolation could not be set up, or broke in a way the boxed code cannot cause."""
+    """The isolation could not be set up, or broke in a way that boxed code cannot cause."""
 
 
 class BusyMachineError(JudgeError):
-    """Other work kept the processor from an answer in all the wall time that a grade waits for it."""
+    """Other work kept a submission from the processor for a grade's whole wall time."""
 
 
 class LostGraderError(JudgeError):
-    """The process that graded ended on the way.
+    """The grading process ended early.
 
     Attributes:
-        status: its exit status; negative for the signal that ended it.
+        status: exit status; negative for a signal.
     """
 
     def __init__(self, message: str, status: int) -> None:
@@ -117,10 +117,10 @@ class ChatError(JudgeError):
     """A model's server gave no reply.
 
     Attributes:
-        problem: the kind of problem.
-        words: what happened, in a line.
-        status: of HTTP, where it is what went wrong.
-        wait: seconds after which the server asks to be tried again, where it does.
+        problem: kind of problem.
+        words: description in a line.
+        status: HTTP status, if that is the problem.
+        wait: seconds after which the server wants a retry, if stated.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class ServiceError(HarnessError):
     """A grading service gave no record.
 
     Attributes:
-        status: of HTTP; 0 where the server did not answer.
+        status: HTTP status; 0 without a response.
     """
 
     def __init__(self, status: int, words: str, *, hint: str = "") -> None:
@@ -150,13 +150,13 @@ class StoreError(HarnessError):
 
 
 CLOSE = 0.5
-"""How alike a name and what it is taken for must be, from 0 to 1."""
+"""Least similarity between a name and its suggestion, from 0 to 1."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return `; did you mean ...?`, or nothing.
+    """Return `; did you mean ...?`, or the empty string.
 
-    Of names with parts, as MODEL/CHALLENGE, every part must be close: another model's answer is no slip of the pen.
+    Every part of a MODEL/CHALLENGE must be close, as another model's submission is unlikely to be meant.
     """
     parts = name.split("/")
     alike = [one for one in known if len(parts) == one.count("/") + 1 and all(map(_close, parts, one.split("/")))]
@@ -165,10 +165,10 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def as_own_error(error: Exception, what: object) -> HarnessError:
-    """Return an exception that concerns one submission as one of these, so that it concerns no other.
+    """Return an exception as a `HarnessError` that concerns one submission only.
 
     Args:
-        error: whatever escaped while the submission was read, laid out or graded; one of these is returned as it is.
+        error: exception while the submission was read, laid out or graded; a `HarnessError` is returned unchanged.
         what: the submission, for the message.
     """
     if isinstance(error, HarnessError):

@@ -1,7 +1,7 @@
-"""The program that runs Python in this process: what every process that the harness starts is run by.
+"""The Python interpreter of this process, which also runs every process that the harness starts.
 
-`sys.executable` is spelled as the program was named. It may lead through `..`, and where PATH names a folder relative
-to the current one it is itself relative. So it is resolved here, once, before anything changes the current folder.
+`sys.executable` may contain `..`, and is relative if PATH contains a relative folder. So it is resolved once, at
+import, before the current folder can change.
 """
 
 import os
@@ -9,14 +9,14 @@ import sys
 
 
 def locate(program: str, environment: str) -> str:
-    """Return the absolute path of `program` without links or `..` in its folders; its last link stays.
+    """Return the absolute path of `program`, with links and `..` in its folders resolved but not its last link.
 
-    The last link is what makes it the program of a virtual environment: resolved, it would be the one that the
-    environment was made from, without its packages. So is its folder, where that is a link out of the environment.
+    The last link belongs to a virtual environment: resolved, it would name the base interpreter, without the
+    environment's packages. The same holds for a `bin` folder that links out of the environment.
 
     Args:
-        program: as the process was started by; relative to the current folder, or absolute.
-        environment: the environment's folder, as `sys.prefix`.
+        program: path that started the process, relative or absolute.
+        environment: folder of the environment, as in `sys.prefix`.
     """
     folder, name = os.path.split(program)
     folder, own = os.path.realpath(folder), os.path.join(os.path.realpath(environment), "bin")

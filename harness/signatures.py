@@ -1,7 +1,7 @@
-"""Signatures beside files, in the format of minisign: its program reads what is written here, and the other way round.
+"""Signatures beside files, compatible with minisign.
 
-A signature of `FILE` lies in `FILE.minisig`. Format: https://jedisct1.github.io/minisign/. Ed25519 is that of the
-package cryptography, which the extra `sign` brings.
+The signature of `FILE` is in `FILE.minisig`; see https://jedisct1.github.io/minisign/ for the format. Ed25519 comes
+from the package cryptography, in the extra `sign`.
 """
 
 import base64
@@ -25,24 +25,24 @@ SUFFIX = ".minisig"
 PUBLIC_SUFFIX = ".pub"
 UNTRUSTED, TRUSTED = "untrusted comment: ", "trusted comment: "
 LEGACY, PREHASHED = b"Ed", b"ED"
-"""What is signed: the file itself, or its BLAKE2b-512."""
+"""Signed content: the file itself, or its BLAKE2b-512."""
 SCRYPT, PLAIN, BLAKE2 = b"Sc", b"\0\0", b"B2"
 ID, SEED, PUBLIC, SIGNATURE, SALT, CHECKSUM = 8, 32, 32, 64, 32, 32
 """Bytes of each part."""
 OPERATIONS, MEMORY = 33_554_432, 1_073_741_824
-"""The limits that minisign writes with a password: scrypt with N = 2^20, r = 8, p = 1, which takes a gibibyte."""
+"""Limits that minisign writes with a password: scrypt with N = 2^20, r = 8, p = 1, which needs a gibibyte."""
 MOST_MEMORY = 1 << 31
-"""Bytes beyond which a key's limits are not believed."""
+"""Most bytes accepted in a key's limits."""
 LONGEST = 8192
-"""Bytes of a key or a signature that are read."""
+"""Most bytes read of a key or signature."""
 
 
 @dataclass(frozen=True)
 class PublicKey:
-    """What verifies signatures.
+    """A key that verifies signatures.
 
     Attributes:
-        id: 8 bytes that a signature names its key by.
+        id: 8 bytes that signatures name.
         bytes: the 32 bytes of the Ed25519 key.
     """
 
@@ -51,27 +51,23 @@ class PublicKey:
 
     @classmethod
     def parse(cls, text: str, place: Path | str) -> Self:
-        """The key in the text of a .pub file, or in its second line alone.
-
-        Args:
-            text: to read.
-            place: where it is from, for messages.
+        """Parse a .pub file, or its second line alone; messages name `place`.
 
         Raises:
-            SpecError: it is none.
+            SpecError: it is not a public key.
         """
         lines = [line for line in text.splitlines() if line.strip() and not line.startswith(UNTRUSTED)]
-        data = _decoded(lines[0]) if lines else b""
+        data = _decode_base64(lines[0]) if lines else b""
         if len(data) != len(LEGACY) + ID + PUBLIC or data[:2] != LEGACY:
             raise SpecError(place, "is no public key of minisign", hint="it begins with RW and has 56 characters")
         return cls(data[2 : 2 + ID], data[2 + ID :])
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """The key in a file.
+        """Read the key in a file.
 
         Raises:
-            SpecError: it cannot be read, or is none.
+            SpecError: it cannot be read, or is not a public key.
         """
         return cls.parse(_text(path, "public key"), path)
 
@@ -85,17 +81,17 @@ class PublicKey:
 
     @property
     def text(self) -> str:
-        """As a .pub file."""
+        """The content of a .pub file."""
         return f"{UNTRUSTED}minisign public key {self.name}\n{self}\n"
 
 
 @dataclass(frozen=True)
 class SecretKey:
-    """What signs.
+    """A key that signs.
 
     Attributes:
-        public: the key that verifies.
-        seed: the 32 bytes that the key is made from.
+        public: the matching public key.
+        seed: the 32 bytes that the key derives from.
     """
 
     public: PublicKey
@@ -103,61 +99,61 @@ class SecretKey:
 
     @classmethod
     def new(cls) -> Self:
-        """One that nobody else has.
+        """Generate a key.
 
         Raises:
             PrerequisiteError: cryptography is not installed.
         """
         seed = secrets.token_bytes(SEED)
-        return cls(PublicKey(secrets.token_bytes(ID), _signer(seed).public_key().public_bytes_raw()), seed)
+        return cls(PublicKey(secrets.token_bytes(ID), _make_signer(seed).public_key().public_bytes_raw()), seed)
 
     @classmethod
     def read(cls, path: Path, password: Callable[[], str]) -> Self:
-        """The key in a file that minisign or `write` made.
+        """Read the key in a file from minisign or `write`.
 
         Args:
-            path: of the file.
-            password: asks for the password, where the key has one.
+            path: the file.
+            password: asks for the password, if the key has one.
 
         Raises:
-            SpecError: it cannot be read, is none, or the password is wrong.
-            PrerequisiteError: cryptography is not installed, or there is not the memory that the password takes.
+            SpecError: unreadable file, not a secret key, or wrong password.
+            PrerequisiteError: cryptography is not installed, or memory for the password is short.
         """
         lines = _text(path, "secret key").splitlines()
-        data = _decoded(lines[1]) if len(lines) > 1 else b""
+        data = _decode_base64(lines[1]) if len(lines) > 1 else b""
         kinds, salt, rest = data[:6], data[6 : 6 + SALT], data[6 + SALT :]
         if len(rest) != 16 + ID + SEED + PUBLIC + CHECKSUM or kinds[:2] != LEGACY or kinds[4:] != BLAKE2:
             raise SpecError(path, "is no secret key of minisign", hint="harness sign --new-key FILE makes one")
         limits, body = rest[:16], rest[16:]
         if kinds[2:4] == SCRYPT:
             operations, memory = (int.from_bytes(limits[n : n + 8], "little") for n in (0, 8))
-            body = _xor(body, _stretched(path, password(), salt, operations, memory))
+            body = _xor(body, _stretch(path, password(), salt, operations, memory))
         elif kinds[2:4] != PLAIN:
             raise SpecError(path, "is protected in a way that is not known here")
         id, seed, public, checksum = _split(body, ID, SEED, PUBLIC, CHECKSUM)
-        # minisign leaves the checksum of a key without a password at zero
-        sums = (_checksum(id, seed, public), *([bytes(CHECKSUM)] if kinds[2:4] == PLAIN else []))
-        if checksum not in sums or _signer(seed).public_key().public_bytes_raw() != public:
+        # minisign writes a zero checksum for a key without a password
+        sums = (_compute_checksum(id, seed, public), *([bytes(CHECKSUM)] if kinds[2:4] == PLAIN else []))
+        if checksum not in sums or _make_signer(seed).public_key().public_bytes_raw() != public:
             raise SpecError(path, "is damaged, or the password is wrong")
         return cls(PublicKey(id, public), seed)
 
     def write(self, path: Path, password: str) -> None:
-        """Write it to a new file that only this user can read, and the public key beside it as `path`.pub.
+        """Write the key to a new file that only this user can read, and the public key to `path`.pub.
 
         Args:
-            path: of the secret key.
-            password: to protect it with; empty for none.
+            path: file of the secret key.
+            password: password, or empty for none.
 
         Raises:
-            SpecError: there is a file, or it cannot be written.
+            SpecError: the file exists, or cannot be written.
         """
         body = self.public.id + self.seed + self.public.bytes
-        body += _checksum(self.public.id, self.seed, self.public.bytes)
+        body += _compute_checksum(self.public.id, self.seed, self.public.bytes)
         kind, salt, limits = PLAIN, bytes(SALT), bytes(16)
         if password:
             kind, salt = SCRYPT, secrets.token_bytes(SALT)
             limits = OPERATIONS.to_bytes(8, "little") + MEMORY.to_bytes(8, "little")
-            body = _xor(body, _stretched(path, password, salt, OPERATIONS, MEMORY))
+            body = _xor(body, _stretch(path, password, salt, OPERATIONS, MEMORY))
         data = base64.b64encode(LEGACY + kind + BLAKE2 + salt + limits + body).decode()
         what = "minisign encrypted secret key" if password else "minisign secret key"
         public = path.with_name(path.name + PUBLIC_SUFFIX)
@@ -175,19 +171,19 @@ class SecretKey:
 
 
 def signature_path(path: Path) -> Path:
-    """Where the signature of a file lies."""
+    """Return the path of a file's signature."""
     return path.with_name(path.name + SUFFIX)
 
 
 def sign(path: Path, key: SecretKey) -> Path:
-    """Sign a file as `minisign -S` does; where the signature was written.
+    """Sign a file as `minisign -S` does, and return the signature's path.
 
     Raises:
         PrerequisiteError: cryptography is not installed.
         StoreError: the file cannot be read, or the signature cannot be written.
     """
-    signer, place = _signer(key.seed), signature_path(path)
-    signature = signer.sign(_hashed(_content(path)))
+    signer, place = _make_signer(key.seed), signature_path(path)
+    signature = signer.sign(_hash(_content(path)))
     comment = f"timestamp:{time.time():.0f}\tfile:{path.name}\thashed"
     lines = (
         f"{UNTRUSTED}signature from harness, key {key.public.name}",
@@ -200,25 +196,25 @@ def sign(path: Path, key: SecretKey) -> Path:
 
 
 def signer_of(path: Path) -> str:
-    """The name of the key that a file's signature claims; empty where there is no signature.
+    """Return the key name that a file's signature claims, if any.
 
     Raises:
-        StoreError: the signature is none of minisign.
+        StoreError: the signature is malformed.
     """
     place = signature_path(path)
     return _name(_parts(place)[1]) if place.exists() else ""
 
 
 def verify(path: Path, keys: Path | Iterable[PublicKey]) -> str:
-    """Check the signature beside a file, where there is one; the name of its key, empty where there is none.
+    """Check the signature beside a file, if any, and return its key's name or the empty string.
 
     Args:
-        path: of the file.
-        keys: those that are trusted, or the folder of their .pub files.
+        path: the file.
+        keys: trusted keys, or the folder of their .pub files.
 
     Raises:
-        StoreError: the signature is wrong, or by none of these keys.
-        PrerequisiteError: there is one, and cryptography is not installed.
+        StoreError: the signature is wrong, or by an untrusted key.
+        PrerequisiteError: there is a signature, and cryptography is not installed.
     """
     place = signature_path(path)
     if not place.exists():
@@ -231,7 +227,7 @@ def verify(path: Path, keys: Path | Iterable[PublicKey]) -> str:
             f"  put its public key into keys/ of the workspace as a {PUBLIC_SUFFIX} file, or remove {place}"
         )
     content = _content(path)
-    message = content if kind == LEGACY else _hashed(content)
+    message = content if kind == LEGACY else _hash(content)
     signed: Mapping[str, tuple[bytes, bytes]] = {
         "the file was changed after it was signed, or it is another file's": (signature, message),
         "the trusted comment was changed": (whole, signature + comment),
@@ -246,29 +242,28 @@ def verify(path: Path, keys: Path | Iterable[PublicKey]) -> str:
 
 
 def trusted_keys(folder: Path) -> tuple[PublicKey, ...]:
-    """The public keys in the .pub files of a folder; none where there is no folder.
+    """Return the public keys in the .pub files of a folder, if it exists.
 
     Raises:
-        SpecError: one of them is none.
+        SpecError: one of them is not a public key.
     """
     return tuple(PublicKey.read(path) for path in sorted(folder.glob(f"*{PUBLIC_SUFFIX}")))
 
 
 def _parts(place: Path) -> tuple[bytes, bytes, bytes, bytes, bytes]:
-    """Kind, key's id, signature, trusted comment, and the signature of both, of a signature's file."""
     try:
         with place.open("rb") as file:
             lines = file.read(LONGEST).splitlines()
     except OSError as error:
         raise StoreError(f"{place}: cannot be read: {error.strerror}\n  {remedy(error)}") from error
     if len(lines) >= 4 and lines[2].startswith(TRUSTED.encode()):
-        data, whole = _decoded(lines[1].decode("latin-1")), _decoded(lines[3].decode("latin-1"))
+        data, whole = _decode_base64(lines[1].decode("latin-1")), _decode_base64(lines[3].decode("latin-1"))
         if len(data) == 2 + ID + SIGNATURE and len(whole) == SIGNATURE and data[:2] in (LEGACY, PREHASHED):
             return data[:2], data[2 : 2 + ID], data[2 + ID :], lines[2][len(TRUSTED) :], whole
     raise StoreError(f"{place}: is no signature of minisign\n  remove it, or sign again: harness sign")
 
 
-def _signer(seed: bytes) -> "ed25519.Ed25519PrivateKey":
+def _make_signer(seed: bytes) -> "ed25519.Ed25519PrivateKey":
     _check_installed()
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -297,21 +292,21 @@ def _check_installed() -> None:
         ) from None
 
 
-def _stretched(path: Path, password: str, salt: bytes, operations: int, memory: int) -> bytes:
-    """As libsodium's `crypto_pwhash_scryptsalsa208sha256` chooses N, r and p for these limits."""
+def _stretch(path: Path, password: str, salt: bytes, operations: int, memory: int) -> bytes:
+    """Derive a key with scrypt, choosing N, r and p as libsodium's `crypto_pwhash_scryptsalsa208sha256` does."""
     block = 8
     operations = max(operations, 32_768)
     if operations < memory // 32:
         most, parallel = operations // (block * 4), 1
-        cost = _power(most)
+        cost = _round_to_power(most)
     else:
         most = memory // (block * 128)
-        cost = _power(most)
+        cost = _round_to_power(most)
         parallel = min(operations // 4 // cost, 0x3FFFFFFF) // block
     if 128 * block * cost > MOST_MEMORY or parallel < 1:
         raise SpecError(path, f"asks for {128 * block * cost >> 20} MiB of memory for its password")
     size = ID + SEED + PUBLIC + CHECKSUM
-    # OpenSSL counts some blocks beside the table
+    # OpenSSL also counts some blocks besides the table
     room = min(128 * block * (cost + parallel + 2), MOST_MEMORY - 1)
     try:
         return hashlib.scrypt(
@@ -321,16 +316,15 @@ def _stretched(path: Path, password: str, salt: bytes, operations: int, memory: 
         raise PrerequisiteError(f"{path}: its password takes {room >> 20} MiB of memory: {error}") from error
 
 
-def _power(most: int) -> int:
-    """The smallest power of two from 2 on that is more than half of `most`."""
+def _round_to_power(most: int) -> int:
     return next(1 << bits for bits in range(1, 64) if 1 << bits > most // 2)
 
 
-def _checksum(id: bytes, seed: bytes, public: bytes) -> bytes:
+def _compute_checksum(id: bytes, seed: bytes, public: bytes) -> bytes:
     return hashlib.blake2b(LEGACY + id + seed + public, digest_size=CHECKSUM).digest()
 
 
-def _hashed(content: bytes) -> bytes:
+def _hash(content: bytes) -> bytes:
     return hashlib.blake2b(content).digest()
 
 
@@ -350,8 +344,8 @@ def _name(id: bytes) -> str:
     return f"{int.from_bytes(id, 'little'):016X}"
 
 
-def _decoded(line: str) -> bytes:
-    """The bytes of a line of base64; none where it is none."""
+def _decode_base64(line: str) -> bytes:
+    """Decode a line of base64; invalid text gives no bytes."""
     text = line.strip()
     if not re.fullmatch(r"[A-Za-z0-9+/]+={0,2}", text) or len(text) % 4:
         return b""

@@ -1,4 +1,4 @@
-"""Files that the harness keeps: read whole or refused, replaced in one step."""
+"""Stored files: read in full or refused, and replaced atomically."""
 
 import contextlib
 import errno
@@ -17,7 +17,7 @@ from harness.model import Stored
 
 S = TypeVar("S", bound=Stored)
 LARGEST = 64 << 20
-"""Bytes of a stored file that are read: a hundred times the largest record."""
+"""Largest stored file that is read, in bytes: a hundred times the largest record."""
 
 
 def read_stored(path: Path, kind: type[S]) -> S:
@@ -48,11 +48,11 @@ def read_stored(path: Path, kind: type[S]) -> S:
 
 
 def _content(path: Path) -> bytes:
-    """The bytes of a file; never those of a pipe, which would be waited for.
+    """Return a file's bytes, without blocking on a pipe.
 
     Raises:
         OSError: it cannot be read.
-        ValueError: it is no file, or holds more than `LARGEST` bytes.
+        ValueError: it is not a regular file, or exceeds `LARGEST`.
     """
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
         about = os.fstat(file.fileno())
@@ -64,7 +64,7 @@ def _content(path: Path) -> bytes:
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Replace `path` by `content` in one step: a reader sees the old file or the new one.
+    """Replace `path` by `content` atomically: readers see the old file or the new one.
 
     Raises:
         StoreError: it cannot be written.
@@ -75,9 +75,9 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """What is written in the block replaces `path` in one step at its end; where the block fails, nothing changes.
+    """Yield a file that atomically replaces `path` at the end of the block; a failing block changes nothing.
 
-    Once this returns, it is on disk: the file before it takes its name, and the name in its folder.
+    The data is synced before the rename, and the folder after it, so both are on disk when the block has ended.
 
     Raises:
         StoreError: it cannot be written.
@@ -102,7 +102,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 
 def _flush_folder(folder: Path) -> None:
-    """Have the disk keep the names in a folder, where its file system can."""
+    """Sync the names in a folder to disk, if its file system can."""
     opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(opened)
@@ -114,7 +114,7 @@ def _flush_folder(folder: Path) -> None:
 
 
 def remedy(error: OSError) -> str:
-    """What to do about an error of the file system, in a line."""
+    """Return the remedy for a file system error, in a line."""
     match error.errno:
         case errno.ENOSPC | errno.EDQUOT | errno.EFBIG:
             cure = "make room there, or set TMPDIR to a folder with more"
@@ -130,7 +130,6 @@ def remedy(error: OSError) -> str:
 
 
 def _sweep(path: Path) -> None:
-    """Remove what killed writers of `path` left beside it."""
     for left in path.parent.glob(f".{path.name}.*"):
         if left.suffix[1:].isdigit() and not Path("/proc", left.suffix[1:]).exists():
             left.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Finds the folders of submissions: `<model>/<challenge>/`, or several attempts below it."""
+"""Folders of submissions: `<model>/<challenge>/`, or several attempts below it."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -13,11 +13,11 @@ from harness.model.file_names import NAME_ERRORS, find_clash
 from harness.model.submission_name import ATTEMPT, SubmissionName
 
 SHOWN = 5
-"""Files of a folder that a message names."""
+"""Most files that a message lists."""
 
 
 def subfolders(root: Path, marker: str | None = None) -> list[str]:
-    """Names of the folders in `root`, sorted: those with a file `marker`, where one is given; no hidden ones."""
+    """Return the sorted names of visible folders in `root`, only those with a file `marker` if given."""
     if not root.is_dir():
         return []
     found = (p for p in root.iterdir() if p.is_dir() and not p.name.startswith((".", "_")))
@@ -25,7 +25,7 @@ def subfolders(root: Path, marker: str | None = None) -> list[str]:
 
 
 def submission_folders(place: Path, models: Iterable[str]) -> dict[SubmissionName, Path]:
-    """The folders of these models' submissions below `place`, by name."""
+    """Return the folders of these models' submissions below `place`, by name."""
     found: dict[SubmissionName, Path] = {}
     for answer in (place / model / challenge for model in models for challenge in subfolders(place / model)):
         attempts = attempt_folders(answer)
@@ -35,22 +35,22 @@ def submission_folders(place: Path, models: Iterable[str]) -> dict[SubmissionNam
 
 
 def attempt_folders(answer: Path) -> list[Path]:
-    """The attempts below `<model>/<challenge>/` by number; a submission's own folders of such a name are none."""
+    """Return the attempts below `<model>/<challenge>/` by number; a submission may have own folders of such names."""
     own = SUBMISSION_FILE if (answer / SUBMISSION_FILE).exists() else None
     named = [answer / name for name in subfolders(answer, own) if ATTEMPT.fullmatch(name)]
     return sorted(named, key=lambda folder: SubmissionName.of_folder(folder).order)
 
 
 def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write an answer's files below a folder that nobody else writes to.
+    """Write a submission's files below a folder without other writers.
 
     Args:
-        folder: made where it is not there.
-        files: by relative path, as `name_problem` lets them be called.
+        folder: destination, created if missing.
+        files: content by relative path, valid in `name_problem`.
 
     Raises:
-        FilesError: their names are in each other's way, or none that a file can have here.
-        OSError: they cannot be written, whatever they are called.
+        FilesError: the names collide, or are invalid on this file system.
+        OSError: writing failed for another reason.
     """
     if found := find_clash(files):
         raise FilesError(folder, f"{found[0]!r} is a file, and the folder of {found[1]!r}")
@@ -66,14 +66,14 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def in_its_place(folder: Path, submission: Submission) -> Submission:
-    """The submission with the number of its attempt, once it is sure that it belongs into this folder.
+    """Return the submission with the number of its attempt, after checking that it belongs in this folder.
 
     Args:
-        folder: below submissions/, or a fetched answer's.
-        submission: what its submission.toml says.
+        folder: folder below submissions/, or of a fetched submission.
+        submission: content of its submission.toml.
 
     Raises:
-        SpecError: it says something else than its place, or a single answer and attempts lie beside each other.
+        SpecError: it contradicts its place, or a single submission and attempts lie side by side.
     """
     path, about = folder / SUBMISSION_FILE, submission.about
     place = SubmissionName.of_folder(folder)
@@ -91,13 +91,13 @@ def in_its_place(folder: Path, submission: Submission) -> Submission:
 
 
 def refuse_both_forms(folder: Path) -> None:
-    """Keep a single answer and attempts of one model to one challenge from lying beside each other.
+    """Check that a model does not have both a single submission and attempts for one challenge.
 
     Args:
-        folder: of a submission; it need not be there.
+        folder: folder of a submission, possibly missing.
 
     Raises:
-        SpecError: they do, or would.
+        SpecError: it has both, or would.
     """
     name = SubmissionName.of_folder(folder)
     answer = folder.parent if name.attempt else folder
@@ -110,13 +110,13 @@ def refuse_both_forms(folder: Path) -> None:
 
 
 def first_free(attempts: Iterable[str]) -> str:
-    """Return the first name of an attempt's folder that is none of `attempts`."""
+    """Return the first name for an attempt's folder that is not in `attempts`."""
     taken = set(attempts)
     return next(name for name in map("attempt-{}".format, count(1)) if name not in taken)
 
 
 def instead_of(folder: Path, entry: str) -> str:
-    """The files of a submission's folder that could be meant by an entry which is not there."""
+    """Suggest files of a submission's folder in place of a missing entry."""
     with suppress(OSError):
         there = sorted(path.name for path in folder.iterdir() if path.suffix == Path(entry).suffix and path.is_file())
         if len(there) == 1:

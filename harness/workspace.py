@@ -1,4 +1,4 @@
-"""Folders are the registry: finds challenges, submissions, collections, references, records, and reads their files."""
+"""The workspace: finds challenges, submissions, collections, references and records by their folders."""
 
 import os
 import sys
@@ -18,26 +18,26 @@ from harness.stored_files import read_stored
 from harness.submission_folders import attempt_folders, in_its_place, instead_of, subfolders, submission_folders
 
 LANGUAGES = "harness.languages"
-"""Entry point group of the languages that answers are written in."""
+"""Entry point group of the submissions' languages."""
 COLLECTIONS = "collections"
 COLLECTION_FILE = "collection.toml"
-"""Folder of the collections under submissions/, and of the fetched ones in the local folder; no model has this name."""
+"""Folder of collections under submissions/, and of fetched ones in the local folder; reserved as a model name."""
 SETTINGS_FILE = "harness.toml"
-"""In the root of a workspace that says something of itself."""
+"""Optional settings in the root of a workspace."""
 
 
 @dataclass(frozen=True)
 class Workspace:
-    """A folder that holds `challenges/`, `references/`, `submissions/` and `reports/`.
+    """A folder with `challenges/`, `references/`, `submissions/` and `reports/`.
 
-    Its `harness.toml` may say that the challenges of the package belong to it as well.
+    Its `harness.toml` may add the challenges bundled with the package.
     """
 
     root: Path
 
     @classmethod
     def find(cls, start: Path | None = None) -> "Workspace":
-        """The workspace named by HARNESS_WORKSPACE, else the nearest at or above `start`, else our checkout.
+        """Return the workspace in HARNESS_WORKSPACE, else the nearest at or above `start`, else our checkout.
 
         Raises:
             NotFoundError: there is none.
@@ -55,14 +55,14 @@ class Workspace:
 
     @classmethod
     def at(cls, folder: Path, called: str = "") -> "Workspace":
-        """The workspace whose root is `folder`.
+        """Return the workspace with the root `folder`.
 
         Args:
             folder: the root.
-            called: what a message calls it; its path by default.
+            called: its name in messages; its path by default.
 
         Raises:
-            NotFoundError: it is none.
+            NotFoundError: it is not a workspace.
         """
         place = folder.resolve()
         if not _is_workspace(place):
@@ -72,55 +72,55 @@ class Workspace:
 
     @property
     def records_folder(self) -> Path:
-        """Where records are kept for reading and reporting."""
+        """Folder of published records."""
         return self.root / "reports" / "records"
 
     @property
     def cache_folder(self) -> Path:
-        """Where records made on this machine and fetched collections are kept, outside git."""
+        """Folder of local records and fetched collections, outside git."""
         return self.root / ".harness"
 
     @property
     def submissions_folder(self) -> Path:
-        """Where submissions and the manifests of collections are."""
+        """Folder of submissions and manifests of collections."""
         return self.root / "submissions"
 
     @property
     def keys_folder(self) -> Path:
-        """Where the public keys are whose signatures beside records are trusted."""
+        """Folder of trusted public keys for record signatures."""
         return self.root / "keys"
 
     def challenge_folder(self, id: str) -> Path:
-        """The folder of a challenge.
+        """Return the folder of a challenge.
 
         Raises:
-            NotFoundError: there is no such challenge.
+            NotFoundError: unknown challenge.
         """
         folders = self.challenge_folders()
         _known("challenge", id, sorted(folders), "harness ls challenges")
         return folders[id]
 
     def reference_folder(self, id: str) -> Path:
-        """The folder of a challenge's reference and oracle.
+        """Return the folder of a challenge's reference and oracle.
 
         Raises:
-            NotFoundError: there is no such challenge.
+            NotFoundError: unknown challenge.
         """
         return self.challenge_folder(id).parents[1] / "references" / id
 
     def challenges(self) -> list[str]:
-        """Ids of all challenges, sorted."""
+        """Return the ids of all challenges, sorted."""
         return sorted(self.challenge_folders())
 
     def challenge_folders(self) -> dict[str, Path]:
-        """The folder of each challenge by its id: one of this workspace before a bundled one."""
+        """Return the folder of each challenge by id; this workspace's own override bundled ones."""
         homes = [*([bundled_folder()] if self.settings.bundled_challenges else []), self.root]
         places = [home / "challenges" for home in homes]
         return {id: place / id for place in places for id in subfolders(place, "challenge.toml")}
 
     @cached_property
     def settings(self) -> WorkspaceSettings:
-        """What its `harness.toml` says.
+        """Content of its `harness.toml`.
 
         Raises:
             SpecError: it is malformed.
@@ -129,17 +129,17 @@ class Workspace:
         return read_toml(path, WorkspaceSettings) if path.exists() else WorkspaceSettings()
 
     def models(self) -> list[str]:
-        """Names of all models with a folder under submissions/ or in a collection, sorted."""
+        """Return the names of all models with a folder under submissions/ or in a collection, sorted."""
         collected = [model for id in self.collections() for model in subfolders(self.collection_folder(id))]
-        return sorted({*self._own_models(), *collected})
+        return sorted({*self._list_own_models(), *collected})
 
     def submissions(self) -> list[Path]:
-        """Folders of all submissions, fetched answers of collections included, sorted by model, challenge and attempt.
+        """Return all submission folders, fetched ones included, sorted by model, challenge and attempt.
 
-        Where two places have answers of one model to one challenge, submissions/ counts, else the collection first by
+        If several places have one model's submission to one challenge, submissions/ wins, then the first collection by
         name.
         """
-        places = [(self.submissions_folder, self._own_models())]
+        places = [(self.submissions_folder, self._list_own_models())]
         places += [(place, subfolders(place)) for place in map(self.fetched_folder, self.collections())]
         found: dict[SubmissionName, Path] = {}
         for place, models in places:
@@ -149,12 +149,12 @@ class Workspace:
         return [found[name] for name in sorted(found, key=lambda name: name.order)]
 
     def folder_of(self, record: Record) -> Path:
-        """Where the submission of a record lies, if it is here."""
+        """Return the place of a record's submission, which may be missing."""
         place = self.fetched_folder(record.origin.collection) if record.origin else self.submissions_folder
         return place.joinpath(*record.submission_name.parts)
 
     def holds(self, folder: Path) -> bool:
-        """Whether a folder is a submission's in this workspace: under submissions/, or a fetched answer's."""
+        """Return whether a folder is in a submission's place: under submissions/, or among fetched ones."""
         return self._is_place_of(folder.absolute()) or self._is_place_of(folder.resolve())
 
     def _is_place_of(self, folder: Path) -> bool:
@@ -162,18 +162,18 @@ class Workspace:
         parts = SubmissionName.of_folder(folder).parts
         return any(folder == root.joinpath(*parts) for place in places for root in (place, place.resolve()))
 
-    def _own_models(self) -> list[str]:
+    def _list_own_models(self) -> list[str]:
         return [name for name in subfolders(self.submissions_folder) if name != COLLECTIONS]
 
     def collections(self) -> list[str]:
-        """Ids of all collections, sorted."""
+        """Return the ids of all collections, sorted."""
         return subfolders(self.submissions_folder / COLLECTIONS, COLLECTION_FILE)
 
     def collection_folder(self, id: str) -> Path:
-        """The folder of a collection's manifest and of our adapters.
+        """Return the folder of a collection's manifest and our adapters.
 
         Raises:
-            NotFoundError: there is no such collection.
+            NotFoundError: unknown collection.
         """
         _known("collection", id, self.collections(), "harness ls collections")
         return self.submissions_folder / COLLECTIONS / id
@@ -182,8 +182,8 @@ class Workspace:
         """Read `submissions/collections/<id>/collection.toml`.
 
         Raises:
-            NotFoundError: there is no such collection.
-            SpecError: its file is malformed, or an adapter or submission.toml that it needs is missing.
+            NotFoundError: unknown collection.
+            SpecError: malformed file, or a missing adapter or submission.toml.
         """
         path = self.collection_folder(id) / COLLECTION_FILE
         collection = read_toml(path, Collection)
@@ -197,15 +197,15 @@ class Workspace:
         return collection
 
     def fetched_folder(self, id: str) -> Path:
-        """Where the answers of a collection lie once they are fetched; git ignores it."""
+        """Return the folder of a collection's fetched submissions, ignored by git."""
         return self.cache_folder / COLLECTIONS / id
 
     def collected(self, folder: Path) -> tuple[Collection, CollectedAnswer] | None:
-        """The collection and the answer in it whose fetched files `folder` holds; None for any other submission.
+        """Return the collection and entry of a fetched submission's folder; None for other submissions.
 
         Raises:
-            NotFoundError: the collection has no manifest any more.
-            SpecError: it is malformed, or does not name this answer.
+            NotFoundError: the manifest is gone.
+            SpecError: it is malformed, or lacks this submission.
         """
         place = folder.resolve()
         root = (self.cache_folder / COLLECTIONS).resolve()
@@ -222,22 +222,21 @@ class Workspace:
         """Read `challenges/<id>/challenge.toml`.
 
         Raises:
-            NotFoundError: there is no such challenge.
-            SpecError: its file is malformed.
+            NotFoundError: unknown challenge.
+            SpecError: malformed file.
         """
         path = self.challenge_folder(id) / "challenge.toml"
         challenge = read_toml(path, Challenge)
         if challenge.id != id:
             raise SpecError(path, f"is {challenge.id!r}, but the folder is {id!r}", field="id")
-        _known_language(path, "language", challenge.language)
+        _check_language(path, "language", challenge.language)
         return challenge
 
     def submission(self, folder: Path) -> Submission:
-        """Read `<folder>/submission.toml` and check that its entry and claims name files of the folder.
+        """Read `<folder>/submission.toml` and check the files that it names.
 
         Raises:
-            SpecError: the file is missing or malformed, or names an unknown challenge, an unknown language or a missing
-                file.
+            SpecError: missing or malformed file, or unknown challenge, language or file in it.
         """
         path = folder / "submission.toml"
         submission = read_toml(path, Submission)
@@ -246,7 +245,7 @@ class Workspace:
             _known("challenge", about.challenge, self.challenges(), "harness ls challenges")
         except NotFoundError as error:
             raise SpecError(path, str(error), field="submission.challenge") from None
-        _known_language(path, "submission.language", about.language)
+        _check_language(path, "submission.language", about.language)
         if self._is_place_of(folder.resolve()):
             submission = in_its_place(folder.resolve(), submission)
         named = [("submission.entry", entry) for entry in submission.entries]
@@ -257,20 +256,20 @@ class Workspace:
         return submission
 
     def select(self, names: Sequence[str]) -> list[Path]:
-        """Submission folders for names as the command line takes them.
+        """Return the submission folders for names on the command line.
 
-        MODEL/CHALLENGE (all its attempts), MODEL/CHALLENGE/attempt-N, MODEL, CHALLENGE, or a path.
+        A name is MODEL/CHALLENGE (with all its attempts), MODEL/CHALLENGE/attempt-N, MODEL, CHALLENGE, or a path.
 
         Raises:
-            NotFoundError: a name fits nothing.
+            NotFoundError: a name has no match.
         """
         chosen: dict[Path, None] = {}
         for name in names:
-            for folder in self._matching(name):
+            for folder in self._match_name(name):
                 chosen[folder] = None
         return list(chosen)
 
-    def _matching(self, name: str) -> list[Path]:
+    def _match_name(self, name: str) -> list[Path]:
         everything = self.submissions()
         root = self.submissions_folder
         found = [folder for folder in everything if name.rstrip("/") in _called(folder)]
@@ -290,32 +289,32 @@ class Workspace:
         known = [str(SubmissionName.of_folder(p)) for p in everything] + self.models() + self.challenges()
         if name in known:
             raise NotFoundError(f"nothing is submitted for {name!r}\n  try: harness new submission MODEL/CHALLENGE")
-        raise NotFoundError(_unknown("submission, model or challenge", name, known, "harness ls submissions"))
+        raise NotFoundError(_describe_unknown("submission, model or challenge", name, known, "harness ls submissions"))
 
     def record_path(self, model: str, challenge: str, attempt: int | None = None) -> Path:
-        """Where the record of a submission is kept."""
+        """Return the path of a submission's record."""
         return self.records_folder / SubmissionName(model, challenge, attempt).record
 
     def recorded(self) -> list[SubmissionName]:
-        """The submissions with a record under reports/records/, sorted by challenge, model and attempt."""
+        """Return the submissions with a record under reports/records/, sorted by challenge, model and attempt."""
         root = self.records_folder
         paths = (path.relative_to(root) for depth in ("*/*.json", "*/*/*.json") for path in root.glob(depth))
         found = [name for path in paths if (name := SubmissionName.of_record(path))]
         return sorted(found, key=lambda name: (name.challenge, name.order))
 
     def records(self) -> list[Record]:
-        """All records under reports/records/, sorted by challenge, model and attempt.
+        """Return all records under reports/records/, sorted by challenge, model and attempt.
 
         Raises:
-            StoreError: one of them cannot be read.
+            StoreError: one cannot be read.
         """
         return [self.record_in(self.records_folder / name.record) for name in self.recorded()]
 
     def record(self, name: str) -> Record:
-        """The record of `MODEL/CHALLENGE` or `MODEL/CHALLENGE/attempt-N`, or the record in a file.
+        """Return the record of `MODEL/CHALLENGE` or `MODEL/CHALLENGE/attempt-N`, or in a file.
 
         Raises:
-            NotFoundError: there is none, or there are several attempts.
+            NotFoundError: there is none, or several attempts.
             StoreError: it cannot be read.
         """
         path = Path(name)
@@ -327,14 +326,14 @@ class Workspace:
         known = self.recorded()
         if attempts := [str(each) for each in known if each.answer == name.rstrip("/")]:
             raise NotFoundError(f"{name} has the records of several attempts; name one: {', '.join(attempts)}")
-        raise NotFoundError(_unknown("record", name, list(map(str, known)), f"harness grade {name}"))
+        raise NotFoundError(_describe_unknown("record", name, list(map(str, known)), f"harness grade {name}"))
 
     def record_in(self, path: Path) -> Record:
-        """The record in the place where its submission's belongs; a copy under another name would count twice.
+        """Read a published record and check its place, as a misplaced copy would count twice.
 
         Raises:
-            StoreError: it cannot be read, belongs elsewhere, or has a signature beside it that does not hold.
-            PrerequisiteError: it has one, and what verifies it is not installed.
+            StoreError: unreadable, misplaced, or with an invalid signature.
+            PrerequisiteError: signed, and the verifier is not installed.
         """
         record, place = self._checked(path), SubmissionName.of_record(path.relative_to(self.records_folder))
         if record.submission_name != place:
@@ -350,7 +349,6 @@ class Workspace:
 
 
 def _called(folder: Path) -> tuple[str, ...]:
-    """What a submission answers to: its own name, and those it shares with others."""
     name = SubmissionName.of_folder(folder)
     return str(name), name.answer, name.model, name.challenge
 
@@ -360,12 +358,12 @@ def _is_workspace(folder: Path) -> bool:
 
 
 def known_languages() -> list[str]:
-    """Names of the languages that are installed, sorted.
+    """Return the names of installed languages, sorted.
 
     Raises:
-        PrerequisiteError: there are none: this package was installed before it had any.
+        PrerequisiteError: the installed package predates languages, and has none.
     """
-    names = _languages_on(tuple(sys.path))
+    names = _find_languages(tuple(sys.path))
     if not names:
         command = f"{sys.executable} -m pip install --no-deps -e {Path(__file__).resolve().parents[1]}"
         raise PrerequisiteError(f"the installed harness registers no languages; install it again:\n  {command}")
@@ -373,12 +371,12 @@ def known_languages() -> list[str]:
 
 
 @cache
-def _languages_on(path: tuple[str, ...]) -> tuple[str, ...]:
-    """Names of the languages that packages on a search path register; to read them takes a hundredth of a second."""
+def _find_languages(path: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the languages that packages on a search path register; cached, as this takes 10 ms."""
     return tuple(sorted({point.name for point in entry_points(group=LANGUAGES)}))
 
 
-def _known_language(path: Path, field: str, name: str) -> None:
+def _check_language(path: Path, field: str, name: str) -> None:
     known = known_languages()
     if name not in known:
         hint = f"languages are {', '.join(known)}"
@@ -387,8 +385,8 @@ def _known_language(path: Path, field: str, name: str) -> None:
 
 def _known(kind: str, name: str, known: Sequence[str], command: str) -> None:
     if name not in known:
-        raise NotFoundError(_unknown(kind, name, known, command))
+        raise NotFoundError(_describe_unknown(kind, name, known, command))
 
 
-def _unknown(kind: str, name: str, known: Sequence[str], command: str) -> str:
+def _describe_unknown(kind: str, name: str, known: Sequence[str], command: str) -> str:
     return f"no {kind} {name!r}{nearest(name, known)}\n  try: {command}"

@@ -1,1 +1,1 @@
-"""A model is asked for attempts at challenges, and its replies become submissions."""
+"""Requests to a model for attempts at challenges."""

@@ -1,4 +1,4 @@
-"""From the replies of an attempt to a submission: the last one that holds an answer, or the reason why none does."""
+"""Choice of the reply of an attempt that becomes its submission: the last one that holds one."""
 
 from collections.abc import Mapping
 
@@ -12,25 +12,20 @@ from harness.model.submission_name import SubmissionName
 from harness.replies.text import reply_text
 
 CUT_OFF = "length"
-"""What servers call the end of a reply at a limit of tokens."""
+"""Servers' name for the end of a reply at the token limit."""
 
 
 def read_turn(turn: Turn, name: str, challenge: Challenge) -> ReplyImporter:
-    """The answer in one reply.
-
-    Args:
-        turn: the reply.
-        name: of the model's folder.
-        challenge: what was asked.
+    """Return the importer of a turn's reply; `name` is the model's folder.
 
     Raises:
-        ReplyError: it holds none that can be told.
+        ReplyError: the reply holds no unambiguous submission.
     """
     return ReplyImporter(reply_text(REPLY_FILE, turn.reply.encode()), name, challenge)
 
 
 def why_unanswered(turn: Turn, error: ReplyError) -> str:
-    """Why a reply holds no answer, as what follows `it`: what the server says of it comes first."""
+    """Return why a reply holds no submission, to follow the word `it`; the server's reason comes first."""
     if turn.finish == CUT_OFF:
         return "was cut off at the limit of tokens" + (f" ({turn.completion_tokens})" if turn.completion_tokens else "")
     if turn.refusal:
@@ -39,33 +34,30 @@ def why_unanswered(turn: Turn, error: ReplyError) -> str:
 
 
 def answer_files(asked: Asked, name: str, challenge: Challenge, attempt: int) -> tuple[Mapping[str, bytes], Asked]:
-    """The files of an attempt's submission, and the attempt with the turn they come from.
+    """Return the files of an attempt's submission, and the attempt with the turn they come from.
 
-    Of several turns the last reply that holds an answer counts, whatever its marks: choosing the best would choose by
-    what only the grader knows. Where a reply after it could not be read with certainty, none counts.
-
-    Args:
-        asked: what came; at least one turn.
-        name: of the model's folder.
-        challenge: what was asked.
-        attempt: its number.
+    The last reply with a submission counts, whatever its grade: choosing the best would use what only the grader knows.
+    If a later reply is ambiguous, none counts.
     """
     reason = ""
     for number, turn in reversed(list(enumerate(asked.turns, 1))):
         try:
             importer = read_turn(turn, name, challenge)
         except AmbiguousReplyError as error:
-            return _without_files(asked.model_copy(update={"unread": error.message}), name, challenge, attempt)
+            return _build_without_files(asked.model_copy(update={"unread": error.message}), name, challenge, attempt)
         except ReplyError as error:
             reason = reason or why_unanswered(turn, error)
             continue
         found = asked.model_copy(update={"answered_by": number})
         (only,) = importer.discover()
-        return {**importer.read(only), SUBMISSION_FILE: _stated(importer.found.submission, found, attempt)}, found
-    return _without_files(asked.model_copy(update={"unanswered": reason}), name, challenge, attempt)
+        return {
+            **importer.read(only),
+            SUBMISSION_FILE: _render_submission_toml(importer.found.submission, found, attempt),
+        }, found
+    return _build_without_files(asked.model_copy(update={"unanswered": reason}), name, challenge, attempt)
 
 
-def _without_files(
+def _build_without_files(
     asked: Asked, name: str, challenge: Challenge, attempt: int
 ) -> tuple[Mapping[str, bytes], Asked]:  # fmt: skip
     reply, reason = asked.turns[-1].reply.encode(), asked.unread or asked.unanswered or ""
@@ -73,18 +65,16 @@ def _without_files(
         SubmissionName(name, challenge.id, attempt), challenge, reply, reason, unread=asked.unread is not None
     )
     (only,) = importer.discover()
-    return {**importer.read(only), SUBMISSION_FILE: _stated(importer.submission, asked, attempt)}, asked
+    return {**importer.read(only), SUBMISSION_FILE: _render_submission_toml(importer.submission, asked, attempt)}, asked
 
 
-def _stated(submission: Submission, asked: Asked, attempt: int) -> bytes:
-    """The submission.toml of an attempt."""
-    made = {"turns": asked.settings.turns, "date": asked.began.date(), "generator": _generator(asked)}
+def _render_submission_toml(submission: Submission, asked: Asked, attempt: int) -> bytes:
+    made = {"turns": asked.settings.turns, "date": asked.began.date(), "generator": _describe_generator(asked)}
     about = submission.about.model_copy(update={**made, "attempt": attempt})
     return submission_toml(submission.model_copy(update={"about": about})).encode()
 
 
-def _generator(asked: Asked) -> str:
-    """What made the answer, in a line."""
+def _describe_generator(asked: Asked) -> str:
     settings = asked.settings
     stated = {"temperature": settings.temperature, "max tokens": settings.max_tokens, "seed": settings.seed}
     told = [f"{name} {value:g}" for name, value in stated.items() if value is not None]

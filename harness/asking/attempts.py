@@ -1,4 +1,4 @@
-"""Where attempts lie: which numbers are taken, what is unfinished, and how one is written."""
+"""Storage of attempts: free numbers, unfinished conversations, and the finished folder."""
 
 import os
 from collections.abc import Iterator
@@ -24,16 +24,14 @@ _SAME = ("model", "prompt_sha256", "turns", "temperature", "max_tokens", "seed")
 
 @dataclass(frozen=True)
 class PlannedAttempt:
-    """One attempt that is to be asked for.
+    """An attempt to ask for.
 
     Attributes:
-        name: of the model's folder.
-        challenge: what is asked.
-        number: of the attempt, from 1 on.
-        folder: where it goes; it is not there yet.
-        unfinished: where its turns are kept until it is whole.
-        prompt: the first message.
-        settings: how it is asked for.
+        name: model's folder.
+        number: number of the attempt, from 1.
+        folder: its future folder.
+        unfinished: file of its turns until it is finished.
+        prompt: first message.
     """
 
     name: str
@@ -48,22 +46,22 @@ class PlannedAttempt:
         return f"{self.name}/{self.challenge.id}/{self.folder.name}"
 
     def begun(self) -> Asked | None:
-        """The turns of an earlier run that was interrupted, where they were asked for in the same way."""
+        """Return the turns of an interrupted run with the same settings, or None."""
         try:
             asked = Asked.from_json(self.unfinished.read_bytes())
         except (OSError, ValidationError):
             return None
-        return asked if not _difference(asked.settings, self.settings) else None
+        return asked if not _find_difference(asked.settings, self.settings) else None
 
     def keep(self, asked: Asked) -> None:
-        """Store turns of an attempt that is not whole yet."""
+        """Store the turns of an unfinished attempt."""
         write_atomically(self.unfinished, asked.to_json())
 
     def finish(self, asked: Asked) -> Asked:
-        """Write the attempt: the files of the last reply that holds an answer, and how it was asked for.
+        """Write the attempt: its submission, and how it was asked for.
 
         Raises:
-            StoreError: it cannot be written.
+            StoreError: the folder cannot be written.
         """
         files, asked = answer_files(asked, self.name, self.challenge, self.number)
         lay_out_files({**files, ASKED_FILE: asked.to_json().encode()}, self.folder)
@@ -72,27 +70,24 @@ class PlannedAttempt:
 
 
 def attempt_folder(workspace: Workspace, name: str, challenge: str, number: int) -> Path:
-    """Where an attempt lies."""
+    """Return the folder of an attempt."""
     return workspace.submissions_folder.joinpath(*SubmissionName(name, challenge, number).parts)
 
 
 def unfinished_file(workspace: Workspace, name: str, challenge: str, number: int) -> Path:
-    """Where an attempt is kept until it is whole."""
-    return _local(workspace) / name / challenge / f"attempt-{number}.json"
+    """Return the file of an unfinished attempt."""
+    return _get_local_folder(workspace) / name / challenge / f"attempt-{number}.json"
 
 
 def free_numbers(workspace: Workspace, name: str, challenge: str, count: int, settings: AskSettings) -> list[int]:
-    """Which of the attempts 1 to `count` are not there.
+    """Return the missing ones of the attempts 1 to `count`.
 
     Args:
-        workspace: where they belong.
-        name: of the model's folder.
-        challenge: id of the challenge.
-        count: how many there are to be.
-        settings: how they are asked for.
+        name: model's folder.
+        settings: settings that existing attempts must share.
 
     Raises:
-        SpecError: what is there is a single answer, or was asked for in another way.
+        SpecError: the folder holds a single submission, or attempts with other settings.
     """
     place = attempt_folder(workspace, name, challenge, 1).parent
     if os.path.lexists(place / SUBMISSION_FILE):
@@ -115,26 +110,26 @@ def _refuse_mixture(path: Path, settings: AskSettings) -> None:
     except (OSError, ValidationError) as error:
         problem = error.strerror if isinstance(error, OSError) else error.errors(include_input=False)[0]["msg"]
         raise SpecError(path, f"cannot be read: {problem}", hint="take another folder:  --name NAME") from None
-    if differs := _difference(earlier, settings):
+    if differs := _find_difference(earlier, settings):
         raise SpecError(
             path, f"was {getattr(earlier, differs)!r}, and is {getattr(settings, differs)!r} now; nothing was asked",
             field=f"settings.{differs}", hint="attempts of a folder are alike; for others take one:  --name NAME",
         )  # fmt: skip
 
 
-def _difference(one: AskSettings, other: AskSettings) -> str:
-    """A setting in which two differ; empty where they compare."""
+def _find_difference(one: AskSettings, other: AskSettings) -> str:
+    """Return a setting in which two differ, or "" if their attempts are comparable."""
     return next((name for name in _SAME if getattr(one, name) != getattr(other, name)), "")
 
 
 @contextmanager
 def locked(workspace: Workspace, name: str) -> Iterator[None]:
-    """Keep every other run off the attempts of a model's folder.
+    """Lock the attempts of a model's folder against other runs.
 
     Raises:
-        StoreError: another run is at work on them, or no lock can be made.
+        StoreError: another run holds the lock, or it cannot be created.
     """
-    path = _local(workspace) / f"{name}.lock"
+    path = _get_local_folder(workspace) / f"{name}.lock"
     lock = FileLock(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -153,5 +148,5 @@ def locked(workspace: Workspace, name: str) -> Iterator[None]:
             lock.release()
 
 
-def _local(workspace: Workspace) -> Path:
+def _get_local_folder(workspace: Workspace) -> Path:
     return workspace.cache_folder / "asking"

@@ -1,7 +1,7 @@
-"""What a model is told of a reply, before it may reply again: what a user sees, and nothing of any probe's inputs.
+"""Feedback to a model between turns, limited to what a user would see.
 
-Of a finding only the title and the severity are told: details, counterexamples, figures and diagnoses hold sizes,
-seeds, expected values, and words of the reference.
+It states only title and severity of a finding. Details, counterexamples, figures and diagnoses would leak sizes, seeds,
+expected values and text of the reference.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from harness.model import BuildFailure, Record
 
 MOST_WORDS = 6000
-"""Characters of the compiler's words that are told, the first ones."""
+"""Characters of a compiler's output that are quoted, from its start."""
 _AGAIN = (
     "Reply with your whole answer again: every file complete, each in a fenced block of its own, its name after the "
     "language."
@@ -17,27 +17,22 @@ _AGAIN = (
 
 
 def on_grade(record: Record) -> str | None:
-    """What to tell of a reply that was graded; None where nothing is left to mend."""
+    """Return the feedback on a graded reply; None without a fault to correct."""
     if record.build:
-        return _told(["Your answer does not build.", *_words(record.build)])
+        return _join_parts(["Your answer does not build.", *_quote_failure(record.build)])
     faults = dict.fromkeys(f"- {finding.title} ({finding.severity.value})" for finding in record.findings)
     if not faults:
         return None
-    return _told(["Your answer was tested by running it. These faults were found:", "\n".join(faults)])
+    return _join_parts(["Your answer was tested by running it. These faults were found:", "\n".join(faults)])
 
 
 def on_unreadable(reason: str, found: Sequence[str] = ()) -> str:
-    """What to tell of a reply that holds no answer.
-
-    Args:
-        reason: why it holds none.
-        found: what it holds, a line each.
-    """
+    """Return the feedback on a reply without a submission: the reason, and its blocks, a line each."""
     listed = "\n".join(f"- {line}" for line in found)
-    return _told([f"No answer could be taken from your reply: it {reason}.", *([listed] if listed else [])])
+    return _join_parts([f"No answer could be taken from your reply: it {reason}.", *([listed] if listed else [])])
 
 
-def _words(failure: BuildFailure) -> Iterator[str]:
+def _quote_failure(failure: BuildFailure) -> Iterator[str]:
     whose = {"compiler": "The compiler's words:", "import": "It was refused when it was loaded:"}
     text = failure.detail
     cut = "\n..." if len(text) > MOST_WORDS else ""
@@ -47,5 +42,5 @@ def _words(failure: BuildFailure) -> Iterator[str]:
     yield f"{whose.get(failure.stage, 'Why:')}\n\n{fence}\n{text[:MOST_WORDS]}{cut}\n{fence}"
 
 
-def _told(parts: Sequence[str]) -> str:
+def _join_parts(parts: Sequence[str]) -> str:
     return "\n\n".join([*parts, _AGAIN])

@@ -1,4 +1,4 @@
-"""When a server that gives no reply is asked again: where that may help, after the wait it asks for."""
+"""Retries of requests to a chat server, after the wait that it asks for."""
 
 import threading
 import time
@@ -8,17 +8,17 @@ from harness.chat import BUSY, ChatProblem, ChatReply, may_pass
 from harness.errors import ChatError
 
 FIRST_PAUSE = 1.0
-"""Seconds before the second request; twice as long before each next, where the server asks for no wait of its own."""
+"""Seconds before the first retry, doubled for each next one; the server's own wait takes precedence."""
 LONGEST_PAUSE = 120.0
-"""A server that asks for more is not waited for."""
+"""Longest wait in seconds that a server may ask for."""
 TRIES = {
     ChatProblem.STATUS: 5, ChatProblem.UNREACHABLE: 3, ChatProblem.BROKE_OFF: 3, ChatProblem.TIMEOUT: 2,
     ChatProblem.NO_COMPLETION: 2, ChatProblem.TOO_LARGE: 1,
 }  # fmt: skip
-"""Requests for one reply, by what goes wrong."""
+"""Requests per reply, by problem."""
 
 Wait = Callable[[float], bool]
-"""Waits so many seconds; whether everything is to end instead."""
+"""Waits some seconds; returns whether the run ends instead."""
 
 
 class Interrupted(Exception):
@@ -26,11 +26,11 @@ class Interrupted(Exception):
 
 
 class Patience:
-    """Asks again, for all threads of a run together: while a server wants to be left alone, none of them asks it.
+    """Retries for all threads of a run together: while a busy server wants a pause, every thread waits.
 
     Args:
-        wait: as `threading.Event.wait` of an event that ends the run.
-        now: seconds of a clock that only goes forward.
+        wait: `threading.Event.wait` of an event that ends the run.
+        now: monotonic clock in seconds.
     """
 
     def __init__(self, wait: Wait, now: Callable[[], float] = time.monotonic) -> None:
@@ -40,10 +40,10 @@ class Patience:
         self._changing = threading.Lock()
 
     def reply(self, request: Callable[[], ChatReply]) -> tuple[ChatReply, int]:
-        """The reply to a request, and how many requests it took.
+        """Return the reply to a request, and the number of requests it took.
 
         Raises:
-            ChatError: there is none, and asking again does not help.
+            ChatError: the server gives no reply, and a retry would not help.
             Interrupted: the run ends.
         """
         number = 0

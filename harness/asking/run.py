@@ -1,4 +1,4 @@
-"""A run of `harness ask`: which attempts are missing, and several of them asked for at a time."""
+"""A run of `harness ask`: find the missing attempts and ask for several at a time."""
 
 import hashlib
 import queue
@@ -20,21 +20,21 @@ from harness.running.retry import grade_with_retries
 from harness.workspace import Workspace
 
 KEYS = ("HARNESS_API_KEY", "OPENAI_API_KEY")
-"""Variables a key is read from; the first that is set."""
+"""Environment variables of the API key, by precedence."""
 MOST_LOST = 3
-"""Attempts lost one after the other, after which a server is asked no more."""
+"""Consecutive lost attempts that end a run."""
 
 Progress = Callable[[PlannedAttempt, str], None]
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """How all attempts of a run are asked for.
+    """Model and sampling settings of a run.
 
     Attributes:
-        model: by the server's name.
-        turns: replies the model is allowed.
-        temperature, max_tokens, seed: of sampling; None leaves it to the server.
+        model: the server's name of the model.
+        turns: replies per attempt.
+        temperature, max_tokens, seed: sampling settings; None leaves them to the server.
     """
 
     model: str
@@ -46,12 +46,7 @@ class Sampling:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run asks for.
-
-    Attributes:
-        attempts: those that are missing, the first of every challenge first.
-        there: how many are there already, by challenge.
-    """
+    """The missing attempts, the first of every challenge first, and the number of existing ones by challenge."""
 
     attempts: tuple[PlannedAttempt, ...]
     there: Mapping[str, int]
@@ -59,7 +54,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Lost:
-    """An attempt that could not be asked for: nothing of it counts, and the next run asks for it again."""
+    """A failed attempt, which the next run asks for again."""
 
     attempt: PlannedAttempt
     error: HarnessError
@@ -71,19 +66,11 @@ Result = tuple[PlannedAttempt, Asked] | Lost
 def plan(
     workspace: Workspace, name: str, challenges: Sequence[str], count: int, server: ChatServer, how: Sampling
 ) -> Plan:
-    """What is missing.
-
-    Args:
-        workspace: where attempts belong.
-        name: of the model's folder.
-        challenges: ids.
-        count: attempts there are to be of each.
-        server: that is to be asked.
-        how: how.
+    """Plan `count` attempts per challenge, in the model's folder `name`.
 
     Raises:
-        NotFoundError: there is no such challenge.
-        SpecError: what is there was asked for in another way.
+        NotFoundError: a challenge is unknown.
+        SpecError: existing attempts have other settings.
     """
     attempts: list[PlannedAttempt] = []
     there = {}
@@ -102,18 +89,16 @@ def plan(
             )
             for number in free
         ]  # fmt: skip
-    # what is interrupted early has something of every challenge
+    # so an interrupted run has attempts at every challenge
     return Plan(tuple(sorted(attempts, key=lambda attempt: attempt.number)), there)
 
 
 class AskRun:
-    """Asks for planned attempts, `jobs` at a time.
+    """Asks for planned attempts, several at a time.
 
     Args:
-        workspace: where they belong.
-        server: that is asked.
-        jobs: requests under way at a time.
-        prices: of a million tokens of prompts and of replies, where they are stated.
+        jobs: concurrent requests.
+        prices: per million tokens of prompts and of replies, if known.
     """
 
     def __init__(
@@ -129,13 +114,13 @@ class AskRun:
         self._questioner = Questioner(server, Patience(self._stop.wait))
         self._at_work = threading.Lock()
         self.written: list[Result] = []
-        """Attempts that are on disk; whoever is interrupted may not have heard of the last ones."""
+        """Finished attempts on disk; after an interrupt the caller may not have received the last ones."""
 
     def results(self, attempts: Sequence[PlannedAttempt], progress: Progress) -> Iterator[Result]:
-        """What came of each attempt, as they finish; after an error that would hit all, of those under way only.
+        """Yield the result of each attempt as it finishes; an error that would hit all ends the run.
 
-        A caller that stops early ends the run: what is being written or graded is finished first, replies that have
-        not come are given up.
+        A caller that stops early ends the run too. Writing and grading under way finish first, pending replies are
+        dropped.
         """
         todo: queue.SimpleQueue[PlannedAttempt] = queue.SimpleQueue()
         for attempt in attempts:
@@ -143,7 +128,7 @@ class AskRun:
         done: queue.SimpleQueue[Result | None] = queue.SimpleQueue()
         workers = min(self._jobs, len(attempts))
         for _ in range(workers):
-            # a thread that waits for a server must not keep the process alive
+            # daemon: a thread waiting for the server must not keep the process alive
             threading.Thread(target=self._work, args=(todo, done, progress), daemon=True).start()
         try:
             while workers:
@@ -162,21 +147,21 @@ class AskRun:
     ) -> None:
         try:
             while not self._stop.is_set():
-                done.put(self._result(todo.get_nowait(), progress))
+                done.put(self._run_attempt(todo.get_nowait(), progress))
         except (queue.Empty, Interrupted):
             pass
         finally:
             done.put(None)
 
-    def _result(self, attempt: PlannedAttempt, progress: Progress) -> Result:
-        """What came of an attempt; where others would fare no better, nothing further is begun."""
+    def _run_attempt(self, attempt: PlannedAttempt, progress: Progress) -> Result:
+        """Return the result of an attempt, and stop the run if others would fail too."""
         try:
-            asked = self._asked(attempt, partial(progress, attempt))
+            asked = self._ask(attempt, partial(progress, attempt))
         except Interrupted:
             raise
         except HarnessError as error:
             lost = Lost(attempt, error)
-        except Exception as error:  # a mistake of ours must not leave the others waiting for this thread
+        except Exception as error:  # a bug of ours must not leave the caller waiting for this thread
             lost = Lost(attempt, JudgeError(f"{attempt}: {type(error).__name__}: {error}"))
         else:
             self._lost_in_a_row = 0
@@ -186,7 +171,7 @@ class AskRun:
             self._stop.set()
         return lost
 
-    def _asked(self, attempt: PlannedAttempt, notify: Callable[[str], None]) -> Asked:
+    def _ask(self, attempt: PlannedAttempt, notify: Callable[[str], None]) -> Asked:
         asked = Conversation(attempt, self._questioner, self._grade, notify, self._prices).hold()
         with self._at_work:
             self._assert_open()
@@ -195,23 +180,19 @@ class AskRun:
             return finished
 
     def _grade(self, folder: Path) -> Record:
-        """Grade one reply at a time: several would disturb each other's measurements."""
+        """Grade one reply at a time, so that timings stay undisturbed."""
         with self._at_work:
             self._assert_open()
             return grade_with_retries(self._workspace, folder, Options(publish=False)).record
 
     def _assert_open(self) -> None:
-        """Begin nothing that the end of the process would cut short.
-
-        Raises:
-            Interrupted: the run has ended.
-        """
+        """Raise `Interrupted` if the run has ended, before work that the process's exit would cut short."""
         if self._ended:
             raise Interrupted
 
 
 def _concerns_one(error: HarnessError) -> bool:
-    """Whether other attempts may fare better."""
+    """Return whether other attempts may succeed."""
     if isinstance(error, ChatError):
         return may_pass(error) and error.problem != ChatProblem.UNREACHABLE
     return isinstance(error, JudgeError)

@@ -1,4 +1,4 @@
-"""What a model is asked: the task and the contract of a challenge, as one text."""
+"""The prompt of a challenge: its task and its contract as one text."""
 
 from pathlib import Path
 
@@ -6,31 +6,28 @@ from harness.errors import SpecError
 from harness.workspace import Workspace
 
 FORMAT = "In a chat, reply with one fenced block for each file: the file whole and once, its name after the language."
-"""How an answer is to be given, where the prompt of a challenge does not say it."""
+"""Format of a reply, for prompts that do not state one."""
 _SAYS_SO = "one fenced block for each file"
 
 
 def task_prompt(workspace: Workspace, challenge: str) -> str:
-    """The prompt of a challenge, in Markdown, with the format of a reply.
-
-    Args:
-        workspace: where it is.
-        challenge: its id.
+    """Return a challenge's prompt in Markdown, with the reply format.
 
     Raises:
-        NotFoundError: there is no such challenge.
-        SpecError: its prompt or contract cannot be read.
+        NotFoundError: the challenge is unknown.
+        SpecError: the prompt or the contract cannot be read.
     """
     folder = workspace.challenge_folder(challenge)
     contracts = (
-        f"\n## {path.name}\n\n```{path.suffix[1:]}\n{_text(path)}\n```" for path in sorted(folder.glob("contract.*"))
+        f"\n## {path.name}\n\n```{path.suffix[1:]}\n{_read_text(path)}\n```"
+        for path in sorted(folder.glob("contract.*"))
     )
-    task = _text(folder / "PROMPT.md")
+    task = _read_text(folder / "PROMPT.md")
     form = () if _SAYS_SO in " ".join(task.split()) else (f"\n{FORMAT}",)
     return "\n".join([task, *form, *contracts])
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8").rstrip()
     except (OSError, UnicodeDecodeError) as error:

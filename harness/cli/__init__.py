@@ -1,1 +1,1 @@
-"""The command line: parses, calls one function, prints. Heavy modules are imported inside the commands."""
+"""The command line: commands parse, call one function and print. They import heavy modules on use."""

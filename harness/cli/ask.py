@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from harness.model import Asked
 
 _PACE = "asking"
-"""What the live line calls the run as a whole."""
+"""Name of the whole run in the live line."""
 
 Server = Annotated[
     str, typer.Option("--server", metavar="URL", help="OpenAI-compatible API, as in http://localhost:8000/v1.")
@@ -74,31 +74,30 @@ def ask(
 
     workspace = Workspace.find()
     how = Sampling(model, turns, temperature, max_tokens, seed)
-    folder = name or _name(how)
+    folder = name or _choose_folder(how)
     scaffold.check_model(folder)
     endpoint = ChatServer(server, option="--server", keys=KEYS, timeout=timeout)
     asked_of = challenge or workspace.challenges()
     if dry_run:
-        _tell(plan(workspace, folder, asked_of, attempts, endpoint, how), how, endpoint.shown)
+        _print_plan(plan(workspace, folder, asked_of, attempts, endpoint, how), how, endpoint.shown)
         return
     with locked(workspace, folder):
         missing = plan(workspace, folder, asked_of, attempts, endpoint, how)
         results, interrupted = _ask(AskRun(workspace, endpoint, jobs, (price_in, price_out)), missing)
     _print(missing, results)
     _tell_end(missing, results, folder, interrupted)
-    raise typer.Exit(130 if interrupted else 3 if _lost(results) else 0)
+    raise typer.Exit(130 if interrupted else 3 if _select_lost(results) else 0)
 
 
-def _name(how: "Sampling") -> str:
-    """The default folder: several turns stand apart from one."""
+def _choose_folder(how: "Sampling") -> str:
+    """Return the default folder, named apart for several turns."""
     from harness.model import identifier
 
     suffix = f"-{how.turns}-turns" if how.turns > 1 else ""
     return identifier(how.model)[: 64 - len(suffix)] + suffix
 
 
-def _tell(missing: "Plan", how: "Sampling", server: str) -> None:
-    """What would be asked."""
+def _print_plan(missing: "Plan", how: "Sampling", server: str) -> None:
     for id, there in missing.there.items():
         asked = [attempt for attempt in missing.attempts if attempt.challenge.id == id]
         size = f"{len(asked[0].prompt):,} characters" if asked else "nothing"
@@ -109,15 +108,15 @@ def _tell(missing: "Plan", how: "Sampling", server: str) -> None:
 
 
 def _ask(run: "AskRun", missing: "Plan") -> tuple[list["Result"], bool]:
-    """What came, and whether that is not all because of Ctrl-C."""
+    """Return the results, and whether Ctrl-C cut the run short."""
     results: list[Result] = []
     began = time.monotonic()
     with output.ProgressLine(len(missing.attempts)) as steps:
         try:
             for result in run.results(missing.attempts, lambda attempt, what: steps.now(str(attempt), what)):
                 results.append(result)
-                told, attempt = _told(result)
-                pace = _pace(len(_came(results)), len(missing.attempts), time.monotonic() - began)
+                told, attempt = _describe_result(result)
+                pace = _format_pace(len(_select_asked(results)), len(missing.attempts), time.monotonic() - began)
                 steps.done(str(attempt), f"{told}; {pace}")
                 steps.now(_PACE, pace)
         except KeyboardInterrupt:
@@ -125,24 +124,23 @@ def _ask(run: "AskRun", missing: "Plan") -> tuple[list["Result"], bool]:
     return results, False
 
 
-def _pace(done: int, total: int, seconds: float) -> str:
-    """How far a run is, how fast, and how long it still takes."""
+def _format_pace(done: int, total: int, seconds: float) -> str:
     if not done:
         return f"0 of {total}"
     rate = done / max(seconds, 1e-3)
     left = (total - done) / rate
     speed = f"{rate * 60:.2g} a minute" if rate < 1 else f"{rate:.2g} a second"
-    remaining = f", about {_duration(left)} left" if done < total else ""
+    remaining = f", about {_format_duration(left)} left" if done < total else ""
     return f"{done} of {total}, {speed}{remaining}"
 
 
-def _duration(seconds: float) -> str:
+def _format_duration(seconds: float) -> str:
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def _told(result: "Result") -> tuple[str, "PlannedAttempt"]:
+def _describe_result(result: "Result") -> tuple[str, "PlannedAttempt"]:
     from harness.asking.run import Lost
 
     if isinstance(result, Lost):
@@ -159,39 +157,40 @@ def _told(result: "Result") -> tuple[str, "PlannedAttempt"]:
     return f"answered: {attempt} ({', '.join(facts)})", attempt
 
 
-def _lost(results: Sequence["Result"]) -> list["Lost"]:
+def _select_lost(results: Sequence["Result"]) -> list["Lost"]:
     from harness.asking.run import Lost
 
     return [result for result in results if isinstance(result, Lost)]
 
 
-def _came(results: Sequence["Result"]) -> list["Asked"]:
+def _select_asked(results: Sequence["Result"]) -> list["Asked"]:
     return [result[1] for result in results if isinstance(result, tuple)]
 
 
 def _print(missing: "Plan", results: Sequence["Result"]) -> None:
-    came = _came(results)
+    came = _select_asked(results)
     rows = []
     for id, there in missing.there.items():
         own = [asked for asked in came if asked.challenge == id]
         rows.append(
             (id, there + len(own), len(own), sum(asked.unanswered is not None for asked in own),
              sum(asked.unread is not None for asked in own),
-             _sum([asked.prompt_tokens for asked in own]), _sum([asked.completion_tokens for asked in own]),
-             _sum([asked.cost for asked in own]))
+             _format_sum([asked.prompt_tokens for asked in own]),
+             _format_sum([asked.completion_tokens for asked in own]),
+             _format_sum([asked.cost for asked in own]))
         )  # fmt: skip
     titles = ("challenge", "attempts", "new", "no answer", "not read", "tokens in", "tokens out", "cost")
     output.table(titles, rows, right=titles[1:])
 
 
-def _sum(values: Sequence[float | None]) -> str:
-    """The sum of what is known; a dash where something is not."""
+def _format_sum(values: Sequence[float | None]) -> str:
+    """Return the sum, or a dash if a value is unknown."""
     known = [value for value in values if value is not None]
     return f"{sum(known):.6g}" if known and len(known) == len(values) else "-"
 
 
 def _tell_end(missing: "Plan", results: Sequence["Result"], folder: str, interrupted: bool) -> None:
-    came, lost = _came(results), _lost(results)
+    came, lost = _select_asked(results), _select_lost(results)
     left = len(missing.attempts) - len(came)
     if interrupted:
         output.note(f"interrupted: {left} of {len(missing.attempts)} are missing; the same command goes on with them")

@@ -1,4 +1,4 @@
-"""`harness attempt`: a single answer becomes one of several."""
+"""`harness attempt`: turn a single submission into one of several."""
 
 from typing import Annotated
 

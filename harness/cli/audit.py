@@ -1,4 +1,4 @@
-"""`harness audit`: a sample of somebody's board, graded again."""
+"""`harness audit`: grade a sample of someone's board again."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from harness.workspace import Workspace
 
 SHOWN = 12
-"""Records of a sample drawn unless told otherwise."""
+"""Default sample size in records."""
 
 
 def audit(
@@ -48,22 +48,22 @@ def audit(
     from harness.workspace import Workspace
 
     workspace = Workspace.find()
-    found = Board(board, workspace, [_key(text) for text in key or ()])
+    found = Board(board, workspace, [_read_key(text) for text in key or ()])
     names = found.names()
     draw = secrets.randbelow(1_000_000) if seed is None else seed
     chosen = drawn(names, sample, draw)
     output.note(f"{len(chosen)} of {len(names)} records, drawn with --seed {draw}")
-    results = _audited(workspace, found, chosen)
+    results = _run_audit(workspace, found, chosen)
     if as_json:
         from dataclasses import asdict
 
         output.data({"seed": draw, "records": len(names), "sample": [asdict(one) for one in results]})
     else:
         _print(results)
-    raise typer.Exit(_code(results))
+    raise typer.Exit(_choose_exit_code(results))
 
 
-def _audited(workspace: "Workspace", board: "Board", names: "list[SubmissionName]") -> "list[AuditedRecord]":
+def _run_audit(workspace: "Workspace", board: "Board", names: "list[SubmissionName]") -> "list[AuditedRecord]":
     from harness.running.audit import audit
 
     results = []
@@ -74,7 +74,7 @@ def _audited(workspace: "Workspace", board: "Board", names: "list[SubmissionName
     return results
 
 
-def _code(results: "list[AuditedRecord]") -> int:
+def _choose_exit_code(results: "list[AuditedRecord]") -> int:
     from harness.running.audit import AuditVerdict
 
     verdicts = {one.verdict for one in results}
@@ -86,8 +86,7 @@ def _code(results: "list[AuditedRecord]") -> int:
     return 2
 
 
-def _key(text: str) -> "PublicKey":
-    """A key given as such, or in a file."""
+def _read_key(text: str) -> "PublicKey":
     from harness.signatures import PublicKey
 
     return PublicKey.read(Path(text)) if Path(text).is_file() else PublicKey.parse(text, f"--key {text}")

@@ -1,4 +1,4 @@
-"""`harness cache`: what runs leave on disk."""
+"""`harness cache`: files that runs leave on disk."""
 
 from typing import Annotated
 
@@ -25,7 +25,7 @@ def show(context: typer.Context) -> None:
         [
             use.kind,
             use.count,
-            _size(use.size),
+            _format_size(use.size),
             f"{use.used:%Y-%m-%d %H:%M}" if use.used else "-",
             output.place(use.path),
         ]
@@ -56,13 +56,13 @@ def prune(
     workspace = Workspace.find()
     found = unused(workspace, days)
     for one in found:
-        what = f"{len(one.rows)} {one.kind} in" if one.rows else f"{_size(one.size)}, {one.kind}:"
+        what = f"{len(one.rows)} {one.kind} in" if one.rows else f"{_format_size(one.size)}, {one.kind}:"
         output.line(f"{'would remove' if dry_run else 'removing'} {what} {output.place(one.path)}")
     if not found:
         output.note(f"nothing to remove: all is used, or was within {days:g} days")
     elif not dry_run:
         remove(workspace, found)
-        output.note(f"{_size(sum(one.size for one in found))} removed")
+        output.note(f"{_format_size(sum(one.size for one in found))} removed")
 
 
 @app.command()
@@ -96,5 +96,5 @@ def records(
         output.note("no grades made here yet\n  try: harness grade --all")
 
 
-def _size(size: int) -> str:
+def _format_size(size: int) -> str:
     return f"{size / 1e6:.1f} MB"

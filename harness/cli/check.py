@@ -1,4 +1,4 @@
-"""`harness check`: whether a challenge's probes catch wrong answers and accept right ones."""
+"""`harness check`: test that a challenge's probes catch wrong submissions and accept right ones."""
 
 import dataclasses
 from collections import Counter
@@ -65,9 +65,9 @@ def check(
         code = ChallengeCode(workspace, workspace.challenge(name))
         verdicts: Sequence[CheckResult | RightAnswerTrial | RewardTrial] = ()
         if seeds or rewards:
-            verdicts = _by_seeds(code, run_seed, seeds, rewards, jobs, quiet=as_json)
+            verdicts = _judge_by_seeds(code, run_seed, seeds, rewards, jobs, quiet=as_json)
         elif not only_generated:
-            verdicts = _checked(code, run_seed, verbose, quiet=as_json)
+            verdicts = _run_check(code, run_seed, verbose, quiet=as_json)
         trials = [] if seeds or rewards else sample.tried(code, quiet=as_json)
         told += ({"challenge": name, "seed": run_seed, **dataclasses.asdict(v)} for v in (*verdicts, *trials))
         all_right = all_right and all(verdict.right for verdict in verdicts)
@@ -76,10 +76,10 @@ def check(
     raise typer.Exit(0 if all_right else 1)
 
 
-def _by_seeds(
+def _judge_by_seeds(
     code: "ChallengeCode", seed: int, seeds: int, rewards: int, jobs: int, quiet: bool
 ) -> Sequence["RightAnswerTrial | RewardTrial"]:
-    """Judge the right answers by `seeds`, and grade the mutants by `rewards` of them; printed unless `quiet`."""
+    """Judge the right answers, and grade the mutants, by seeds; print unless `quiet`."""
     from harness.cli.reward_misses import graded
     from harness.cli.right_answers import judged
 
@@ -87,18 +87,18 @@ def _by_seeds(
     return [*right, *(graded(code, seed, rewards, jobs, quiet) if rewards else ())]
 
 
-def _checked(code: "ChallengeCode", seed: int, verbose: bool, quiet: bool) -> list["CheckResult"]:
-    """The verdicts on the challenge's own answers; printed unless `quiet`."""
+def _run_check(code: "ChallengeCode", seed: int, verbose: bool, quiet: bool) -> list["CheckResult"]:
+    """Return the verdicts on the challenge's own answers, printed unless `quiet`."""
     from harness.cli import scaffold
     from harness.running.content_key import probe_set
 
     version = probe_set(code.workspace, code.challenge.id)
-    verdicts = _verdicts(code, seed)
+    verdicts = _collect_verdicts(code, seed)
     if not quiet:
         _print(code.challenge.id, verdicts, seed, verbose)
     if same := scaffold.unchanged(code.workspace, code.challenge):
         output.note(f"note: still as the template has it, about softmax by rows: {', '.join(same)}")
-    unproved = _unproved(code)
+    unproved = _find_unproved(code)
     if unproved:
         output.note(f"note: no mutant proves that these criteria can fail: {', '.join(unproved)}")
     _remember(code.workspace, code.challenge.id, version, all(verdict.right for verdict in verdicts))
@@ -106,7 +106,7 @@ def _checked(code: "ChallengeCode", seed: int, verbose: bool, quiet: bool) -> li
 
 
 def _remember(workspace: "Workspace", name: str, version: str, passed: bool) -> None:
-    """Keep the outcome for a challenge of this workspace, and say what it means for the ranks."""
+    """Store the outcome for a challenge of this workspace, and print its effect on the ranking."""
     from harness.running.own_suite import OWN, own_challenges, remember_check
 
     if name in own_challenges(workspace):
@@ -115,7 +115,7 @@ def _remember(workspace: "Workspace", name: str, version: str, passed: bool) -> 
         output.note(f"{name}: {ranked}\n  try: harness {'scoreboard' if passed else f'check {name} --verbose'}")
 
 
-def _verdicts(code: "ChallengeCode", seed: int) -> list["CheckResult"]:
+def _collect_verdicts(code: "ChallengeCode", seed: int) -> list["CheckResult"]:
     from harness.probing.check import check
     from harness.probing.null_answer import NullAnswer
     from harness.probing.tampering import TAMPERINGS
@@ -131,8 +131,7 @@ def _verdicts(code: "ChallengeCode", seed: int) -> list["CheckResult"]:
     return verdicts
 
 
-def _unproved(code: "ChallengeCode") -> list[str]:
-    """Probed criteria that no mutant names."""
+def _find_unproved(code: "ChallengeCode") -> list[str]:
     named = {m.criterion for m in code.mutants} | {m.criterion for m in code.property_mutants}
     return [c.id for c in code.challenge.criteria if c.probes and c.id not in named]
 
@@ -146,14 +145,14 @@ def _print(name: str, verdicts: Sequence["CheckResult"], seed: int, verbose: boo
     output.table(("answers", "right", "which is"), rows, right=("right",))
     for verdict in verdicts:
         if verbose or not verdict.right or not verdict.applies:
-            output.line(_sentence(verdict))
+            output.line(_describe_verdict(verdict))
         if verdict.not_run:
             reasons = "; ".join(f"{criterion}: {reason}" for criterion, reason in verdict.not_run.items())
             output.note(f"note: not measured here: {verdict.kind} `{verdict.name}`: {reasons}")
     output.line()
 
 
-def _sentence(verdict: "CheckResult") -> str:
+def _describe_verdict(verdict: "CheckResult") -> str:
     if not verdict.applies:
         return f"does not apply: {verdict.kind} `{verdict.name}`: {verdict.detail}"
     expected = f"{verdict.expected} by `{verdict.criterion}`" if verdict.criterion else verdict.expected

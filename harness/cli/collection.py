@@ -1,4 +1,4 @@
-"""`harness collection`: what is known of published answers, and whether grading shows it."""
+"""`harness collection`: compare grades of published submissions with findings made by hand."""
 
 import random
 from typing import TYPE_CHECKING, Annotated
@@ -53,10 +53,10 @@ def verify(
     records = {r.name: r for r in published if r.origin and r.origin.collection == id}
     rows = verified(findings, records)
     if as_json:
-        output.data([_as_json(row) for row in rows])
+        output.data([_to_json(row) for row in rows])
     else:
         titles = ("no.", "kind", "ids", "submission", "says", "verdict", "shown by")
-        output.table(titles, list(map(_cells, rows)), right=("no.",), wraps=("ids", "says", "shown by"))
+        output.table(titles, list(map(_build_cells, rows)), right=("no.",), wraps=("ids", "says", "shown by"))
     musts = [row for row in rows if row.finding.kind is Necessity.MUST]
     found = sum(row.agreement is Agreement.FOUND for row in musts)
     present = sum(row.agreement is Agreement.PRESENT for row in rows)
@@ -64,13 +64,14 @@ def verify(
     output.note(f"{found} of {len(musts)} found that must be there, {present} present that must not be; {graded}")
     for name, criterion in unlisted(findings, records):
         output.note(f"not listed: {name} fails {criterion}")
-    noticed = _all_noticed(workspace, collection, records) if mutants else True
+    noticed = _try_mutants(workspace, collection, records) if mutants else True
     if not noticed or not all(row.right for row in rows):
         raise typer.Exit(1)
 
 
-def _all_noticed(workspace: "Workspace", collection: "Collection", records: "Mapping[str, Record]") -> bool:
-    """Try property mutants around the fetched answers; say which are not noticed, and return whether all are."""
+def _try_mutants(workspace: "Workspace", collection: "Collection", records: "Mapping[str, Record]") -> bool:
+    """Try property mutants around the fetched submissions, print the missed ones, and return whether all were
+    noticed."""
     from harness.running.property_check import check_published
 
     verdicts = list(check_published(workspace, collection, records, seed=random.getrandbits(32), progress=output.note))
@@ -82,7 +83,7 @@ def _all_noticed(workspace: "Workspace", collection: "Collection", records: "Map
     return not missed
 
 
-def _cells(row: "VerifiedFinding") -> list[object]:
+def _build_cells(row: "VerifiedFinding") -> list[object]:
     finding = row.finding
     verdict = row.agreement.value if row.right else row.agreement.value.upper()
     return [
@@ -91,7 +92,7 @@ def _cells(row: "VerifiedFinding") -> list[object]:
     ]  # fmt: skip
 
 
-def _as_json(row: "VerifiedFinding") -> dict[str, object]:
+def _to_json(row: "VerifiedFinding") -> dict[str, object]:
     finding = row.finding
     return {
         "number": finding.number, "kind": finding.kind.value, "ids": list(finding.ids), "submission": finding.name,

@@ -38,7 +38,7 @@ def compare(
     from harness.report.comparison import compared_csv, compared_data, compared_markdown, compared_table
     from harness.workspace import Workspace
 
-    compared = _compared(Workspace.find(), first, second, challenge)
+    compared = _compare(Workspace.find(), first, second, challenge)
     match format:
         case Format.JSON:
             output.data(compared_data(compared))
@@ -54,16 +54,16 @@ def compare(
                 output.note(f"note: {text}")
 
 
-def _compared(workspace: "Workspace", first: str, second: str, challenge: str | None) -> "ModelComparison":
+def _compare(workspace: "Workspace", first: str, second: str, challenge: str | None) -> "ModelComparison":
     from harness.errors import NotFoundError
     from harness.report.comparison import compare
     from harness.running.store import Store
 
     left, right = (name.partition("/")[0] for name in (first, second))
-    only = _only([*(name.partition("/")[2] for name in (first, second)), challenge or ""])
+    only = _pick_challenge([*(name.partition("/")[2] for name in (first, second)), challenge or ""])
     if left == right:
         raise typer.BadParameter(f"{left!r} is given twice: name two models\n  try: harness ls models")
-    answered = _answered(workspace, (left, right))
+    answered = _list_answered(workspace, (left, right))
     rubrics = [workspace.challenge(only)] if only else [workspace.challenge(id) for id in workspace.challenges()]
     known = {c.id for c in rubrics}
     wanted = [name for name in workspace.recorded() if name.model in (left, right) and name.challenge in known]
@@ -77,8 +77,7 @@ def _compared(workspace: "Workspace", first: str, second: str, challenge: str | 
     return compared
 
 
-def _only(named: Sequence[str]) -> str:
-    """The one challenge that is named, if any."""
+def _pick_challenge(named: Sequence[str]) -> str:
     ids = list(dict.fromkeys(id for id in named if id))
     if len(ids) > 1:
         raise typer.BadParameter(
@@ -87,8 +86,7 @@ def _only(named: Sequence[str]) -> str:
     return ids[0] if ids else ""
 
 
-def _answered(workspace: "Workspace", models: Sequence[str]) -> dict[str, list[str]]:
-    """The challenges that each of the models has a record of."""
+def _list_answered(workspace: "Workspace", models: Sequence[str]) -> dict[str, list[str]]:
     from harness.errors import NotFoundError, nearest
 
     answered: dict[str, list[str]] = {}

@@ -1,8 +1,8 @@
-"""Names for shell completion."""
+"""Shell completion of names."""
 
 
 def submissions(incomplete: str) -> list[str]:
-    """Submissions, models and challenges that begin so."""
+    """Return matching submissions, models and challenges."""
     from harness.errors import HarnessError
     from harness.model.submission_name import SubmissionName
     from harness.workspace import Workspace
@@ -18,7 +18,7 @@ def submissions(incomplete: str) -> list[str]:
 
 
 def challenges(incomplete: str) -> list[str]:
-    """Challenges that begin so."""
+    """Return matching challenges."""
     from harness.errors import HarnessError
     from harness.workspace import Workspace
 
@@ -29,7 +29,7 @@ def challenges(incomplete: str) -> list[str]:
 
 
 def records(incomplete: str) -> list[str]:
-    """Records that begin so."""
+    """Return matching records."""
     from harness.errors import HarnessError
     from harness.workspace import Workspace
 
@@ -41,7 +41,7 @@ def records(incomplete: str) -> list[str]:
 
 
 def collections(incomplete: str) -> list[str]:
-    """Collections that begin so."""
+    """Return matching collections."""
     from harness.errors import HarnessError
     from harness.workspace import Workspace
 

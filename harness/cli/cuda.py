@@ -30,22 +30,22 @@ _ARGUMENTS = "harness.arguments"
 
 
 class Annotations(StrEnum):
-    """Code hosts whose commands can be printed."""
+    """Code hosts with supported annotations."""
 
     GITHUB = "github"
 
 
 class ProgramCommand(TyperCommand):
-    """A command that passes what follows `--` to another program."""
+    """Command that passes the words after `--` to another program."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Keep what follows `--` for the program."""
+        """Store the words after `--` for the program."""
         at = args.index("--") if "--" in args else len(args)
         ctx.meta[_ARGUMENTS] = args[at + 1 :]
         return super().parse_args(ctx, args[:at])
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Name it in the usage line."""
+        """Add the program's arguments to the usage line."""
         return [*super().collect_usage_pieces(ctx), "[-- ARGS...]"]
 
 
@@ -144,10 +144,10 @@ def check(
 
     if as_json and as_sarif:
         raise typer.BadParameter("give one of --json and --sarif")
-    words = _words(defines, includes, standard)
+    words = _build_options(defines, includes, standard)
     limits = ProgramLimits(timeout, memory, seconds, launches, blocks, cores)
     seeds = range(seed, seed + schedules)
-    with _ran(context, files, Mode.CHECK, seeds, root, words, sets, limits) as (source, runs):
+    with _run(context, files, Mode.CHECK, seeds, root, words, sets, limits) as (source, runs):
         _say_checked(source, runs, as_json, as_sarif, annotations)
     if any(run.failed or (run.report and run.report.found()) for run in runs):
         raise typer.Exit(1)
@@ -188,10 +188,10 @@ def count(
     from harness.cli import cuda_output
     from harness.cuda.program import Mode, ProgramLimits
 
-    words = _words(defines, includes, standard)
-    estimates = _estimates(files, root, words, device, ask=registers)
+    words = _build_options(defines, includes, standard)
+    estimates = _build_estimates(files, root, words, device, ask=registers)
     limits = ProgramLimits(timeout, memory, seconds, launches)
-    with _ran(context, files, Mode.COUNT, (seed,), root, {**words, "counted": True}, sets, limits) as (source, runs):
+    with _run(context, files, Mode.COUNT, (seed,), root, {**words, "counted": True}, sets, limits) as (source, runs):
         if as_json:
             output.data({**cuda_output.as_data(source, runs), "estimates": estimates.as_data(runs[0])})
         else:
@@ -201,16 +201,16 @@ def count(
 
 
 class NvccCommand(TyperCommand):
-    """A command that takes nvcc's options."""
+    """Command that accepts nvcc's options."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Keep all of them, but for a lone `--help`."""
+        """Store all words, except a lone `--help`."""
         alone = args in (["--help"], ["-h"])
         ctx.meta[_ARGUMENTS] = [] if alone else args
         return super().parse_args(ctx, ["--help"] if alone else [])
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Name what it takes."""
+        """Return the usage line's pieces."""
         return ["[NVCC OPTIONS] FILES..."]
 
 
@@ -251,11 +251,11 @@ def toolkit(folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new
 
 
 @contextmanager
-def _ran(
+def _run(
     context: typer.Context, files: Sequence[Path], mode: "Mode", seeds: Sequence[int], root: Path | None,
     words: dict[str, Any], sets: Sequence[str] | None, limits: "ProgramLimits",
 ) -> "Iterator[tuple[ProgramSource, list[ProgramRun]]]":  # fmt: skip
-    """The program built, and run once for each seed; a program that cannot be ends the command with code 2."""
+    """Build a program and run it once per seed; exit with code 2 if it does not build or needs a missing feature."""
     from harness.cli.cuda_hints import SlowHint
     from harness.cuda import rewritten_sources, tier_here
     from harness.cuda.program import Mode, ProgramSource, run_program
@@ -269,8 +269,8 @@ def _ran(
             path = Path(shutil.copy(files[0], place))
         else:
             source = ProgramSource.of(files, root)
-            written, source = _with_values(source, sets, copied) if sets else (source, source)
-            path = _built(written, place, tier, words)
+            written, source = _set_values(source, sets, copied) if sets else (source, source)
+            path = _build(written, place, tier, words)
         hint = SlowHint(output.note, samples=bool(mode & Mode.CHECK), seconds=limits.seconds)
         given = context.meta[_ARGUMENTS]
         try:
@@ -288,8 +288,8 @@ def _ran(
         raise typer.Exit(2)
 
 
-def _built(source: "ProgramSource", into: Path, tier: "Tier", words: dict[str, Any]) -> Path:
-    """The program built; one that cannot be ends the command with code 2."""
+def _build(source: "ProgramSource", into: Path, tier: "Tier", words: dict[str, Any]) -> Path:
+    """Return the built program; exit with code 2 on a build error."""
     from harness.cuda.program import build_program
 
     built = build_program(source, into, tier=tier, reuse=True, **words)
@@ -300,7 +300,7 @@ def _built(source: "ProgramSource", into: Path, tier: "Tier", words: dict[str, A
     return built.path
 
 
-def _estimates(
+def _build_estimates(
     files: Sequence[Path], root: Path | None, words: dict[str, Any], device: str, *, ask: bool
 ) -> "cuda_estimates.Estimates":
     from harness.cli.cuda_estimates import Estimates
@@ -332,7 +332,7 @@ def _say_checked(
     elif not as_sarif:
         cuda_output.defects(source, runs, quoted=annotations is not None)
     if as_sarif or annotations:
-        from harness.cli import cuda_formats  # with all that reports are made of
+        from harness.cli import cuda_formats  # here, since it imports the whole report package
 
         if as_sarif:
             output.line(cuda_formats.as_sarif(source, runs, Path.cwd()).rstrip("\n"))
@@ -340,8 +340,8 @@ def _say_checked(
             (output.note if as_json or as_sarif else output.line)(text)
 
 
-def _with_values(source: "ProgramSource", sets: Sequence[str], into: Path) -> "tuple[ProgramSource, ProgramSource]":
-    """A copy of the program with other initial values, and the program, with what was changed."""
+def _set_values(source: "ProgramSource", sets: Sequence[str], into: Path) -> "tuple[ProgramSource, ProgramSource]":
+    """Return a copy of the program with other initial values, and the program with a list of the changes."""
     from harness.cuda.initial_values import VALUE, with_values
 
     values = {name.strip(): value.strip() for name, _, value in (each.partition("=") for each in sets)}
@@ -354,8 +354,8 @@ def _with_values(source: "ProgramSource", sets: Sequence[str], into: Path) -> "t
     return copied, replace(source, changed=tuple(told.values()))
 
 
-def _words(defines: Sequence[str] | None, includes: Sequence[Path] | None, standard: str) -> dict[str, Any]:
-    """What the compiler is asked for beside the files, as `build_program` takes it."""
+def _build_options(defines: Sequence[str] | None, includes: Sequence[Path] | None, standard: str) -> dict[str, Any]:
+    """Return the compiler options as keyword arguments of `build_program`."""
     from harness.cuda.flags import STANDARDS
 
     if standard not in STANDARDS:

@@ -1,4 +1,4 @@
-"""What `harness cuda cc` says: the compiler's words, and what it passed over."""
+"""Output of `harness cuda cc`: compiler messages and ignored options."""
 
 import sys
 from collections.abc import Sequence
@@ -10,14 +10,10 @@ from harness.cuda.nvcc_options import Action, parse
 
 
 def compiled(words: Sequence[str]) -> int:
-    """Do what a command line of nvcc asks for, and say what came of it; returns the exit code.
-
-    Args:
-        words: nvcc's options and files.
-    """
+    """Run an nvcc command line, print its messages and return its exit code."""
     options = parse(words)
     if options.action is Action.VERSION:
-        # by these words CMake knows that it takes the options of nvcc
+        # CMake looks for these words to recognise nvcc
         output.line(f"harness {__version__}, the emulated device, in place of nvcc: NVIDIA (R) Cuda compiler driver")
         output.line(f"Cuda compilation tools, release {stand_in_toolkit.RELEASE}, V{stand_in_toolkit.RELEASE}.0")
         return 0

@@ -1,4 +1,4 @@
-"""What `harness cuda count` says of a device that the program was not run on: estimates, labelled so in each line."""
+"""Estimates of `harness cuda count` for a device on which the program did not run, labelled so in each line."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,12 +13,12 @@ from harness.cuda.report import KernelLaunch
 
 @dataclass(frozen=True)
 class Estimates:
-    """For launches on one device.
+    """Estimates of launches on one device.
 
     Attributes:
         device: the device.
-        known: what the CUDA compiler says of the program's kernels.
-        unknown: why registers are not known of all.
+        known: the CUDA compiler's facts on the program's kernels.
+        unknown: why registers of some kernels are unknown.
     """
 
     device: KnownDevice
@@ -26,11 +26,11 @@ class Estimates:
     unknown: str = ""
 
     def of(self, launch: KernelLaunch) -> LaunchEstimate:
-        """The estimate of a launch."""
+        """Return the estimate of a launch."""
         return estimate(launch, self.device, registers_of(launch.kernel, self.known))
 
     def lines(self, launch: KernelLaunch) -> Iterator[str]:
-        """What is printed of a launch."""
+        """Yield the printed lines on a launch."""
         found = self.of(launch)
         used = f"{found.registers} registers" if found.registers else f"registers not known: {self.unknown}"
         full = found.occupancy
@@ -47,19 +47,19 @@ class Estimates:
                 f" blocks at once; the grid has {math.prod(launch.grid):,}"
             )
         yield (
-            f"estimate for {self.device.name}: {_time(found.least_us)} at {self.device.bandwidth:,.0f} GB/s for"
-            f" {found.necessary_bytes:,} bytes moved once, {_time(found.uncached_us)} for {found.moved_bytes:,} without"
-            " any cache"
+            f"estimate for {self.device.name}: {_format_time(found.least_us)} at {self.device.bandwidth:,.0f} GB/s for"
+            f" {found.necessary_bytes:,} bytes moved once, {_format_time(found.uncached_us)} for {found.moved_bytes:,}"
+            " without any cache"
         )
         if found.flops and found.arithmetic_us is not None:
-            yield f"estimate for {self.device.name}: {self._roofline(found.flops, found.arithmetic_us, found)}"
+            yield f"estimate for {self.device.name}: {self._format_roofline(found.flops, found.arithmetic_us, found)}"
 
-    def _roofline(self, flops: Mapping[str, int], arithmetic_us: float, found: LaunchEstimate) -> str:
-        """What arithmetic asks for, and whether it or memory is the bound."""
+    def _format_roofline(self, flops: Mapping[str, int], arithmetic_us: float, found: LaunchEstimate) -> str:
+        """Return the time that arithmetic needs, and whether it or memory is the bound."""
         slowest = max(flops, key=lambda kind: flops[kind] / self.device.tflops[kind])
         said = (
-            f"{_time(arithmetic_us)} at {self.device.tflops[slowest]:.3g} TFLOP/s for {flops[slowest]:,} operations in"
-            f" {slowest}, were all of them multiply-adds"
+            f"{_format_time(arithmetic_us)} at {self.device.tflops[slowest]:.3g} TFLOP/s for {flops[slowest]:,}"
+            f" operations in {slowest}, were all of them multiply-adds"
         )
         if found.intensity is None:
             return said
@@ -67,7 +67,7 @@ class Estimates:
         return f"{said}; {found.intensity:.3g} a byte moved once, of the two {longer} takes longer"
 
     def as_data(self, run: ProgramRun) -> dict[str, Any]:
-        """The same as plain data, for `--json`."""
+        """Return the estimates as plain data, for `--json`."""
         launches = run.report.launches if run.report else []
         return {
             "device": asdict(self.device),
@@ -76,7 +76,7 @@ class Estimates:
         }
 
 
-def _time(microseconds: float) -> str:
+def _format_time(microseconds: float) -> str:
     if microseconds < 1:
         return f"{microseconds * 1e3:.3g} ns"
     return f"{microseconds / 1e3:,.2f} ms" if microseconds >= 1e3 else f"{microseconds:,.2f} us"

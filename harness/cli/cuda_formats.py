@@ -1,4 +1,4 @@
-"""What `harness cuda check` found, for code hosts: SARIF, and commands that GitHub shows beside the lines."""
+"""Findings of `harness cuda check` for code hosts: SARIF, and GitHub annotations."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,23 +15,23 @@ _COMMAND = {"error": "error", "warning": "warning", "info": "notice"}
 
 
 def as_sarif(source: ProgramSource, runs: Sequence[ProgramRun], here: Path) -> str:
-    """The findings as SARIF 2.1.0, a rule for each kind.
+    """Return the findings as SARIF 2.1.0, with a rule per kind.
 
     Args:
         source: the program.
-        runs: one for each schedule.
-        here: the folder that paths are relative to, where the program lies in it.
+        runs: one run per schedule.
+        here: base of relative paths, for a program that lies in it.
     """
     found = program_faults(runs)
     kinds = list(dict.fromkeys(finding.defect.kind for finding in found))
     results = []
     for finding in found:
-        first, *others = [_location(source, place, here) for place in finding.places()]
+        first, *others = [_build_location(source, place, here) for place in finding.places()]
         result = {
             "ruleId": finding.defect.kind,
             "ruleIndex": kinds.index(finding.defect.kind),
             "level": _LEVEL[finding.defect.severity],
-            "message": sarif.message(_said(finding)),
+            "message": sarif.message(_format_message(finding)),
             "locations": [first],
         }
         results.append(result | ({"relatedLocations": others} if others else {}))
@@ -44,35 +44,35 @@ def as_sarif(source: ProgramSource, runs: Sequence[ProgramRun], here: Path) -> s
 
 
 def annotations(source: ProgramSource, runs: Sequence[ProgramRun], here: Path) -> Iterator[str]:
-    """A workflow command of GitHub for each finding.
+    """Yield a GitHub workflow command for each finding.
 
-    The form is that of "Workflow commands for GitHub Actions": `::error file=...,line=...,title=...::message`.
+    Its form is `::error file=...,line=...,title=...::message`; see "Workflow commands for GitHub Actions".
     """
     for finding in program_faults(runs):
         defect = finding.defect
         at = {"title": kind_name(defect.kind)}
         if defect.file is not None and defect.line is not None:
-            at = {"file": _path(source, defect.file, here), "line": str(defect.line), **at}
-        parameters = ",".join(f"{name}={_escaped(value, ':,')}" for name, value in at.items())
-        yield f"::{_COMMAND[defect.severity]} {parameters}::{_escaped(_said(finding))}"
+            at = {"file": _shorten_path(source, defect.file, here), "line": str(defect.line), **at}
+        parameters = ",".join(f"{name}={_escape(value, ':,')}" for name, value in at.items())
+        yield f"::{_COMMAND[defect.severity]} {parameters}::{_escape(_format_message(finding))}"
     if any(run.unchecked for run in runs):
-        yield f"::warning title=not everything was checked::{_escaped(headline(runs, program_faults(runs)))}"
+        yield f"::warning title=not everything was checked::{_escape(headline(runs, program_faults(runs)))}"
 
 
-def _said(finding: ProgramFault) -> str:
+def _format_message(finding: ProgramFault) -> str:
     defect = finding.defect
     return "\n".join([defect.text, *finding.others, *([f"in kernel {defect.kernel}"] if defect.kernel else [])])
 
 
-def _escaped(text: str, more: str = "") -> str:
+def _escape(text: str, more: str = "") -> str:
     return "".join(f"%{ord(c):02X}" if c in "%\r\n" + more else c for c in text)
 
 
-def _location(source: ProgramSource, place: DeviceLocation, here: Path) -> dict[str, object]:
-    """A place, of a fault without one the program's first file."""
-    return sarif.location(_path(source, place.file or source.entries[0], here), place.line or None)
+def _build_location(source: ProgramSource, place: DeviceLocation, here: Path) -> dict[str, object]:
+    """Return a SARIF location; without a file, that of the program's first file."""
+    return sarif.location(_shorten_path(source, place.file or source.entries[0], here), place.line or None)
 
 
-def _path(source: ProgramSource, file: str, here: Path) -> str:
+def _shorten_path(source: ProgramSource, file: str, here: Path) -> str:
     path = source.folder / file
     return path.relative_to(here).as_posix() if path.is_relative_to(here) else file

@@ -1,23 +1,23 @@
-"""What `harness cuda` says while a program takes long: how far it has come, and how to make it smaller."""
+"""Hints of `harness cuda` during a slow run: its progress, and ways to make the program smaller."""
 
 from collections.abc import Callable
 
 from harness.cuda.report import Progress, last_progress
 
 FIRST_LOOK = 6.0
-"""Seconds after which a launch that would take longer than `LONG` is told of."""
+"""Seconds before a launch estimated above `LONG` is reported."""
 LAST_LOOK = 20.0
-"""Seconds after which a program is told of in any case."""
+"""Seconds before any program is reported."""
 LONG = 60.0
 
 
 class SlowHint:
-    """One line about a run that will take more than a minute, said once, by a rate that was measured.
+    """Prints one line about a run that is measured to take more than a minute.
 
     Args:
-        say: takes the line.
-        samples: whether `--blocks` is to be had.
-        seconds: after which the run is ended.
+        say: prints the line.
+        samples: true if `--blocks` is available.
+        seconds: time limit of the run.
     """
 
     def __init__(self, say: Callable[[str], None], *, samples: bool, seconds: float) -> None:
@@ -30,28 +30,28 @@ class SlowHint:
         self._said = False
 
     def __call__(self, seconds: float, reported: bytes) -> None:
-        """Look at a program that has run for so many seconds and has reported so much."""
+        """Check a program's report after some seconds of running."""
         if self._said or seconds < self._look:
             return
         self._look += 2
         progress, launch, launches = last_progress(reported)
         kernel = launch.kernel if launch else "a kernel"
-        text = self._launch(progress, kernel) if progress else ""
+        text = self._describe_launch(progress, kernel) if progress else ""
         if not text and launches and seconds >= LAST_LOOK:
             text = f"{launches:,} launch{'es' if launches > 1 else ''} in {seconds:.0f} s, now {kernel}"
         if text:
             self._said = True
             self._say(f"{text}: {self._smaller}, --launches N stops early (ended after {self._seconds:g} s)")
 
-    def _launch(self, progress: Progress, kernel: str) -> str:
-        """Of a launch that is long by itself."""
+    def _describe_launch(self, progress: Progress, kernel: str) -> str:
+        """Return the text for a single long launch, or ""."""
         whole = progress.whole_seconds
         if whole is None or whole <= LONG or progress.milliseconds < 1000:
             return ""
         done = f"{progress.blocks_done:,} of {progress.blocks:,} blocks of {kernel}"
-        return f"{done} in {progress.milliseconds / 1000:.0f} s, so this launch takes about {_minutes(whole)}"
+        return f"{done} in {progress.milliseconds / 1000:.0f} s, so this launch takes about {_format_minutes(whole)}"
 
 
-def _minutes(seconds: float) -> str:
+def _format_minutes(seconds: float) -> str:
     minutes = max(1, round(seconds / 60))
     return f"{minutes:,} minute{'s' if minutes > 1 else ''}"

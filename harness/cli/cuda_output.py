@@ -1,4 +1,4 @@
-"""What `harness cuda` prints: defects with the author's lines, and tables of traffic."""
+"""Output of `harness cuda`: defects with source lines, and traffic tables."""
 
 import os
 import sys
@@ -19,7 +19,7 @@ _MOST_OWN_WORDS = 5
 
 
 def as_data(source: ProgramSource, runs: Sequence[ProgramRun]) -> dict[str, Any]:
-    """Everything of the runs as plain data, for `--json`."""
+    """Return the runs as plain data, for `--json`."""
     return {
         "files": list(source.entries),
         "set": list(source.changed),
@@ -48,21 +48,21 @@ def as_data(source: ProgramSource, runs: Sequence[ProgramRun]) -> dict[str, Any]
 
 
 def unchecked(runs: Sequence[ProgramRun]) -> str:
-    """Why not everything was checked, of the first run of which that is so; empty when everything was."""
+    """Return why the first incompletely checked run is so, or ""."""
     return next((run.unchecked for run in runs if run.unchecked), "")
 
 
 def defects(source: ProgramSource, runs: Sequence[ProgramRun], *, quoted: bool = False) -> None:
-    """Print what was found, worst first, then what the program printed.
+    """Print the findings, worst first, then the program's output.
 
     Args:
         source: the program.
-        runs: one for each schedule.
-        quoted: whether what the program printed has a mark before each line, so that none is taken for a command.
+        runs: one run per schedule.
+        quoted: mark each line of the program's output, so that a code host takes none as a command.
     """
     found = program_faults(runs)
     for number, finding in enumerate(found, 1):
-        _finding(source, runs, finding, number, found)
+        _print_finding(source, runs, finding, number, found)
     if found:
         output.line()
     output.line(f"{', '.join(source.entries)}: {headline(runs, found)}")
@@ -71,18 +71,18 @@ def defects(source: ProgramSource, runs: Sequence[ProgramRun], *, quoted: bool =
     leaked = [f"{', '.join(names)}" + (f" ({place})" if place else "") for place, names in leaks(runs).items()]
     if leaked:
         output.line(f"note: never freed: {', '.join(leaked)}")
-    for text in _hints(runs):
+    for text in _list_hints(runs):
         output.line(f"note: {text}")
     report = next((run.report for run in runs if run.report), None)
     if report is not None:
         _say_api_errors(report)
-    for text in _own_words(runs)[:_MOST_OWN_WORDS]:
+    for text in _find_own_words(runs)[:_MOST_OWN_WORDS]:
         output.line(f"note: the program itself printed a failure: {text}")
     _say_end(runs, quoted=quoted)
 
 
 def headline(runs: Sequence[ProgramRun], found: Sequence[ProgramFault]) -> str:
-    """What was found, in how much: `no defect found` is said only of a program of which everything was checked."""
+    """Return a summary of the findings; `no defect found` requires that everything was checked."""
     counts = {severity: sum(f.defect.severity == severity for f in found) for severity in SEVERITIES}
     said = [f"{n} {severity}{'s' if n > 1 and severity != 'info' else ''}" for severity, n in counts.items() if n]
     launches = max((run.launches for run in runs), default=0)
@@ -100,44 +100,44 @@ def headline(runs: Sequence[ProgramRun], found: Sequence[ProgramFault]) -> str:
 
 
 def traffic(source: ProgramSource, run: ProgramRun, further: Callable[[KernelLaunch], Iterable[str]]) -> None:
-    """Print the counters of every launch, then what the program printed.
+    """Print the counters of every launch, then the program's output.
 
     Args:
         source: the program.
         run: its run.
-        further: more lines for a launch.
+        further: returns more lines for a launch.
     """
     if run.report is not None and not run.report.whole:
         output.line("the program did not live to report its traffic; these launches were begun:")
         for launch in run.report.launches:
             output.line(
-                f"  {launch.kernel}: grid {_extent(launch.grid)}, block {_extent(launch.block)}{_repeats(launch)}"
+                f"  {launch.kernel}: grid {_format_extent(launch.grid)}, block {_format_extent(launch.block)}"
+                f"{_format_repeats(launch)}"
             )
     elif run.report is not None:
         sizes = run.report.memory.sizes()
         for launch in run.report.launches:
-            _launch(launch, sizes, further(launch))
+            _print_launch(launch, sizes, further(launch))
         if run.report.launches and all(launch.arithmetic is None for launch in run.report.launches):
             output.line("arithmetic was not counted: that takes sources that compile with operators that count")
         peak, left = run.report.memory.peak_bytes, run.report.memory.leaked_bytes
         output.line(f"device memory: at most {peak:,} bytes at a time, {left:,} never freed")
         if run.report.truncated:
             output.line("more was launched than is shown: counters of the rest were left out")
-    output.line(f"{', '.join(source.entries)}: {_extent_of(run)}; {COUNTED}")
+    output.line(f"{', '.join(source.entries)}: {_describe_extent(run)}; {COUNTED}")
     for text in source.changed:
         output.line(f"note: built with {text}")
     _say_end([run])
 
 
-def _finding(
+def _print_finding(
     source: ProgramSource, runs: Sequence[ProgramRun], finding: ProgramFault, number: int, found: Sequence[ProgramFault]
 ) -> None:
-    """One entry: what it is, its places with their source, and what is known beside."""
     defect = finding.defect
-    output.drawn(f"{number}. {_coloured(defect.severity)}: {output.clean(f'{kind_name(defect.kind)}: {defect.text}')}")
+    output.drawn(f"{number}. {_colour(defect.severity)}: {output.clean(f'{kind_name(defect.kind)}: {defect.text}')}")
     if finding.cause in found:
         output.line(f"     may follow from {found.index(finding.cause) + 1}: mend that first")
-    for text in (*_place(source, defect, defect.kernel), *_other_side(source, defect)):
+    for text in (*_format_place(source, defect, defect.kernel), *_format_other_side(source, defect)):
         output.line(f"     {text}")
     for text in finding.others:
         output.line(f"     also: {text}")
@@ -146,52 +146,51 @@ def _finding(
             f"     also in kernel {', '.join(finding.kernels[:4])}{', ...' if len(finding.kernels) > 4 else ''}"
         )
     seen = f", in {finding.schedules} of {len(runs)} schedules" if len(runs) > 1 else ""
-    output.line(f"     {_times(finding)}{seen}")
+    output.line(f"     {_format_times(finding)}{seen}")
 
 
 def kind_name(kind: str) -> str:
-    """A kind of defect as it is read."""
+    """Return the readable name of a kind of defect."""
     return kind.replace("_", " ")
 
 
-def _coloured(severity: str) -> str:
+def _colour(severity: str) -> str:
     if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
         return severity
     return f"\033[{_COLOURS[severity]}m{severity}\033[0m"
 
 
-def _other_side(source: ProgramSource, defect: DeviceDefect) -> Iterator[str]:
+def _format_other_side(source: ProgramSource, defect: DeviceDefect) -> Iterator[str]:
     if defect.other is not None:
-        yield from _place(source, defect.other, None, "against ")
+        yield from _format_place(source, defect.other, None, "against ")
 
 
-def _place(source: ProgramSource, place: DeviceLocation, kernel: str | None, opening: str = "") -> Iterator[str]:
+def _format_place(source: ProgramSource, place: DeviceLocation, kernel: str | None, opening: str = "") -> Iterator[str]:
     parts = [place.access or "", f"in kernel {kernel}" if kernel else ""]
-    parts += [f"block {_index(place.block)}" if place.block else ""]
-    parts += [f"thread {_index(place.thread)}" if place.thread else ""]
+    parts += [f"block {_format_index(place.block)}" if place.block else ""]
+    parts += [f"thread {_format_index(place.thread)}" if place.thread else ""]
     said = opening + ", ".join(part for part in parts if part)
     if place.file is not None and place.line is not None:
         yield f"{said}{' at ' if said else ''}{place.file}:{place.line}"
-        yield from _excerpt(source, place.file, place.line)
+        yield from _format_excerpt(source, place.file, place.line)
     elif said:
         yield said
 
 
-def _excerpt(source: ProgramSource, file: str, line: int) -> Iterator[str]:
-    """The line with those around it, moved to the left as far as they go."""
+def _format_excerpt(source: ProgramSource, file: str, line: int) -> Iterator[str]:
+    """Yield a line with its neighbours, without their common indentation."""
     around = [(number, text.expandtabs(4)) for number, text in source.around(file, line)]
     left = min((len(text) - len(text.lstrip()) for _, text in around if text), default=0)
     for number, text in around:
         yield f"  {'>' if number == line else ' '} {number:>{len(str(line + 1))}} | {text[left:][:160]}".rstrip()
 
 
-def _times(finding: ProgramFault) -> str:
+def _format_times(finding: ProgramFault) -> str:
     said = "once" if finding.count == 1 else f"{finding.count:,} times"
     return f"at least {said}" if finding.at_least else said
 
 
-def _hints(runs: Sequence[ProgramRun]) -> Iterator[str]:
-    """What can be done about a run that was too long."""
+def _list_hints(runs: Sequence[ProgramRun]) -> Iterator[str]:
     run = next((run for run in runs if run.report and run.report.stopped and run.report.stopped.why == "time"), None)
     if run is None or run.report is None or run.report.stopped is None:
         return
@@ -214,25 +213,25 @@ def _hints(runs: Sequence[ProgramRun]) -> Iterator[str]:
     yield f"{said}: give it smaller sizes (arguments after --, -D, --set NAME=VALUE), or --timeout more seconds"
 
 
-def _own_words(runs: Sequence[ProgramRun]) -> list[str]:
+def _find_own_words(runs: Sequence[ProgramRun]) -> list[str]:
     return list(dict.fromkeys(text for run in runs for text in own_words.failures(run.completed.output)))
 
 
-def _index(index: Index) -> str:
+def _format_index(index: Index) -> str:
     return f"({index[0]}, {index[1]}, {index[2]})"
 
 
-def _repeats(launch: KernelLaunch) -> str:
+def _format_repeats(launch: KernelLaunch) -> str:
     return f", then {launch.count - 1} more" if launch.count > 1 else ""
 
 
-def _extent_of(run: ProgramRun) -> str:
+def _describe_extent(run: ProgramRun) -> str:
     cut = f", not all of it: {run.unchecked}" if run.unchecked else ""
     return f"{run.launches} kernel launch{'es' if run.launches != 1 else ''}, schedule {run.seed}{cut}"
 
 
-def _extent(index: Index) -> str:
-    """A grid or block without the dimensions that are 1: `64` or `8 x 4`."""
+def _format_extent(index: Index) -> str:
+    """Return a grid or block without trailing dimensions of 1: `64` or `8 x 4`."""
     x, y, z = index
     return " x ".join(f"{n:,}" for n in ((x, y, z) if z != 1 else (x, y) if y != 1 else (x,)))
 
@@ -246,7 +245,7 @@ def _say_api_errors(report: Report) -> None:
 
 
 def _say_end(runs: Sequence[ProgramRun], *, quoted: bool = False) -> None:
-    """How the program ended and what it printed, of the first run that failed or else the first."""
+    """Print the end and the output of the first failed run, or else of the first."""
     run = next((run for run in runs if run.failed), runs[0])
     if run.report is None:
         output.line("the program left no report: nothing is known of what the device saw")
@@ -257,40 +256,41 @@ def _say_end(runs: Sequence[ProgramRun], *, quoted: bool = False) -> None:
         output.line(f"| {text}" if quoted else text)
 
 
-def _launch(launch: KernelLaunch, sizes: Mapping[str, int], further: Iterable[str]) -> None:
+def _print_launch(launch: KernelLaunch, sizes: Mapping[str, int], further: Iterable[str]) -> None:
     times = f", {launch.count} times, each:" if launch.count > 1 else ""
     shared = launch.static_shared + launch.dynamic_shared
     output.line(
-        f"{launch.kernel}: grid {_extent(launch.grid)}, block {_extent(launch.block)}, {launch.threads:,} threads"
+        f"{launch.kernel}: grid {_format_extent(launch.grid)}, block {_format_extent(launch.block)},"
+        f" {launch.threads:,} threads"
         f"{f', {shared:,} bytes of shared memory a block' if shared else ''}{times}"
     )
     if not launch.finished:
         output.line("  it did not finish: what follows is what it had done until then")
     if launch.approximate:
         output.line("  approximate: its lanes go different ways, so requests are matched by guess; bytes are exact")
-    rows = list(_requests(launch))
+    rows = list(_list_requests(launch))
     if rows:
         output.table(
             ("memory", "access", "bytes", "requests", "per request", "over ideal"), rows,
             right=("bytes", "requests", "per request", "over ideal"),
         )  # fmt: skip
     if launch.buffers:
-        output.table(("buffer", *_OF_A_BUFFER), list(_buffers(launch, sizes)), right=_OF_A_BUFFER)
+        output.table(("buffer", *_OF_A_BUFFER), list(_list_buffers(launch, sizes)), right=_OF_A_BUFFER)
     if launch.arithmetic:
-        output.table(("arithmetic", *_OF_ARITHMETIC), list(_arithmetic(launch)), right=_OF_ARITHMETIC)
+        output.table(("arithmetic", *_OF_ARITHMETIC), list(_list_arithmetic(launch)), right=_OF_ARITHMETIC)
     for text in further:
         output.line(text)
     output.line()
 
 
-def _arithmetic(launch: KernelLaunch) -> Iterator[tuple[str, ...]]:
+def _list_arithmetic(launch: KernelLaunch) -> Iterator[tuple[str, ...]]:
     for kind, done in (launch.arithmetic or {}).items():
         figures = (done.add, done.multiply, done.fused, done.divide, done.flops, done.function)
         yield kind, *(f"{figure:,}" for figure in figures)
 
 
-def _requests(launch: KernelLaunch) -> Iterator[tuple[str, ...]]:
-    """Rows of the table of requests: sectors of global memory, wavefronts of shared memory."""
+def _list_requests(launch: KernelLaunch) -> Iterator[tuple[str, ...]]:
+    """Yield rows of the request table: sectors of global memory, wavefronts of shared memory."""
     kinds: tuple[tuple[str, str, Requests | Wavefronts], ...] = (
         ("global", "load", launch.global_load), ("global", "store", launch.global_store),
         ("global", "atomic", launch.global_atomic), ("shared", "load", launch.shared_load),
@@ -300,14 +300,14 @@ def _requests(launch: KernelLaunch) -> Iterator[tuple[str, ...]]:
         if moved.bytes == 0:
             continue
         if isinstance(moved, Requests):
-            each, over = _figure(moved.per_request, " sectors"), _figure(moved.over_ideal, " x")
+            each, over = _format_figure(moved.per_request, " sectors"), _format_figure(moved.over_ideal, " x")
         else:
             per = moved.wavefronts / moved.requests if moved.requests else None
-            each, over = _figure(per, " wavefronts"), _figure(moved.conflict_factor, " x")
+            each, over = _format_figure(per, " wavefronts"), _format_figure(moved.conflict_factor, " x")
         yield memory, access, f"{moved.bytes:,}", f"{moved.requests:,}", each, over
 
 
-def _buffers(launch: KernelLaunch, sizes: Mapping[str, int]) -> Iterator[tuple[str, ...]]:
+def _list_buffers(launch: KernelLaunch, sizes: Mapping[str, int]) -> Iterator[tuple[str, ...]]:
     for name, moved in launch.buffers.items():
         size = sizes.get(name)
         distinct = moved.unique_read_bytes
@@ -321,5 +321,5 @@ def _buffers(launch: KernelLaunch, sizes: Mapping[str, int]) -> Iterator[tuple[s
         )  # fmt: skip
 
 
-def _figure(value: float | None, unit: str) -> str:
+def _format_figure(value: float | None, unit: str) -> str:
     return "-" if value is None else f"{value:.2f}{unit}"

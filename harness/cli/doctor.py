@@ -1,4 +1,4 @@
-"""`harness doctor`: how well this machine can grade, and what would improve it."""
+"""`harness doctor`: how well this machine can grade, with advice."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Isolation:
-    """How an answer would be held.
+    """Isolation of submissions on this machine.
 
     Attributes:
-        tier: the one that would be used; None when none works.
-        lacking: each stronger tier that does not work, and why.
-        better: a stronger tier that works, where another was asked for; empty when there is none.
-        tried: ways out of the box that were tried.
-        open: those that worked, a sentence each.
-        fault: why no grade can be made; empty when one can.
+        tier: tier that would be used, or None.
+        lacking: stronger tiers that do not work, with the reasons.
+        better: stronger tier that works, if HARNESS_TIER asks for a weaker one, or "".
+        tried: number of attacks on the sandbox.
+        open: successful attacks, a sentence each.
+        fault: why grading is impossible, or "".
     """
 
     tier: "Tier | None"
@@ -40,12 +40,12 @@ class Isolation:
 
 @dataclass(frozen=True)
 class Equipment:
-    """What answers meet besides the interpreter.
+    """Hardware and compilers for submissions.
 
     Attributes:
-        gpu: the device in words; empty without one.
-        compilers: name and version of each.
-        advice: what is missing and how to get it.
+        gpu: description of the device, or "".
+        compilers: version of each, by name.
+        advice: missing tools, and how to install them.
     """
 
     gpu: str = ""
@@ -54,7 +54,7 @@ class Equipment:
 
     @property
     def emulates(self) -> bool:
-        """Whether the emulated device can be built."""
+        """True if the emulated device can be built."""
         return self.compilers.get("host compiler", "missing") != "missing"
 
 
@@ -66,26 +66,26 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print a JSON ob
     """
     from harness.timing import noise
 
-    sources = noise.conditions()  # first: what follows is noise itself
-    # imported before there are two threads: each may wait for a module that the other has begun to import
+    sources = noise.conditions()  # first, since the rest makes noise itself
+    # import before starting a second thread: concurrent imports can deadlock
     from harness.languages import every_language
 
     languages = every_language()
     with ThreadPoolExecutor(1) as beside:
-        looked = beside.submit(_equipment, languages)
-        isolation = _isolation()
+        looked = beside.submit(_find_equipment, languages)
+        isolation = _test_isolation()
         equipment = looked.result()
-    versions = _versions(isolation)
+    versions = _list_versions(isolation)
     advice = [*remedies(isolation), *equipment.advice, *sources.sentences()]
     if as_json:
-        output.data(_as_json(isolation, equipment, versions, advice) | {"noise": asdict(sources)})
+        output.data(_to_json(isolation, equipment, versions, advice) | {"noise": asdict(sources)})
     else:
         _print(isolation, equipment, versions, advice)
     if isolation.fault:
         raise typer.Exit(3)
 
 
-def _isolation() -> Isolation:
+def _test_isolation() -> Isolation:
     from harness.sandbox import Tier, detect, self_attack
     from harness.sandbox.tiers import unusable
 
@@ -108,7 +108,7 @@ def _isolation() -> Isolation:
     return Isolation(tier, lacking, better, len(self_attack.ATTACKS), found, fault)
 
 
-def _equipment(languages: "Sequence[Language]") -> Equipment:
+def _find_equipment(languages: "Sequence[Language]") -> Equipment:
     from harness.cuda.gpu import gpu_device, out_of_reach
     from harness.sandbox import detect
 
@@ -119,7 +119,7 @@ def _equipment(languages: "Sequence[Language]") -> Equipment:
     try:
         compilers = {name: version for used in languages for name, version in used.toolchain()}
         return Equipment(gpu, compilers, tuple(tool.consequence for used in languages for tool in used.missing_tools()))
-    except (PrerequisiteError, ValueError) as error:  # of the variable that names a compiler
+    except (PrerequisiteError, ValueError) as error:  # HARNESS_CXX names a bad compiler
         named = os.environ.get("HARNESS_CXX", "")
         problem = str(error) if isinstance(error, PrerequisiteError) else f"HARNESS_CXX={named}: {error}; unset it"
         return Equipment(gpu, {"compilers": "none until HARNESS_CXX is put right"}, (problem,))
@@ -132,7 +132,7 @@ _WITHOUT_GPU = {
 
 
 def remedies(isolation: Isolation, settings: Path = Path("/proc/sys")) -> Iterator[str]:
-    """How to get a stronger tier, or one that holds."""
+    """Yield ways to a stronger tier, or to one that holds."""
     from harness.model import Tier
     from harness.sandbox.implementations import new_sandbox
 
@@ -147,7 +147,7 @@ def remedies(isolation: Isolation, settings: Path = Path("/proc/sys")) -> Iterat
         yield from new_sandbox(tier).remedies(lacking.get(tier), settings)
 
 
-def _versions(isolation: Isolation) -> dict[str, str]:
+def _list_versions(isolation: Isolation) -> dict[str, str]:
     from harness.model import Tier, TierChoice
     from harness.running.content_key import environment
 
@@ -164,13 +164,13 @@ def _versions(isolation: Isolation) -> dict[str, str]:
 
 def _print(isolation: Isolation, equipment: Equipment, versions: Mapping[str, str], advice: list[str]) -> None:
     tier = isolation.tier
-    output.line(_verdict(isolation))
+    output.line(_summarise(isolation))
     output.line()
     held = {} if tier is None else {"tier": f"{tier}: {tier.promise}", "not held": "\n".join(tier.weaknesses)}
     output.pairs(
         {
             **held,
-            "self-attack": _attacked(isolation),
+            "self-attack": _describe_attacks(isolation),
             **{f"not tier {failure.tier}": failure.reason for failure in isolation.lacking},
             "gpu": equipment.gpu or f"none: {_WITHOUT_GPU[equipment.emulates]}",
             **equipment.compilers,
@@ -182,8 +182,7 @@ def _print(isolation: Isolation, equipment: Equipment, versions: Mapping[str, st
     output.pairs({f"{number}.": text for number, text in enumerate(advice, 1)})
 
 
-def _verdict(isolation: Isolation) -> str:
-    """A one-line summary."""
+def _summarise(isolation: Isolation) -> str:
     if isolation.fault:
         return f"Cannot grade on this machine: {isolation.fault}"
     if isolation.tier and isolation.tier.trusted:
@@ -191,7 +190,7 @@ def _verdict(isolation: Isolation) -> str:
     return "Grades made here are marked untrusted: answers are not isolated."
 
 
-def _attacked(isolation: Isolation) -> str:
+def _describe_attacks(isolation: Isolation) -> str:
     if not isolation.tried:
         return ""
     if not isolation.open:
@@ -201,7 +200,7 @@ def _attacked(isolation: Isolation) -> str:
     )
 
 
-def _as_json(
+def _to_json(
     isolation: Isolation, equipment: Equipment, versions: Mapping[str, str], advice: list[str]
 ) -> dict[str, Any]:
     tier = isolation.tier

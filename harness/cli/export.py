@@ -1,4 +1,4 @@
-"""`harness export`: records as tables for notebooks and spreadsheets, challenges as tasks of other frameworks."""
+"""`harness export`: records as tables, challenges as tasks of other frameworks."""
 
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
@@ -17,7 +17,7 @@ STANDARD_OUTPUT = "-"
 
 
 class ExportedTable(StrEnum):
-    """What a row is."""
+    """Kind of row."""
 
     RECORDS = "records"
     EVIDENCE = "evidence"
@@ -84,7 +84,7 @@ def _write_tables(what: ExportedTable, wanted: Mapping[str, str], made_here: boo
 
     for format in wanted:
         check_installed(format)
-    tables = _tables(Store(Workspace.find()), what, made_here)
+    tables = _make_tables(Store(Workspace.find()), what, made_here)
     rows = 0
     for format, file in wanted.items():
         if file == STANDARD_OUTPUT:
@@ -101,8 +101,8 @@ def _print(text: str) -> None:
         output.line(text.removesuffix("\n"))
 
 
-def _tables(store: "Store", what: ExportedTable, made_here: bool) -> "Callable[[], Iterator[DataTable]]":
-    """Makes the parts of the table, as often as it is called."""
+def _make_tables(store: "Store", what: ExportedTable, made_here: bool) -> "Callable[[], Iterator[DataTable]]":
+    """Return a function that makes the parts of the table anew for each output format."""
     from harness.report.data_tables import evidence_parts, parts_of, record_parts
 
     published = None if made_here else store.published.read()

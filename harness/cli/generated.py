@@ -1,4 +1,4 @@
-"""What `harness check --generated` prints: shares of wrong answers made by machine, and those that nothing noticed."""
+"""Output of `harness check --generated`: kill rates of generated mutants, and the survivors."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from harness.probing.trials import MutantTrial
 
 FOLDER = Path("set-aside")
-"""Where mutants to be read by hand are written."""
+"""Folder of mutants for review by hand."""
 _TITLES = ("", "wrong", "killed", "by a critical one", "share", "95 % interval")
 
 
 @dataclass(frozen=True)
 class Sample:
-    """What is asked for.
+    """Request for generated mutants.
 
     Attributes:
-        seed: of the mutants.
-        wanted: wrong answers per challenge; 0 for none.
-        jobs: processes that try them.
-        aside: mutants to write to `FOLDER`.
+        seed: seed of the mutants.
+        wanted: wrong mutants per challenge, or 0.
+        jobs: worker processes.
+        aside: number of mutants to write to `FOLDER`.
     """
 
     seed: int
@@ -35,7 +35,7 @@ class Sample:
     aside: int
 
     def tried(self, code: "ChallengeCode", quiet: bool) -> list["MutantTrial"]:
-        """The fates of generated mutants, until enough of them are wrong; printed unless `quiet`."""
+        """Return the trials of generated mutants until enough are wrong; print unless `quiet`."""
         if not self.wanted:
             return []
         trials = self._run(code)
@@ -59,16 +59,16 @@ class Sample:
 
 
 def print_shares(name: str, seed: int, trials: Sequence["MutantTrial"]) -> None:
-    """The shares killed, by guard, operator and kind of threshold; then the survivors as diffs."""
+    """Print the shares killed by guard, operator and kind of threshold, then the survivors as diffs."""
     from harness.probing.trial_runs import KilledShare, shares_by
 
     output.line(f"{name}: wrong answers made by machine (seed {seed})")
     fates = Counter(trial.fate.value for trial in trials)
     output.line("; ".join(f"{count} {fate}" for fate, count in fates.most_common()))
-    _table("all", [KilledShare.of("all", trials)])
-    _table("threshold", shares_by([t for t in trials if t.thresholded], _threshold))
-    _table("guard", shares_by(trials, lambda trial: trial.guard))
-    _table("operator", shares_by(trials, lambda trial: trial.operator))
+    _print_table("all", [KilledShare.of("all", trials)])
+    _print_table("threshold", shares_by([t for t in trials if t.thresholded], _name_threshold))
+    _print_table("guard", shares_by(trials, lambda trial: trial.guard))
+    _print_table("operator", shares_by(trials, lambda trial: trial.operator))
     for trial in trials:
         if trial.wrong and not trial.criterion:
             output.line(f"survived: mutant {trial.number} of {trial.origin}, {trial.operator}, {trial.condition}")
@@ -79,7 +79,7 @@ def print_shares(name: str, seed: int, trials: Sequence["MutantTrial"]) -> None:
 
 
 def set_aside(name: str, seed: int, trials: Sequence["MutantTrial"], count: int) -> None:
-    """Write some of the mutants that build, evenly taken, with what the driver says of them."""
+    """Write an even selection of the mutants that build, with the driver's verdicts."""
     built = [trial for trial in trials if trial.fate != "broken at once"]
     chosen = [built[index * len(built) // count] for index in range(count)] if len(built) > count else built
     parts = [f"# {name}, seed {seed}: {len(chosen)} of {len(built)} mutants\n"]
@@ -93,11 +93,11 @@ def set_aside(name: str, seed: int, trials: Sequence["MutantTrial"], count: int)
     output.note(f"wrote {output.place(place)}")
 
 
-def _threshold(trial: "MutantTrial") -> str:
+def _name_threshold(trial: "MutantTrial") -> str:
     return "a literal" if trial.literal else "computed"
 
 
-def _table(title: str, shares: Sequence["KilledShare"]) -> None:
+def _print_table(title: str, shares: Sequence["KilledShare"]) -> None:
     rows = [
         (s.name, s.count, s.killed, s.gated, f"{s.share:.1%}", f"{s.interval.low:.1%} to {s.interval.high:.1%}")
         for s in shares

@@ -1,4 +1,4 @@
-"""`harness grade`: submissions to records."""
+"""`harness grade`: grade submissions into records."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from harness.workspace import Workspace
 
 AUTO = "auto"
-"""The best device that each answer can run on here."""
+"""Choice of the best device that each submission can run on."""
 
 Names = Annotated[
     list[str] | None,
@@ -120,8 +120,8 @@ def grade(
     _check_call(names or (), everything, unsafe)
     key, workspace = secret_key(sign) if sign else None, Workspace.find()
     options = Options(
-        seed=seed, force=force, full=full, limits=_limits(limits or ()), device=device, elsewhere=publish,
-        profile=_profile(profile), only=tuple(criterion or ()), seconds=seconds,
+        seed=seed, force=force, full=full, limits=_parse_limits(limits or ()), device=device, elsewhere=publish,
+        profile=_parse_profile(profile), only=tuple(criterion or ()), seconds=seconds,
     )  # fmt: skip
     with replies.laid_out(workspace, names or (), challenge, entry) as (named, refused):
         folders = workspace.submissions() if everything else named
@@ -131,13 +131,13 @@ def grade(
     sign_results(workspace, key, results)
     _print(workspace, results, as_json, publish)
     _tell_left(workspace, results, options)
-    raise typer.Exit(130 if interrupted else _code(results, fail_under))
+    raise typer.Exit(130 if interrupted else _choose_exit_code(results, fail_under))
 
 
 def _check_call(names: Sequence[str], everything: bool, unsafe: bool) -> None:
-    """Refuse names beside --all, or neither; let an unsafe run go on without isolation.
+    """Refuse names beside --all, or neither, and permit grading without isolation.
 
-    That is read wherever the tier is looked for, in the grading processes too.
+    The permission is an environment variable, so that grading processes inherit it.
     """
     if bool(names) == everything:
         raise typer.BadParameter(
@@ -149,7 +149,7 @@ def _check_call(names: Sequence[str], everything: bool, unsafe: bool) -> None:
         os.environ[PERMITTED] = "1"
 
 
-def _profile(name: str) -> "GradeProfile":
+def _parse_profile(name: str) -> "GradeProfile":
     from harness.errors import nearest
     from harness.model import GradeProfile
 
@@ -161,7 +161,7 @@ def _profile(name: str) -> "GradeProfile":
         raise typer.BadParameter(f"--profile: no profile {name!r}{hint}\n  profiles are {known}") from None
 
 
-def _limits(given: Sequence[str]) -> dict[str, float]:
+def _parse_limits(given: Sequence[str]) -> dict[str, float]:
     from pydantic import ValidationError
 
     from harness.errors import nearest
@@ -188,7 +188,6 @@ def _limits(given: Sequence[str]) -> dict[str, float]:
 
 
 def _check_device(workspace: "Workspace", device: str) -> None:
-    """Refuse a device that no challenge here uses, instead of ignoring it."""
     if device == AUTO:
         return
     from harness.errors import nearest
@@ -209,7 +208,7 @@ def _run(
     kind: str, workspace: "Workspace", folders: Sequence[Path], options: "Options", jobs: int | None,
     address: str | None,
 ) -> tuple[list["Graded | NotGraded"], bool]:  # fmt: skip
-    """Everything that was finished, and whether that is not all because of Ctrl-C."""
+    """Return the finished results, and whether Ctrl-C cut the run short."""
     from harness.running.executor import NotGraded, grade_all
     from harness.running.executors import new_executor
 
@@ -218,13 +217,13 @@ def _run(
     results: list[Graded | NotGraded] = []
     with output.ProgressLine(len(folders), executor.places) as steps:
         try:
-            for result in grade_all(executor, folders, lambda folder, stage: steps.now(_name(folder), stage)):
+            for result in grade_all(executor, folders, lambda folder, stage: steps.now(_format_name(folder), stage)):
                 results.append(result)
-                name = _name(result.folder)
+                name = _format_name(result.folder)
                 if isinstance(result, NotGraded):
                     steps.done(name, f"not graded: {name}")
                 else:
-                    steps.done(name, _summary(result, steps.seconds(name)))
+                    steps.done(name, _summarise(result, steps.seconds(name)))
         except KeyboardInterrupt:
             rest = "run the same command again" + (" without --force" if options.force else "") + " to continue"
             output.note(f"interrupted: {len(results)} of {len(folders)} are done and kept; {rest}")
@@ -232,13 +231,13 @@ def _run(
     return results, False
 
 
-def _name(folder: Path) -> str:
+def _format_name(folder: Path) -> str:
     from harness.model.submission_name import SubmissionName
 
     return str(SubmissionName.of_folder(folder.resolve()))
 
 
-def _summary(result: "Graded", seconds: float) -> str:
+def _summarise(result: "Graded", seconds: float) -> str:
     if result.record.error:
         return f"not graded: {result.record.name}"
     if result.reused:
@@ -257,12 +256,12 @@ def _print(workspace: "Workspace", results: Sequence["Graded | NotGraded"], as_j
     if as_json:
         output.data([result.record.printed() for result in graded])
     elif graded:
-        rows = [_row(result) for result in graded]
+        rows = [_build_row(result) for result in graded]
         output.table(
             list(rows[0]), [list(row.values()) for row in rows], right=("correctness", "reward"),
             wraps=("overall, interval, coverage", "gravest finding"),
         )  # fmt: skip
-        if len(graded) == 1 and not publish and not workspace.holds(graded[0].folder):  # `harness show` has no record
+        if len(graded) == 1 and not publish and not workspace.holds(graded[0].folder):  # not in `harness show`
             show_record(workspace, graded[0].record)
     if reused := sum(result.reused for result in graded):
         output.note(f"{reused} reused: nothing changed since they were graded on this machine; --force grades anew")
@@ -271,7 +270,7 @@ def _print(workspace: "Workspace", results: Sequence["Graded | NotGraded"], as_j
         output.note(f"no isolation: {risk}: {formatting.some(untrusted)}\n  try: harness doctor")
     for warning in dict.fromkeys(warning for r in graded for warning in r.record.environment.warnings):
         output.note(f"{warning}\n  try: harness doctor")
-    for error in _errors(results):
+    for error in _list_errors(results):
         output.note(f"error: {error}")
 
 
@@ -282,7 +281,7 @@ def _tell_left(workspace: "Workspace", results: Sequence["Graded | NotGraded"], 
 
 
 def _tell_unranked(workspace: "Workspace", results: Sequence["Graded | NotGraded"]) -> None:
-    """Say which challenges of the workspace rank nobody, and why."""
+    """Print which challenges of the workspace are left out of rankings, and why."""
     from harness.running.executor import NotGraded
     from harness.running.own_suite import own_challenges, why_unranked
 
@@ -304,34 +303,34 @@ def _tell_unpublished(workspace: "Workspace", results: Sequence["Graded | NotGra
     if away := [r for r in graded if not workspace.holds(r.folder)]:
         names = f"it lies outside submissions/: {formatting.some(result.record.name for result in away)}"
         output.note(f"not published, for {names}\n  try: --publish, or harness import reply")
-    for name, home in _others_records(workspace, [r.folder for r in graded if r not in away]):
+    for name, home in _find_others_records(workspace, [r.folder for r in graded if r not in away]):
         output.note(f"not published, for the published record is that of {home}: {name}\n  --publish replaces it")
 
 
 def _tell_beforehand(
     workspace: "Workspace", folders: Sequence[Path], options: "Options", refused: Sequence["NotGraded"]
 ) -> None:
-    """Say that there is nothing to grade, or whose records will be replaced."""
+    """Print that there is nothing to grade, or which records will be replaced."""
     if not folders and not refused:
         output.note("no submissions yet\n  try: harness new submission MODEL/CHALLENGE")
-    for name, home in _others_records(workspace, folders) if options.elsewhere else ():
+    for name, home in _find_others_records(workspace, folders) if options.elsewhere else ():
         output.note(f"note: --publish replaces the record of {home}: {name}")
 
 
-def _others_records(workspace: "Workspace", folders: Sequence[Path]) -> Iterator[tuple[str, str]]:
-    """Names of submissions whose published record stands for something else, and for what."""
+def _find_others_records(workspace: "Workspace", folders: Sequence[Path]) -> Iterator[tuple[str, str]]:
+    """Yield submissions whose published record belongs to another folder, with that folder."""
     from harness.errors import SpecError
     from harness.running.ownership import other_home
 
     for folder in folders:
-        with suppress(SpecError):  # told where it is graded
+        with suppress(SpecError):  # reported by the grade itself
             submission = workspace.submission(folder)
             if home := other_home(workspace, folder, submission):
                 yield submission.name, home
 
 
 def _tell_unwritten(workspace: "Workspace", results: Sequence["Graded | NotGraded"]) -> None:
-    """Where nothing is right, whether the answer lies in another file than the one that was graded."""
+    """Print, for a submission that scores 0, which ungraded file seems to hold its code."""
     from harness.quality.unwritten import unwritten_entry
     from harness.running.executor import NotGraded
 
@@ -346,8 +345,8 @@ def _tell_unwritten(workspace: "Workspace", results: Sequence["Graded | NotGrade
             output.note(f"{result.record.name}: {remark}\n  name it in submission.toml: entry")
 
 
-def _errors(results: Sequence["Graded | NotGraded"]) -> Iterator[str]:
-    """Failures of the harness or of its inputs, which say nothing about an answer."""
+def _list_errors(results: Sequence["Graded | NotGraded"]) -> Iterator[str]:
+    """Yield failures of the harness or its inputs, which do not count against a submission."""
     from harness.running.executor import NotGraded
 
     for result in results:
@@ -360,7 +359,7 @@ def _errors(results: Sequence["Graded | NotGraded"]) -> Iterator[str]:
             yield f"{result.record.name}: {result.save_error}"
 
 
-def _row(result: "Graded") -> dict[str, str]:
+def _build_row(result: "Graded") -> dict[str, str]:
     from harness.report import formatting
 
     record = result.record
@@ -377,8 +376,8 @@ def _row(result: "Graded") -> dict[str, str]:
     }
 
 
-def _code(results: Sequence["Graded | NotGraded"], fail_under: float | None) -> int:
-    """A judge error comes first, then malformed input, then the gate."""
+def _choose_exit_code(results: Sequence["Graded | NotGraded"], fail_under: float | None) -> int:
+    """Return the exit code: 3 for a judge error, else 2 for malformed input, else 1 for a failed gate."""
     from harness.errors import JudgeError, PrerequisiteError, StoreError
     from harness.model import Status
     from harness.running.executor import NotGraded

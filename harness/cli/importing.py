@@ -1,4 +1,4 @@
-"""`harness import`: answers from where they are published."""
+"""`harness import`: submissions from elsewhere."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -167,7 +167,7 @@ def samples(
 
 
 def _finish(workspace: "Workspace", made: Sequence["ImportedSample"], refused: int) -> NoReturn:
-    """Say what was imported, and exit with 2 where something was refused or could not be read."""
+    """Print a summary, and exit with 2 if samples were refused or ambiguous."""
     _note_unanswered(made)
     unread = sum(bool(each.unread) for each in made)
     todo = f"\n  try: harness grade {' '.join(_tell_hiding(workspace, (each.name for each in made)))}" if made else ""
@@ -177,7 +177,6 @@ def _finish(workspace: "Workspace", made: Sequence["ImportedSample"], refused: i
 
 
 def _note_unanswered(made: "Iterable[ImportedSample]") -> None:
-    """Say which attempts have no files, for their replies hold no answer or could not be read, and why."""
     from harness.model.file_names import REPLY_FILE
 
     for each in made:
@@ -193,7 +192,7 @@ def _note_unanswered(made: "Iterable[ImportedSample]") -> None:
 
 
 def _tell_hiding(workspace: "Workspace", names: "Iterable[SubmissionName]") -> list[str]:
-    """Say which of these submissions hide the fetched answers of a collection; return the names to grade."""
+    """Print which submissions hide fetched ones of a collection, and return the names to grade."""
     from harness.cli import scaffold
 
     answers = {name.answer: scaffold.hidden_collection(workspace, name) for name in names}
@@ -204,7 +203,7 @@ def _tell_hiding(workspace: "Workspace", names: "Iterable[SubmissionName]") -> l
 
 
 def _tell_hidden(workspace: "Workspace", folders: list[Path]) -> None:
-    """Say which answers cannot be graded by name, because another submission has it."""
+    """Print which fetched submissions cannot be graded by name, since another submission has it."""
     graded = set(workspace.submissions())
     hidden = [folder for folder in folders if folder not in graded]
     if hidden:

@@ -1,4 +1,4 @@
-"""`harness ls`: what the workspace holds."""
+"""`harness ls`: contents of the workspace."""
 
 from collections.abc import Iterator
 from enum import StrEnum
@@ -15,7 +15,7 @@ Row = dict[str, str | int]
 
 
 class Listable(StrEnum):
-    """What `harness ls` can list."""
+    """Things to list."""
 
     CHALLENGES = "challenges"
     MODELS = "models"
@@ -37,12 +37,12 @@ def ls(
     from harness.workspace import Workspace
 
     listing = {
-        Listable.CHALLENGES: _challenges,
-        Listable.MODELS: _models,
-        Listable.SUBMISSIONS: _submissions,
-        Listable.COLLECTIONS: _collections,
-        Listable.SUITES: _suites,
-        Listable.PROFILES: _profiles,
+        Listable.CHALLENGES: _list_challenges,
+        Listable.MODELS: _list_models,
+        Listable.SUBMISSIONS: _list_submissions,
+        Listable.COLLECTIONS: _list_collections,
+        Listable.SUITES: _list_suites,
+        Listable.PROFILES: _list_profiles,
     }[what]
     workspace = Workspace.find()
     rows = list(listing(workspace))
@@ -64,7 +64,7 @@ def ls(
         output.note(f"no {what} in {workspace.root}{todo}")
 
 
-def _challenges(workspace: "Workspace") -> Iterator[Row]:
+def _list_challenges(workspace: "Workspace") -> Iterator[Row]:
     from harness.errors import HarnessError
 
     for name in workspace.challenges():
@@ -77,7 +77,7 @@ def _challenges(workspace: "Workspace") -> Iterator[Row]:
             yield {"challenge": name, "title": challenge.title, "language": challenge.language, "criteria": count}
 
 
-def _models(workspace: "Workspace") -> Iterator[Row]:
+def _list_models(workspace: "Workspace") -> Iterator[Row]:
     from harness.model.submission_name import SubmissionName
 
     answered = [SubmissionName.of_folder(folder).model for folder in workspace.submissions()]
@@ -85,7 +85,7 @@ def _models(workspace: "Workspace") -> Iterator[Row]:
         yield {"model": model, "submissions": answered.count(model)}
 
 
-def _submissions(workspace: "Workspace") -> Iterator[Row]:
+def _list_submissions(workspace: "Workspace") -> Iterator[Row]:
     from harness.errors import HarnessError
     from harness.model.submission_name import SubmissionName
 
@@ -101,7 +101,7 @@ def _submissions(workspace: "Workspace") -> Iterator[Row]:
             yield {"submission": name, "provenance": about.provenance, "language": about.language, "record": record}
 
 
-def _collections(workspace: "Workspace") -> Iterator[Row]:
+def _list_collections(workspace: "Workspace") -> Iterator[Row]:
     from harness.errors import HarnessError
 
     for id in workspace.collections():
@@ -117,14 +117,14 @@ def _collections(workspace: "Workspace") -> Iterator[Row]:
             }  # fmt: skip
 
 
-def _suites(workspace: "Workspace") -> Iterator[Row]:
+def _list_suites(workspace: "Workspace") -> Iterator[Row]:
     from harness.running.own_suite import every_suite
 
     for suite in every_suite(workspace):
         yield {"suite": suite.id, "title": suite.title, "challenges": ", ".join(suite.challenges)}
 
 
-def _profiles(workspace: "Workspace") -> Iterator[Row]:
+def _list_profiles(workspace: "Workspace") -> Iterator[Row]:
     from harness.errors import HarnessError
     from harness.model import GradeProfile
 

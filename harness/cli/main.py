@@ -1,4 +1,4 @@
-"""The `harness` command: assembles the commands and turns errors into messages and exit codes."""
+"""The `harness` command: assembles the subcommands and maps errors to messages and exit codes."""
 
 import gc
 import logging
@@ -97,7 +97,7 @@ app.command()(audit.audit)
 app.command()(sign.sign)
 
 
-def _version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"harness {harness.__version__}")
         raise typer.Exit
@@ -106,7 +106,7 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def options(
     version: Annotated[
-        bool, typer.Option("--version", help="Show the version and exit.", callback=_version, is_eager=True)
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_print_version, is_eager=True)
     ] = False,
     debug: Annotated[
         bool, typer.Option("--debug", help="Show the traceback of an error; allowed anywhere on the line.")
@@ -116,7 +116,7 @@ def options(
 
 
 class _Notes(logging.Handler):
-    """Prints the warnings of the package as notes beside a command's results."""
+    """Handler that prints the package's warnings as notes."""
 
     def emit(self, record: logging.LogRecord) -> None:
         from harness.cli import output
@@ -125,10 +125,10 @@ class _Notes(logging.Handler):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command line; the exit code.
+    """Run one command line and return its exit code.
 
     Args:
-        arguments: what follows `harness`; that of this process by default.
+        arguments: words after `harness`; by default this process's.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given
@@ -140,21 +140,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return code if isinstance(code, int) else 0
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 0
-    except typer.Abort:  # a question was not answered
-        return _failed("interrupted; nothing was changed", 130, debug)
+    except typer.Abort:  # Ctrl-C or end of input at a question
+        return _fail("interrupted; nothing was changed", 130, debug)
     except (typer.TyperException, NotFoundError) as error:
-        return _refused(error, words, debug)
+        return _refuse(error, words, debug)
     except HarnessError as error:
-        return _failed(str(error), 3 if isinstance(error, (JudgeError, PrerequisiteError, StoreError)) else 2, debug)
+        return _fail(str(error), 3 if isinstance(error, (JudgeError, PrerequisiteError, StoreError)) else 2, debug)
     except Exception as error:
-        return _failed(f"the harness itself failed: {type(error).__name__}: {error}", 3, debug)
+        return _fail(f"the harness itself failed: {type(error).__name__}: {error}", 3, debug)
     finally:
         logging.getLogger("harness").removeHandler(notes)
         _flush()
 
 
-def _refused(error: typer.TyperException | NotFoundError, words: Sequence[str], debug: bool) -> int:
-    """Say what is wrong with the command line; a command that needs a subcommand and has none shows its help."""
+def _refuse(error: typer.TyperException | NotFoundError, words: Sequence[str], debug: bool) -> int:
+    """Print what is wrong with the command line, or a group's help if its subcommand is missing."""
     from typer._click.exceptions import ClickException, NoArgsIsHelpError
 
     from harness.cli import usage
@@ -164,10 +164,10 @@ def _refused(error: typer.TyperException | NotFoundError, words: Sequence[str], 
         return error.exit_code
     if not isinstance(error, (ClickException, NotFoundError)):
         raise error
-    return _failed(usage.describe_usage_error(error, typer.main.get_command(app), words), 2, debug)
+    return _fail(usage.describe_usage_error(error, typer.main.get_command(app), words), 2, debug)
 
 
-def _failed(message: str, code: int, debug: bool) -> int:
+def _fail(message: str, code: int, debug: bool) -> int:
     from harness.cli import output
 
     if debug:
@@ -179,7 +179,7 @@ def _failed(message: str, code: int, debug: bool) -> int:
 
 
 def _flush() -> None:
-    """Write what is left; a closed pipe (`| head`) is not an error."""
+    """Flush the output; a closed pipe (`| head`) is not an error."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -187,9 +187,9 @@ def _flush() -> None:
 
 
 def run() -> None:
-    """Entry point of the `harness` script."""
+    """Run as the `harness` script."""
     make_undumpable()
     compute_in_one_thread()
-    # thousands of records are objects that all stay: looking through them for garbage again and again doubles the time
+    # thousands of long-lived records would double the time spent in garbage collection
     gc.set_threshold(200_000, 50, 100)
     sys.exit(main())

@@ -1,4 +1,4 @@
-"""Where words go: results to stdout, everything else to stderr; colours and live displays on a terminal only."""
+"""Output streams: results on stdout, the rest on stderr; colours and live displays only on a terminal."""
 
 import io
 import json
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 WIDTH = 120
-"""Columns of output that goes to a file or a pipe; the environment's COLUMNS overrides it."""
+"""Columns of output to a file or a pipe; the environment variable COLUMNS overrides it."""
 TELL_SECONDS = 30.0
-"""Between two lines that say how fast it goes, where there is no live line."""
+"""Seconds between two lines on speed, without a live line."""
 
 
 def line(text: str = "") -> None:
@@ -26,12 +26,12 @@ def line(text: str = "") -> None:
 
 
 def note(text: str) -> None:
-    """Print a message that is no result."""
+    """Print a message that is not a result."""
     _print(clean(text), sys.stderr)
 
 
 def data(value: Any) -> None:
-    """Print a result as JSON and nothing else."""
+    """Print a result as JSON."""
     _print(json.dumps(value, indent=1, allow_nan=False), sys.stdout)
 
 
@@ -41,10 +41,10 @@ def table(
     """Print a table of results.
 
     Args:
-        titles: of the columns.
-        rows: the cells.
-        right: titles of the columns that hold numbers.
-        wraps: titles of the columns that give way where the width does not suffice.
+        titles: column titles.
+        rows: cells.
+        right: titles of right-aligned columns.
+        wraps: titles of columns that wrap if the table is too wide.
     """
     from rich.table import Table
     from rich.text import Text
@@ -60,7 +60,7 @@ def table(
 
 
 def pairs(values: Mapping[str, str]) -> None:
-    """Print names and values below each other, long values wrapped beside their names; empty ones are left out."""
+    """Print names and values in two columns, without empty values."""
     from rich.table import Table
     from rich.text import Text
 
@@ -74,54 +74,54 @@ def pairs(values: Mapping[str, str]) -> None:
 
 
 def show(renderable: "RenderableType") -> None:
-    """Print what rich draws: in colour on a terminal, as plain lines elsewhere."""
+    """Print a rich renderable: in colour on a terminal, as plain lines elsewhere."""
     drawn(draw(renderable))
 
 
 def draw(renderable: "RenderableType") -> str:
-    """What rich draws for this standard output: with colours for a terminal, plain lines elsewhere."""
+    """Return a rich renderable as text for this stdout."""
     from rich.console import Console
 
-    console = Console() if sys.stdout.isatty() else Console(file=io.StringIO(), width=_width(), color_system=None)
+    console = Console() if sys.stdout.isatty() else Console(file=io.StringIO(), width=_get_width(), color_system=None)
     with console.capture() as capture:
         console.print(renderable)
     return "\n".join(text.rstrip() for text in capture.get().splitlines())
 
 
 def drawn(text: str) -> None:
-    """Print what `draw` drew."""
+    """Print the output of `draw`."""
     _print(text, sys.stdout)
 
 
 def look() -> str:
-    """Everything about standard output that what is drawn depends on."""
+    """Return a key of all properties of stdout that affect `draw`."""
     colour = [os.environ.get(name, "") for name in ("TERM", "COLORTERM", "NO_COLOR", "FORCE_COLOR")]
-    return " ".join(["terminal" if sys.stdout.isatty() else "plain", str(_width()), *colour])
+    return " ".join(["terminal" if sys.stdout.isatty() else "plain", str(_get_width()), *colour])
 
 
-def _width() -> int:
+def _get_width() -> int:
     return shutil.get_terminal_size((WIDTH, 24)).columns
 
 
 def place(path: Path) -> str:
-    """The path as it is shortest from the current folder."""
+    """Return the path relative to the current folder if it lies there."""
     here = Path.cwd()
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 def clean(text: str) -> str:
-    """`text` without control characters: an answer's words must not steer the terminal."""
+    """Replace control characters, so that a submission's text cannot steer the terminal."""
     return "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)
 
 
 class ProgressLine:
-    """What is going on, on stderr: a live line on a terminal, else one line for every step that ended.
+    """Progress on stderr: a live line on a terminal, else a line per finished step.
 
-    Now and then it says how fast that is, where, and how long the rest will take.
+    Now and then it states speed, place and remaining time.
 
     Args:
-        total: how many steps there are.
-        places: says where they run, in a phrase; empty where that needs no word.
+        total: number of steps.
+        places: returns a phrase on where the steps run, or "".
     """
 
     def __init__(self, total: int, places: Callable[[], str] = str) -> None:
@@ -134,31 +134,30 @@ class ProgressLine:
         self._begun = self._told = time.monotonic()
 
     def now(self, what: str, stage: str = "") -> None:
-        """`what` is being worked on."""
+        """Show that `what` is in progress."""
         self._running[what] = stage
         self._since.setdefault(what, time.monotonic())
         self._show()
 
     def seconds(self, what: str) -> float:
-        """Return the wall time since `what` was first worked on; 0 where it never was."""
+        """Return the wall time since `what` was first in progress, or 0."""
         now = time.monotonic()
         return now - self._since.get(what, now)
 
     def done(self, what: str, message: str = "") -> None:
-        """`what` is finished; where there is no live line, `message` is printed."""
+        """Count `what` as finished; without a live line, print `message`."""
         self._running.pop(what, None)
         self._ended += 1
         if self._bar is None:
             note(message or what)
             if time.monotonic() - self._told > TELL_SECONDS and self._ended < self._total:
                 self._told = time.monotonic()
-                note(f"{self._ended} of {self._total} done: {self._pace()}")
+                note(f"{self._ended} of {self._total} done: {self._format_pace()}")
         else:
             self._bar.advance(self._task)
             self._show()
 
-    def _pace(self) -> str:
-        """Steps ended a second, where, and how long the rest will take."""
+    def _format_pace(self) -> str:
         rate = self._ended / max(time.monotonic() - self._begun, 1e-9)
         left = (self._total - self._ended) / rate if self._ended else 0
         speed = f"{rate:.{1 if rate < 10 else 0}f} a second" if self._ended else ""
@@ -167,7 +166,7 @@ class ProgressLine:
     def _show(self) -> None:
         if self._bar is not None:
             steps = (f"{what}: {stage}" if stage else what for what, stage in self._running.items())
-            doing = ", ".join(filter(None, [self._pace(), *steps]))
+            doing = ", ".join(filter(None, [self._format_pace(), *steps]))
             self._bar.update(self._task, description=clean(doing)[:100])
 
     def __enter__(self) -> Self:
@@ -196,5 +195,5 @@ class ProgressLine:
 def _print(text: str, stream: TextIO) -> None:
     try:
         print(text, file=stream)
-    except BrokenPipeError:  # the reader has seen enough
+    except BrokenPipeError:  # the reader closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

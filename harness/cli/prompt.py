@@ -1,4 +1,4 @@
-"""`harness prompt`: what a model is asked."""
+"""`harness prompt`: the prompt of a challenge."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""`harness replay`: one criterion again, with the seed of its record."""
+"""`harness replay`: run one criterion again with the seed of its record."""
 
 import json
 from pathlib import Path
@@ -53,7 +53,7 @@ def _print(name: str, criterion: "Criterion", replayed: "Replayed") -> None:
     copy = " (a repaired copy: the submission does not build)" if replayed.repaired else ""
     output.line(f"{name} · {criterion.id}: {criterion.title}{copy}")
     expected, got = formatting.expected_and_got(example) if example else ("", "")
-    before, after = _described(replayed.recorded), _described(now)
+    before, after = _describe(replayed.recorded), _describe(now)
     rows = {
         "probes": ", ".join(criterion.probes),
         "seed": str(now.seed),
@@ -72,7 +72,7 @@ def _print(name: str, criterion: "Criterion", replayed: "Replayed") -> None:
     output.line(f"the result is {'the same as recorded' if replayed.same else 'not the one recorded'}")
 
 
-def _described(evidence: "Evidence") -> str:
+def _describe(evidence: "Evidence") -> str:
     from harness.report import formatting
 
     seen = (" ".join(text.split()) for text in (evidence.seen, *map(str, evidence.also)))

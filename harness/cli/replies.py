@@ -1,4 +1,4 @@
-"""Models' raw replies on the command line: what was taken of one is told, and one can be graded where it is."""
+"""Raw replies on the command line: report what was extracted, and lay replies out for `harness grade`."""
 
 import os
 import re
@@ -24,7 +24,7 @@ _TAKE = re.compile(r"(?P<number>[1-9][0-9]{0,5})(?:=(?P<name>.+))?")
 
 
 def chosen(given: Sequence[str]) -> dict[int, str]:
-    """Return the blocks that --take names, by number, and what they are to be called; "" where that is not said."""
+    """Return the blocks that --take selects, with their names or "", by number."""
     found = {}
     for text in given:
         parts = _TAKE.fullmatch(text)
@@ -37,7 +37,7 @@ def chosen(given: Sequence[str]) -> dict[int, str]:
 
 
 def settled(workspace: "Workspace", importer: "ReplyImporter | UnansweredReply", folder: Path) -> bool:
-    """Put what was chosen of a reply in place of its attempt that could not be read; return whether there is one."""
+    """Replace an ambiguous attempt by the chosen blocks of its reply; return whether there was one."""
     from harness.importing.reply import ReplyImporter, settle_reply
     from harness.model.collection import SUBMISSION_FILE
 
@@ -51,13 +51,13 @@ def settled(workspace: "Workspace", importer: "ReplyImporter | UnansweredReply",
 def tell(
     importer: "ReplyImporter | UnansweredReply", challenge: "Challenge", write: Callable[[str], None], again: str
 ) -> None:  # fmt: skip
-    """Say where each file comes from, which blocks became none and why, and which options are claimed.
+    """Print where each file comes from, why blocks became none, and which options are claimed.
 
     Args:
-        importer: of the reply.
-        challenge: what is answered.
+        importer: importer of the reply.
+        challenge: the challenge.
         write: prints a line about a file.
-        again: how to bring the reply in with claims.
+        again: command that imports the reply with claims.
     """
     from harness.importing.claimed import OPTION, options_of
     from harness.importing.unanswered import UnansweredReply
@@ -84,7 +84,7 @@ def tell(
 
 
 def _facts(file: "TakenFile", entries: Sequence[str]) -> Iterator[str]:
-    """Whether a file is an entry, where it stands, what named it, and where it does not parse."""
+    """Yield facts about a file: entry, position, source of its name, changes, and syntax error."""
     if file.name.path in entries:
         yield "entry"
     places = [f"{block.first}-{block.last - 1}" for block in file.blocks]
@@ -97,7 +97,7 @@ def _facts(file: "TakenFile", entries: Sequence[str]) -> Iterator[str]:
 
 
 def is_reply(name: str) -> bool:
-    """Whether a name given to `grade` is a reply's: a file, or standard input."""
+    """Return whether an argument of `grade` is a reply: a file, or standard input."""
     return name == STANDARD_INPUT or os.path.isfile(name)
 
 
@@ -105,19 +105,18 @@ def is_reply(name: str) -> bool:
 def laid_out(
     workspace: "Workspace", names: Sequence[str], challenge: str | None, entry: str | None = None
 ) -> Iterator[tuple[list[Path], list["NotGraded"]]]:
-    """Lay out what names given to `grade` stand for: folders to grade, and what keeps a name from being one of them.
+    """Yield the folders to grade for arguments of `grade`, and the arguments that hold no submission.
 
-    Replies and folders of bare files get temporary folders outside submissions/. One that holds no submission keeps no
-    other from its grade.
+    Replies and folders of bare files get temporary folders outside submissions/.
 
     Args:
-        workspace: holds challenges and submissions.
-        names: as `Workspace.select` takes them, files with replies, or folders without a submission.toml.
-        challenge: what the replies and these folders answer.
-        entry: the file of such a folder that holds the contract's functions.
+        workspace: source of challenges and submissions.
+        names: names for `Workspace.select`, reply files, or folders without a submission.toml.
+        challenge: challenge of the replies and bare folders.
+        entry: file with the contract's functions in a bare folder.
 
     Raises:
-        HarnessError: a name fits nothing, or there is no such challenge.
+        HarnessError: a name matches nothing, or the challenge is unknown.
     """
     from harness.errors import ReplyError, SpecError
     from harness.running.executor import NotGraded
@@ -144,7 +143,7 @@ def laid_out(
 def _check_options(
     names: Sequence[str], replies: Sequence[str], bare: Sequence[str], challenge: str | None, entry: str | None
 ) -> None:
-    """Refuse --challenge and --entry where nothing needs them, and a reply without --challenge."""
+    """Refuse --entry without a bare folder, and a reply without --challenge."""
     given = ", ".join(names) or "nothing"
     if replies and challenge is None:
         raise typer.BadParameter(
@@ -156,7 +155,6 @@ def _check_options(
 
 
 def _check_answered(workspace: "Workspace", folders: Sequence[Path], challenge: str | None) -> None:
-    """Refuse a --challenge that is another one than a submission's own."""
     for folder in folders if challenge is not None else ():
         if (own := workspace.submission(folder).about.challenge) != challenge:
             raise typer.BadParameter(
@@ -165,7 +163,7 @@ def _check_answered(workspace: "Workspace", folders: Sequence[Path], challenge: 
 
 
 def _is_bare(name: str) -> bool:
-    """Return whether a name given to `grade` is a folder of files that do not say what they answer."""
+    """Return whether an argument of `grade` is a folder without submission.toml and attempts."""
     from harness.model.collection import SUBMISSION_FILE
     from harness.submission_folders import attempt_folders
 

@@ -1,4 +1,4 @@
-"""`harness report`: records and reviews to files."""
+"""`harness report`: write reports from records and reviews."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -48,7 +48,6 @@ def report(
 
 
 def _write_for_ci(material: "ReportInputs", junit: Path | None, sarif: Path | None) -> None:
-    """Write the formats for CI systems that were asked for."""
     import harness
     from harness.report.junit import junit as as_junit
     from harness.report.sarif import sarif as as_sarif

@@ -1,4 +1,4 @@
-"""`harness review`: a model judges what cannot be executed."""
+"""`harness review`: a model's judgement of what cannot be executed."""
 
 import datetime
 from typing import TYPE_CHECKING, Annotated
@@ -52,7 +52,7 @@ def review(
 
     case = Case.open(Workspace.find(), submission, against)
     reviewer = judging.reviewer(model, case.questions, datetime.date.today())
-    path = case.path(name or _name(reviewer.id, case.other), force)
+    path = case.path(name or _choose_name(reviewer.id, case.other), force)
     ask = Endpoint(judge, model, timeout=timeout).ask
     _tell_cuts(case)
     with output.ProgressLine(repeats * len(case.shown)) as steps:
@@ -64,13 +64,12 @@ def review(
     output.line(f"wrote {output.place(path)}")
 
 
-def _name(judge: str, other: str | None) -> str:
-    """The default name of a review's file: one for marks, one for every pair."""
+def _choose_name(judge: str, other: str | None) -> str:
+    """Return the default file name of a review: one for marks, one per compared model."""
     return f"{judge}-against-{other}"[:64] if other else judge
 
 
-def _used(review: "Review") -> int:
-    """Replies behind a review."""
+def _count_replies(review: "Review") -> int:
     if review.preferences:
         return review.preferences[0].asked
     return len(review.marks[0].repeats)
@@ -87,7 +86,7 @@ def _tell_doubts(done: "Reviewed", asked: int) -> None:
     if done.review.remark:
         output.note(f"note: {done.review.remark}\n  it may have influenced these marks, but no measured ones")
     if done.lost:
-        output.note(f"note: {_used(done.review)} of {asked} replies could be used")
+        output.note(f"note: {_count_replies(done.review)} of {asked} replies could be used")
 
 
 def _print(review: "Review") -> None:
@@ -95,7 +94,7 @@ def _print(review: "Review") -> None:
         other = review.preferences[0].other
         output.table(
             ("question", "wins", "losses", "ties", "better"),
-            [(p.target, p.wins, p.losses, p.ties, _better(review.model, p)) for p in review.preferences],
+            [(p.target, p.wins, p.losses, p.ties, _name_better(review.model, p)) for p in review.preferences],
             right=("wins", "losses", "ties"),
         )
         output.line(f"\nwins and losses of {review.model} against {other}, asked in both orders")
@@ -108,7 +107,7 @@ def _print(review: "Review") -> None:
     )
 
 
-def _better(model: str, preference: "Preference") -> str:
+def _name_better(model: str, preference: "Preference") -> str:
     if preference.undecided:
         return "undecided: depends on the order"
     if preference.share == 0.5:

@@ -1,4 +1,4 @@
-"""What `harness check --rewards` prints: how often a reward misses each known fault."""
+"""Output of `harness check --rewards`: how often a reward misses each known fault."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 
 def graded(code: "ChallengeCode", seed: int, seeds: int, jobs: int, quiet: bool) -> Sequence["RewardTrial"]:
-    """Grade the mutants of a challenge by some seeds from the first on; print what was missed unless `quiet`."""
+    """Grade the mutants of a challenge by `seeds` seeds from `seed` on; print the misses unless `quiet`."""
     from harness.probing.reward_misses import grade_mutants, rewarded_mutants
 
     with output.ProgressLine(len(rewarded_mutants(code))) as steps:
 
         def progress(trial: "RewardTrial") -> None:
-            steps.done(trial.name, f"{code.challenge.id}: missed by {_rate(trial)} seeds: `{trial.name}`")
+            steps.done(trial.name, f"{code.challenge.id}: missed by {_format_rate(trial)} seeds: `{trial.name}`")
 
         trials = grade_mutants(code, seed, seeds, jobs, progress)
     if not quiet:
@@ -26,23 +26,23 @@ def graded(code: "ChallengeCode", seed: int, seeds: int, jobs: int, quiet: bool)
 
 
 def print_misses(title: str, trials: Sequence["RewardTrial"]) -> None:
-    """Print how many faults every seed saw, then a row for each that some seed missed."""
+    """Print how many faults every seed caught, then a row for each that some seed missed."""
     output.line(title)
     missed = [trial for trial in trials if trial.missed]
     output.line(
         f"{len(trials) - len(missed)} of {len(trials)} faults of criteria that a reward counts earn less by every seed"
     )
-    rows = [(trial.name, trial.criterion, _rate(trial), _remark(trial)) for trial in missed]
+    rows = [(trial.name, trial.criterion, _format_rate(trial), _format_remark(trial)) for trial in missed]
     if rows:
         output.table(("fault", "criterion", "seeds that missed it", ""), rows, right=("seeds that missed it",))
     output.line()
 
 
-def _remark(trial: "RewardTrial") -> str:
+def _format_remark(trial: "RewardTrial") -> str:
     if trial.costs_alone:
         return "what the option costs: not in a reward"
     return "" if trial.right else "WRONG: more than once in 50"
 
 
-def _rate(trial: "RewardTrial") -> str:
+def _format_rate(trial: "RewardTrial") -> str:
     return f"{len(trial.missed)} of {trial.seeds}"

@@ -1,4 +1,4 @@
-"""What `harness check --seeds` prints: how often each right answer was judged right."""
+"""Output of `harness check --seeds`: how often each right answer was judged right."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def judged(code: "ChallengeCode", seed: int, seeds: int, jobs: int, quiet: bool) -> Sequence["RightAnswerTrial"]:
-    """Judge a challenge's right answers by some seeds from the first on; printed unless `quiet`."""
+    """Judge a challenge's right answers by `seeds` seeds from `seed` on; print unless `quiet`."""
     from harness.probing.right_answers import RightAnswers, judge_right_answers
 
     with output.ProgressLine(seeds * len(RightAnswers(code, seed))) as steps:
@@ -27,7 +27,7 @@ def judged(code: "ChallengeCode", seed: int, seeds: int, jobs: int, quiet: bool)
 
 
 def print_verdicts(title: str, trials: Sequence["RightAnswerTrial"]) -> None:
-    """A row for each right answer; then what was said against one, and what decided nothing."""
+    """Print a row for each right answer, then the wrong verdicts and the criteria that did not run."""
     output.line(title)
     rows = []
     for name in dict.fromkeys(trial.name for trial in trials):

@@ -1,4 +1,4 @@
-"""`harness rm`: submissions out of the workspace."""
+"""`harness rm`: remove submissions from the workspace."""
 
 import sys
 from typing import Annotated
@@ -35,7 +35,7 @@ def rm(
     found = removals(workspace, names)
     for removal in found:
         output.note(f"{removal.name}\n" + "\n".join(f"  {line}" for line in told(removal, output.place)))
-    if not yes and not _agreed(len(found)):
+    if not yes and not _confirm(len(found)):
         output.note("nothing was removed")
         return
     for removal in found:
@@ -44,7 +44,7 @@ def rm(
     output.note("  try: harness report")
 
 
-def _agreed(count: int) -> bool:
+def _confirm(count: int) -> bool:
     if not sys.stdin.isatty():
         raise typer.BadParameter("nobody can be asked here: --yes removes without asking; nothing was removed")
     return typer.confirm(f"Remove {'it' if count == 1 else 'them'}?", err=True)

@@ -1,4 +1,4 @@
-"""Renders the packaged templates into folders of a workspace."""
+"""Rendering of the packaged templates into folders of a workspace."""
 
 import contextlib
 import re
@@ -19,23 +19,24 @@ from harness.stored_files import remedy
 from harness.workspace import COLLECTIONS, SETTINGS_FILE, Workspace
 
 CHALLENGE_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
-"""A challenge's folders are imported as a Python package."""
+"""Names of challenges, which are also names of Python packages."""
 
 
 def challenge(workspace: Workspace, name: str, language: str = "python", shadow: bool = False) -> list[Path]:
-    """Make `challenges/<name>` and `references/<name>`; the files made.
+    """Create `challenges/<name>` and `references/<name>`, and return the files.
 
     Args:
-        workspace: where.
-        name: of the challenge.
-        language: of its answers.
-        shadow: take the place of a bundled challenge of that name.
+        workspace: destination.
+        name: name of the challenge.
+        language: language of its submissions.
+        shadow: replace a bundled challenge of that name.
 
     Raises:
-        SpecError: the name is not valid for a challenge or is that of a bundled one, a folder exists already, or the
-            language has no templates.
+        SpecError: the name is invalid or a bundled challenge's, a folder exists, or the language has no templates.
     """
-    offered = sorted({path.split("/")[1] for path in _templates().list_templates() if path.startswith("challenge/")})
+    offered = sorted(
+        {path.split("/")[1] for path in _load_templates().list_templates() if path.startswith("challenge/")}
+    )
     if language not in offered:
         raise SpecError(name, f"there is no template of a challenge in {language!r}: {', '.join(offered)}")
     if not CHALLENGE_NAME.fullmatch(name):
@@ -47,14 +48,14 @@ def challenge(workspace: Workspace, name: str, language: str = "python", shadow:
         hidden = "is a bundled challenge, which one of the same name would hide; nothing was changed"
         raise SpecError(name, hidden, hint=f"try: another name, or harness new challenge {name} --shadow")
     words = {"id": name, "title": name.replace("_", " ").strip().capitalize()}
-    with _written(*places.values()):
+    with _remove_on_failure(*places.values()):
         return [path for kind, place in places.items() for path in _render(f"{kind}/{language}", place, words)]
 
 
 def unchanged(workspace: Workspace, challenge: Challenge) -> list[str]:
-    """What of a challenge still says what the template says: its `PROMPT.md`, its `summary`."""
+    """Return the parts of a challenge that still equal the template: `PROMPT.md`, `summary`."""
     folder = workspace.challenge_folder(challenge.id)
-    texts = dict(_rendered(f"challenge/{challenge.language}", {"id": challenge.id, "title": challenge.title}))
+    texts = dict(_render_texts(f"challenge/{challenge.language}", {"id": challenge.id, "title": challenge.title}))
     found = []
     if (folder / "PROMPT.md").is_file() and (folder / "PROMPT.md").read_text("utf-8") == texts.get("PROMPT.md"):
         found.append("PROMPT.md")
@@ -64,17 +65,17 @@ def unchanged(workspace: Workspace, challenge: Challenge) -> list[str]:
 
 
 def submission(workspace: Workspace, name: str, shadow: bool = False) -> list[Path]:
-    """Make `submissions/<model>/<challenge>` for `MODEL/CHALLENGE`; the files made.
+    """Create `submissions/<model>/<challenge>` for `MODEL/CHALLENGE`, and return the files.
 
     Args:
-        workspace: where.
-        name: of the submission.
-        shadow: take the place of a collection's answer of that name.
+        workspace: destination.
+        name: name of the submission.
+        shadow: replace a collection's submission of that name.
 
     Raises:
-        SpecError: it is no such name, that of a collection's answer, or the folder exists already.
-        NotFoundError: there is no such challenge.
-        StoreError: it cannot be written; nothing of it is left.
+        SpecError: the name is malformed or a collection's, or the folder exists.
+        NotFoundError: the challenge is unknown.
+        StoreError: the folder cannot be written.
     """
     model, slash, id = name.partition("/")
     if not slash:
@@ -85,37 +86,34 @@ def submission(workspace: Workspace, name: str, shadow: bool = False) -> list[Pa
         )
     check_model(model)
     refuse_shadowing(workspace, [SubmissionName(model, id)], "harness new submission", shadow)
-    return _answer(workspace, model, workspace.challenge(id))
+    return _make_submission(workspace, model, workspace.challenge(id))
 
 
 def model(workspace: Workspace, name: str, shadow: bool = False) -> list[Path]:
-    """Make `submissions/<name>/<challenge>` for every challenge; the files made.
-
-    Args:
-        workspace: where.
-        name: of the model.
-        shadow: take the place of a collection's answers of that model.
+    """Create `submissions/<name>/<challenge>` for every challenge, and return the files.
 
     Raises:
-        SpecError: the name is not valid for a model, a collection has answers of it, or the folder exists already.
+        SpecError: the name is invalid or, without `shadow`, used in a collection, or the folder exists.
     """
     check_model(name)
     refuse_shadowing(
         workspace, [SubmissionName(name, id) for id in workspace.challenges()], "harness new model", shadow
     )
     _refuse_existing(workspace.root / "submissions" / name)
-    return [path for id in workspace.challenges() for path in _answer(workspace, name, workspace.challenge(id))]
+    return [
+        path for id in workspace.challenges() for path in _make_submission(workspace, name, workspace.challenge(id))
+    ]
 
 
 def workspace(folder: Path, with_challenges: bool = False) -> tuple[list[Path], list[Path]]:
-    """Make a workspace: the files and folders made, and those that were there and stay as they are.
+    """Create a workspace, and return (new, existing) files and folders.
 
     Args:
-        folder: its root; may hold other files.
-        with_challenges: copy the bundled challenges and their references, to be changed.
+        folder: its root, which may hold other files.
+        with_challenges: copy the bundled challenges and their references, to edit them.
 
     Raises:
-        SpecError: it is a workspace already, or a file stands where a folder belongs.
+        SpecError: it is a workspace already.
         PrerequisiteError: this installation has no bundled challenges.
         StoreError: it cannot be written.
     """
@@ -129,7 +127,7 @@ def workspace(folder: Path, with_challenges: bool = False) -> tuple[list[Path], 
         for name in ("submissions", "reports"):
             (made if not (folder / name).exists() else kept).append(folder / name)
             (folder / name).mkdir(parents=True, exist_ok=True)
-        for name, text in _rendered("workspace", {}):
+        for name, text in _render_texts("workspace", {}):
             path = folder / name
             (kept if path.exists() else made).append(path)
             if not path.exists():
@@ -143,7 +141,7 @@ def workspace(folder: Path, with_challenges: bool = False) -> tuple[list[Path], 
     return made, kept
 
 
-def _answer(workspace: Workspace, model: str, challenge: Challenge) -> list[Path]:
+def _make_submission(workspace: Workspace, model: str, challenge: Challenge) -> list[Path]:
     place = workspace.root / "submissions" / model / challenge.id
     _refuse_existing(place)
     used = language(challenge.language)
@@ -151,14 +149,14 @@ def _answer(workspace: Workspace, model: str, challenge: Challenge) -> list[Path
     words = {
         "model": model, "challenge": challenge.id, "language": used, "offers": offers,
     }  # fmt: skip
-    contract = _contract(workspace.challenge_folder(challenge.id) / used.contract)
-    with _written(place):
+    contract = _read_contract(workspace.challenge_folder(challenge.id) / used.contract)
+    with _remove_on_failure(place):
         made = _render("submission", place, words)
         (place / used.entry).write_text(used.stub(contract), encoding="utf-8")
     return [place / used.entry, *made]
 
 
-def _contract(path: Path) -> str:
+def _read_contract(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -166,10 +164,10 @@ def _contract(path: Path) -> str:
 
 
 def check_model(name: str) -> None:
-    """Refuse what cannot name a model.
+    """Refuse an invalid model name.
 
     Raises:
-        SpecError: it cannot.
+        SpecError: the name is invalid.
     """
     try:
         TypeAdapter(Identifier).validate_python(name)
@@ -183,7 +181,7 @@ def check_model(name: str) -> None:
 
 
 def refuse_shadowing(workspace: Workspace, names: Iterable[SubmissionName], command: str, shadow: bool = False) -> None:
-    """Refuse submissions that would hide the fetched answers of a collection, unless that is meant.
+    """Refuse submissions that would hide fetched ones of a collection, unless `shadow`.
 
     Raises:
         SpecError: one would.
@@ -196,7 +194,7 @@ def refuse_shadowing(workspace: Workspace, names: Iterable[SubmissionName], comm
 
 
 def hidden_collection(workspace: Workspace, name: SubmissionName) -> str | None:
-    """Return the collection whose fetched answer a submission of that name hides."""
+    """Return the collection with a fetched submission of that name, or None."""
     places = ((id, workspace.fetched_folder(id) / name.answer) for id in workspace.collections())
     return next((id for id, place in places if place.is_dir()), None)
 
@@ -207,12 +205,8 @@ def _refuse_existing(place: Path) -> None:
 
 
 @contextlib.contextmanager
-def _written(*places: Path) -> Iterator[None]:
-    """New folders, written whole or not at all.
-
-    Raises:
-        StoreError: they cannot be written; nothing of them is left.
-    """
+def _remove_on_failure(*places: Path) -> Iterator[None]:
+    """Remove the folders again if writing them fails, and raise `StoreError`."""
     above = [folder for place in places for folder in place.parents if not folder.exists()]
     try:
         yield
@@ -225,8 +219,8 @@ def _written(*places: Path) -> Iterator[None]:
         raise StoreError(f"{places[0]}: cannot be written: {error.strerror}\n  {remedy(error)}") from error
 
 
-def _templates() -> Environment:
-    # what is rendered is TOML, Markdown, Python and C++: escaping for HTML would spoil it
+def _load_templates() -> Environment:
+    # no autoescape: the output is TOML, Markdown, Python and C++, not HTML
     return Environment(
         loader=PackageLoader("harness.cli"), undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False,
         trim_blocks=True,
@@ -237,14 +231,14 @@ def _render(folder: str, place: Path, words: Mapping[str, object]) -> list[Path]
     """Write every template of a folder into `place`, a new folder."""
     place.mkdir(parents=True)
     made = []
-    for name, text in _rendered(folder, words):
+    for name, text in _render_texts(folder, words):
         made.append(place / name)
         made[-1].write_text(text, encoding="utf-8")
     return made
 
 
-def _rendered(folder: str, words: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    """Name, without `.j2`, and text of every template of a folder."""
-    templates = _templates()
+def _render_texts(folder: str, words: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """Yield name, without `.j2`, and text of every template of a folder."""
+    templates = _load_templates()
     for name in templates.list_templates(filter_func=lambda name: name.startswith(f"{folder}/")):
         yield Path(name).name.removesuffix(".j2"), templates.get_template(name).render(words)

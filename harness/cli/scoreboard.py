@@ -24,7 +24,7 @@ class Format(StrEnum):
 
 
 class SourceOption(StrEnum):
-    """Marks to rank by: the names of `harness.report.mark_source.Source`, which takes long to import."""
+    """Marks to rank by: names of `harness.report.mark_source.MarkSource`, which is slow to import."""
 
     MEASURED = "measured"
     PUBLISHED = "published"
@@ -52,38 +52,37 @@ def scoreboard(
 
     workspace = Workspace.find()
     if source is SourceOption.PUBLISHED:
-        text, *notes = _published(workspace, format)
+        text, *notes = _draw_published(workspace, format)
     else:
         records = Store(workspace).published
         over, suites = ranking_suite(workspace, suite), suites_beside(workspace)
         unranked = unranked_challenges(workspace)
         name = f"scoreboard over {over} beside {suites} without {unranked} as {format} on {output.look()}"
-        text, *notes = records.view(name, lambda measured: _measured(measured(), format, over, unranked, suites))
+        text, *notes = records.view(name, lambda measured: _draw_measured(measured(), format, over, unranked, suites))
     if text:
         output.drawn(text)
     for note in notes:
         output.note(note)
 
 
-def _published(workspace: "Workspace", format: Format) -> list[str]:
+def _draw_published(workspace: "Workspace", format: Format) -> list[str]:
     from harness.report.inputs import gather
     from harness.report.mark_source import MarkSource
     from harness.report.scoreboard import scoreboard
 
-    return _drawn(scoreboard(gather(workspace), MarkSource.PUBLISHED), format)
+    return _draw_board(scoreboard(gather(workspace), MarkSource.PUBLISHED), format)
 
 
-def _measured(
+def _draw_measured(
     marks: "MeasuredMarks", format: Format, suite: "ChallengeSuite | None", unranked: tuple[str, ...],
     suites: "tuple[ChallengeSuite, ...]",
 ) -> list[str]:  # fmt: skip
     from harness.report.scoreboard import measured_scoreboard
 
-    return _drawn(measured_scoreboard(marks, suite, unranked, suites), format)
+    return _draw_board(measured_scoreboard(marks, suite, unranked, suites), format)
 
 
-def _drawn(board: "Scoreboard", format: Format) -> list[str]:
-    """What to print, and the notes beside it."""
+def _draw_board(board: "Scoreboard", format: Format) -> list[str]:
     from harness.report.scoreboard import as_csv, as_json, as_markdown, as_table
 
     notes = [] if board.rows else ["no records yet\n  try: harness grade --all"]

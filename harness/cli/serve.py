@@ -1,4 +1,4 @@
-"""`harness serve`: the HTTP service, and the tokens that let people use it."""
+"""`harness serve`: the HTTP service and its tokens."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -88,7 +88,7 @@ def add(
             raise typer.BadParameter(
                 f"--scope: no scope {one!r}{nearest(one, map(str, Scope))}\n  scopes are grade, read"
             )
-    made = _file(tokens).add(name, tuple(dict.fromkeys(map(Scope, scope))))
+    made = _open_tokens(tokens).add(name, tuple(dict.fromkeys(map(Scope, scope))))
     output.line(made)
     output.note("this is shown once and kept nowhere; a running server takes it from now on")
 
@@ -96,7 +96,7 @@ def add(
 @token.command("ls")
 def list_tokens(tokens: TokensPath = None) -> None:
     """List the tokens by name; none can be shown again."""
-    entries = _file(tokens).entries()
+    entries = _open_tokens(tokens).entries()
     if not entries:
         output.note("no tokens\n  try: harness serve token add NAME --scope grade")
         return
@@ -107,11 +107,11 @@ def list_tokens(tokens: TokensPath = None) -> None:
 @token.command("rm")
 def remove(name: Annotated[str, typer.Argument(help="Whose it is.")], tokens: TokensPath = None) -> None:
     """Take a token back; a running server refuses it from the next request on."""
-    _file(tokens).remove(name)
+    _open_tokens(tokens).remove(name)
     output.note(f"removed: {name}")
 
 
-def _file(path: Path | None) -> "TokenFile":
+def _open_tokens(path: Path | None) -> "TokenFile":
     from harness.serving.tokens import TokenFile, token_path
     from harness.workspace import Workspace
 

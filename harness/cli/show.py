@@ -1,4 +1,4 @@
-"""`harness show`: one record, or those of several attempts."""
+"""`harness show`: one record, or the records of several attempts."""
 
 import json
 from typing import TYPE_CHECKING, Annotated
@@ -38,7 +38,7 @@ def show(
     from harness.workspace import Workspace
 
     workspace = Workspace.find()
-    if attempts := _attempts(workspace, record):
+    if attempts := _find_attempts(workspace, record):
         _show_attempts(workspace, attempts, Format.JSON if as_json else format)
         return
     published = Store(workspace).published
@@ -56,15 +56,15 @@ def show(
 
 
 def show_record(workspace: "Workspace", record: "Record") -> None:
-    """Print everything that a record of one submission holds."""
+    """Print a submission's whole record."""
     from harness.report.origins import unfetched
     from harness.report.record_view import show as drawn
 
     output.show(drawn(workspace.challenge(record.challenge), record, unfetched(workspace)))
 
 
-def _attempts(workspace: "Workspace", name: str) -> "Attempts | None":
-    """The recorded attempts that `MODEL/CHALLENGE` names; None where it names one record or none."""
+def _find_attempts(workspace: "Workspace", name: str) -> "Attempts | None":
+    """Return the recorded attempts of `MODEL/CHALLENGE`, or None."""
     from harness.running.store import Store
     from harness.scoring.attempts import Attempts
     from harness.scoring.record_summary import RecordSummary

@@ -61,33 +61,33 @@ def sign(
 
 
 def sign_results(workspace: "Workspace", key: "SecretKey | None", results: Sequence["Graded | NotGraded"]) -> None:
-    """Sign the published records that are those of these grades, where there is a key."""
+    """Sign the published records among these grades, if there is a key."""
     if key is None:
         return
     from harness.running.executor import NotGraded
     from harness.running.record_signing import sign_records
 
     kept = [r.record for r in results if not isinstance(r, NotGraded)]
-    names = [record.submission_name for record in kept if record.to_json() == _published(workspace, record)]
+    names = [record.submission_name for record in kept if record.to_json() == _read_published(workspace, record)]
     sign_records(workspace, key, names)
     output.note(f"signed {len(names)} records with key {key.public.name}")
 
 
-def _published(workspace: "Workspace", record: "Record") -> str:
+def _read_published(workspace: "Workspace", record: "Record") -> str:
     with suppress(OSError):
         return (workspace.records_folder / record.submission_name.record).read_text(encoding="utf-8")
     return ""
 
 
 def secret_key(path: Path) -> "SecretKey":
-    """The key in a file, its password asked for where it has one."""
+    """Read a secret key, and ask for its password if it has one."""
     from harness.signatures import SecretKey
 
     return SecretKey.read(path, lambda: password(f"password of {path}: "))
 
 
 def password(prompt: str) -> str:
-    """What is typed unseen, or the first line of standard input where that is no terminal."""
+    """Read a password from the terminal without echo, or from the first line of standard input."""
     if sys.stdin.isatty():
         import getpass
 

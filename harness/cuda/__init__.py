@@ -1,1 +1,1 @@
-"""CUDA answers: compiled by the real compiler, run on an emulated device, and on a real one where there is one."""
+"""CUDA submissions: the compiler gate, the emulated device and GPUs."""

@@ -1,4 +1,4 @@
-"""Our runtime, compiled once for each compiler, its options and the runtime's source, and kept."""
+"""The device's runtime, compiled once per compiler, options and source, and kept."""
 
 import contextlib
 import hashlib
@@ -21,11 +21,11 @@ from harness.timing.exclusive import beside_others
 RUNTIME = Path(__file__).parent / "runtime"
 INCLUDE = Path(__file__).parent / "include"
 HOST_INCLUDE = Path(__file__).parent / "host_include"
-"""Headers for programs only, before those of the machine."""
+"""Headers for programs only, searched before the machine's."""
 HEADER = Path(__file__).parent / "rewriting" / "rewritten.h"
-"""Parsed once for all answers, and kept beside the objects."""
+"""Header precompiled once for all submissions, kept beside the objects."""
 OBJECTS, LOCK = "objects", "lock"
-"""Beside the runtimes: the objects they are made of, and the lock of whoever makes or removes one."""
+"""Names beside the runtimes: their object files, and the lock for making or removing one."""
 _VARIABLE = "HARNESS_CACHE"
 _SECONDS = 600
 CORE, WATCHING, STAND_IN = "core", "watching", "observer_none"
@@ -34,20 +34,20 @@ _INCLUDED = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 
 
 def runtime(compiler: HostCompiler) -> Path:
-    """The folder with the runtime's objects, compiled now if they are not there.
+    """Return the folder of the runtime's objects, compiled now if missing.
 
     Raises:
-        PrerequisiteError: the cache folder cannot be written.
-        JudgeError: the runtime does not compile.
+        PrerequisiteError: a cache folder that cannot be written.
+        JudgeError: a runtime that does not compile.
     """
     cache = runtimes_folder()
     (cache / OBJECTS).mkdir(parents=True, exist_ok=True)
-    keys, place = _keys_and_place(compiler)
+    keys, place = _find_keys_and_place(compiler)
     if place.is_dir():
-        with contextlib.suppress(OSError):  # says when it was last used, where this user may say so
+        with contextlib.suppress(OSError):  # records the last use, where this user may
             os.utime(place)
         return place
-    with FileLock(cache / LOCK):  # others wait for the objects rather than make them, too
+    with FileLock(cache / LOCK):  # others wait for the objects instead of making them again
         if not place.is_dir():
             with beside_others():
                 _gather(compiler, keys, cache, place)
@@ -55,32 +55,31 @@ def runtime(compiler: HostCompiler) -> Path:
 
 
 def in_use(compiler: HostCompiler) -> frozenset[str]:
-    """Names of what this version of the runtime keeps for a compiler: its folder, and its objects."""
-    keys, place = _keys_and_place(compiler)
+    """Return the names of the folder and objects that this runtime version keeps for a compiler."""
+    keys, place = _find_keys_and_place(compiler)
     return frozenset({place.name, *(f"{key}.o" for key in keys.values())})
 
 
 def runtimes_folder() -> Path:
-    """Where the compiled runtimes are kept.
+    """Return the folder of compiled runtimes.
 
     Raises:
-        PrerequisiteError: the cache folder cannot be made.
+        PrerequisiteError: failure to create the cache folder.
     """
     return cache_folder() / "runtime"
 
 
-def _keys_and_place(compiler: HostCompiler) -> tuple[dict[str, str], Path]:
-    """The names of the objects by part, and the folder of them all."""
-    keys = {part: _key(compiler, files) for part, files in parts().items()}
-    keys_of_all = sorted([*keys.values(), _key(compiler, [HEADER])])
+def _find_keys_and_place(compiler: HostCompiler) -> tuple[dict[str, str], Path]:
+    keys = {part: _make_key(compiler, files) for part, files in parts().items()}
+    keys_of_all = sorted([*keys.values(), _make_key(compiler, [HEADER])])
     hiding = Path(__file__).with_name("linkage.py").read_text(encoding="utf-8")
     return keys, runtimes_folder() / _digest(repr((keys_of_all, flags.EXPORTS, hiding)).encode())
 
 
 def _gather(compiler: HostCompiler, keys: Mapping[str, str], cache: Path, place: Path) -> None:
-    """Put the objects into a folder that appears when it is whole."""
     from harness.cuda import linkage  # reads ELF files, which takes long to load
 
+    # renamed into place once complete
     made = Path(tempfile.mkdtemp(prefix=".making-", dir=cache))
     try:
         _compile(compiler, {part: cache / OBJECTS / f"{key}.o" for part, key in keys.items()}, made)
@@ -97,15 +96,15 @@ def _gather(compiler: HostCompiler, keys: Mapping[str, str], cache: Path, place:
 
 
 def objects(folder: Path, *, instrumented: bool) -> list[str]:
-    """The objects to link: the device, and what watches accesses or stands in for it."""
+    """Return the objects to link: the device, and the access watchers or their stand-in."""
     return [f"{CORE}.o", f"{WATCHING if instrumented else STAND_IN}.o"]
 
 
 def cache_folder() -> Path:
-    """Where what takes long to make is kept: HARNESS_CACHE, else `harness` in the user's cache folder.
+    """Return the cache folder: HARNESS_CACHE, else `harness` in the user's cache folder.
 
     Raises:
-        PrerequisiteError: it cannot be made.
+        PrerequisiteError: failure to create it.
     """
     named = os.environ.get(_VARIABLE, "").strip()
     place = Path(named) if named else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "harness")
@@ -117,7 +116,7 @@ def cache_folder() -> Path:
 
 
 def environment(compiler: HostCompiler) -> dict[str, str]:
-    """What the compiler's environment must hold: zig keeps its C++ library beside the runtime."""
+    """Return the compiler's environment variables: zig keeps its C++ library beside the runtime."""
     if compiler.kind != "zig":
         return {}
     folder = cache_folder() / "zig"
@@ -126,7 +125,7 @@ def environment(compiler: HostCompiler) -> dict[str, str]:
 
 
 def parts() -> dict[str, list[Path]]:
-    """The runtime's source files by the object they end in; as one unit each they take a seventh of the time."""
+    """Return the runtime's sources by object; as one unit each they compile in a seventh of the time."""
     found: dict[str, list[Path]] = {CORE: [], WATCHING: [], STAND_IN: []}
     for path in sorted(RUNTIME.glob("*.cpp")):
         watches = path.stem.partition("_")[0] in _WATCHERS
@@ -134,10 +133,10 @@ def parts() -> dict[str, list[Path]]:
     return found
 
 
-def _key(compiler: HostCompiler, files: Sequence[Path]) -> str:
-    """A name for an object, made of the compiler, its options, and all runtime files that it includes."""
+def _make_key(compiler: HostCompiler, files: Sequence[Path]) -> str:
     watched = flags.compile_flags(compiler, instrumented=True)
     found = [repr((compiler, flags.runtime_flags(compiler), watched)).encode()]
+    # all runtime files that the object includes
     seen: dict[Path, None] = {}
     waiting = list(files)
     while waiting:
@@ -160,7 +159,7 @@ def _compile(compiler: HostCompiler, objects: Mapping[str, Path], scratch: Path)
     files = parts()
 
     def one(part: str) -> str:
-        source, made = scratch / f"all_of_{part}.cpp", scratch / f"{part}.o"  # else it would include itself
+        source, made = scratch / f"all_of_{part}.cpp", scratch / f"{part}.o"  # must not include itself
         source.write_text("".join(f'#include "{path.name}"\n' for path in files[part]), encoding="utf-8")
         words = (*compiler.command, *flags.runtime_flags(compiler), "-I", str(INCLUDE), "-I", str(RUNTIME))
         done = _run(compiler, (*words, "-c", str(source), "-o", str(made)))
@@ -178,7 +177,7 @@ def _compile(compiler: HostCompiler, objects: Mapping[str, Path], scratch: Path)
 
 
 def _warm(compiler: HostCompiler, folder: Path) -> None:
-    """Have zig build its C++ library now, where it may take minutes, for the links that the box will ask for."""
+    # zig builds its C++ library now, where it may take minutes, ahead of links in the sandbox
     source, made = folder / "main.cpp", folder / "main.o"
     source.write_text('#include <vector>\n#include <cstdio>\nint main() { std::vector<int> a(3); std::puts(""); }\n')
     translation = (*flags.compile_flags(compiler, instrumented=False), "-c", str(source), "-o", str(made))

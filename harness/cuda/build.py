@@ -1,4 +1,4 @@
-"""A submission's CUDA source to a shared library or program for the emulated device, compiled in the box."""
+"""The build for the emulated device: CUDA source to a library or program, compiled in the sandbox."""
 
 import itertools
 import shutil
@@ -21,15 +21,15 @@ from harness.sandbox.command import CommandLimit
 _REWRITING = Path(rewriting.__file__).parent
 _PARALLEL = 2
 _WARMING = 1200.0
-"""Processor seconds that zig may take, once, to build its C++ library."""
+"""Processor seconds for zig's one build of its C++ library."""
 _HEADER = archive.HEADER.name
-"""Included before every rewritten source."""
+"""Header included before every rewritten source."""
 _COUNTED = "counted.h"
-"""Included behind it where arithmetic is counted."""
+"""Header included after it to count arithmetic."""
 _PARSING = 120.0
-"""Processor seconds that g++ may take, once, to parse it."""
+"""Processor seconds for g++ to precompile the header, once."""
 _TWICE, _TWICE_MAIN = "multiple definition of `", "multiple definition of `main'"
-"""Said of device functions in headers of several units, which nvcc keeps apart unless it is told otherwise."""
+"""Linker errors for device functions in headers of several units, which nvcc keeps apart by default."""
 _LEAVING = ("leaves the submission", "lies outside the program's folder; --root names a higher one")
 
 __all__ = ["Built", "UnsupportedConstruct", "build"]
@@ -37,16 +37,16 @@ __all__ = ["Built", "UnsupportedConstruct", "build"]
 
 @dataclass(frozen=True)
 class Built:
-    """What came of a build.
+    """The outcome of a build.
 
     Attributes:
-        path: the library or program; None when it failed.
-        unsupported: what the emulated device cannot do. Where `path` is None, why; else what ends the run when reached.
-        errors: the compiler's words, with the author's files and lines.
+        path: the library or program, or None.
+        unsupported: constructs that the device lacks: the cause of a failure, else those that end the run when reached.
+        errors: compiler errors, with the author's files and lines.
         seconds: wall time.
-        warnings: the compiler's words when it succeeded.
-        refused: why what was compiled must not run beside the device; `path` is None then.
-        source_digest: a digest of the author's text as the preprocessor left it; empty for a program.
+        warnings: compiler output of a successful build.
+        refused: reasons to keep the compiled code away from the device; `path` is None then.
+        source_digest: digest of the author's preprocessed text; empty for a program.
     """
 
     path: Path | None
@@ -66,24 +66,19 @@ def build(
     """Rewrite and compile a submission.
 
     Args:
-        folder: its files.
-        entries: the files to compile, relative to it.
-        into: an existing folder for `plain.so` or `instrumented.so`; a program's name has no suffix.
-        tier: how the compiler is held.
+        entries: files to compile, relative to `folder`.
+        into: folder for `plain.so` or `instrumented.so`; a program's name has no suffix.
         instrumented: whether memory accesses call the runtime, as checking and counting need.
-        program: whether the source has a `main` of its own.
-        seconds: processor time for all of it.
-        memory_mib: address space of the compiler.
-        defines: macros for the command line.
-        includes: folders that are searched for headers before our own, also outside `folder`.
+        program: whether the source has its own `main`.
+        seconds: processor time for the whole build.
+        includes: header folders searched before ours, also outside `folder`.
         standard: one of `flags.STANDARDS`.
-        reuse: whether a program that was built from the same text before will do.
-        counted: whether a program counts its arithmetic; one that does not compile so is built without.
+        reuse: whether a cached program of the same text will do.
+        counted: whether to count arithmetic; dropped if it does not compile.
 
     Raises:
-        PrerequisiteError: there is no C++ compiler.
-        JudgeError: the device's runtime does not compile, the sandbox could not be set up, or the machine gave the
-            compiler too little time.
+        PrerequisiteError: no C++ compiler.
+        JudgeError: a runtime that does not compile, a broken sandbox, or too little processor time on a busy machine.
     """
     compiler = host_compiler()
     if compiler is None:
@@ -93,25 +88,25 @@ def build(
     how = _How(
         compiler, objects, tier, instrumented, program, seconds, memory_mib, defines or {}, tree, standard, counted
     )
-    built = _built(folder, entries, into, how, reuse=reuse)
+    built = _build_from_text(folder, entries, into, how, reuse=reuse)
     if counted and built.path is None and not built.refused:
-        built = _built(folder, entries, into, replace(how, counted=False), reuse=reuse)
+        built = _build_from_text(folder, entries, into, replace(how, counted=False), reuse=reuse)
     if built.path is not None:
-        built.path.chmod(0o755)  # a linker in tier C may change no mode
+        built.path.chmod(0o755)  # in tier C the linker cannot change modes
     return built
 
 
-def _built(folder: Path, entries: Sequence[str], into: Path, how: "_How", *, reuse: bool) -> Built:
-    """A build that starts from the author's text."""
+def _build_from_text(folder: Path, entries: Sequence[str], into: Path, how: "_How", *, reuse: bool) -> Built:
     start, program = perf_counter(), how.program
     rewritten = rewriting.rewrite(folder, entries, how.tree, host_too=program, counted=how.counted)
-    kept = _key(entries, how, rewritten) if program and reuse and not rewritten.problems else ""
-    if kept and (found := kept_programs.take(kept, into / _name(how))):
-        return Built(into / _name(how), found[1], "", perf_counter() - start, found[0])
-    built = _without_lacking(folder, entries, into, how, rewritten, start)
+    kept = _make_key(entries, how, rewritten) if program and reuse and not rewritten.problems else ""
+    if kept and (found := kept_programs.take(kept, into / _choose_name(how))):
+        return Built(into / _choose_name(how), found[1], "", perf_counter() - start, found[0])
+    built = _compile_without_lacking(folder, entries, into, how, rewritten, start)
+    # nvcc keeps device functions of each unit apart, so definitions in headers do not clash
     if program and built.path is None and _TWICE in built.errors and _TWICE_MAIN not in built.errors:
         rewritten = rewriting.rewrite(folder, entries, how.tree, host_too=True, own_unit=True, counted=how.counted)
-        again = _without_lacking(folder, entries, into, how, rewritten, start, own_unit=True)
+        again = _compile_without_lacking(folder, entries, into, how, rewritten, start, own_unit=True)
         built = again if again.path is not None else built
     if kept and built.path is not None:
         kept_programs.keep(kept, built.path, built.warnings, built.unsupported)
@@ -120,8 +115,6 @@ def _built(folder: Path, entries: Sequence[str], into: Path, how: "_How", *, reu
 
 @dataclass(frozen=True)
 class _How:
-    """What a build is made with."""
-
     compiler: HostCompiler
     objects: Path
     tier: Tier
@@ -135,13 +128,13 @@ class _How:
     counted: bool = False
 
 
-def _without_lacking(
+def _compile_without_lacking(
     folder: Path, entries: Sequence[str], into: Path, how: _How, rewritten: rewriting.Rewriting, start: float,
     *, own_unit: bool = False,
 ) -> Built:  # fmt: skip
-    """Compile; a program of its own does without the kernels that ask for what is not there, an answer is run whole."""
+    """Compile; retry a program, unlike a submission, without the kernels that use what the device lacks."""
     lacking: dict[str, dict[int, str]] = {}
-    first = built = _compiled(folder, entries, into, how, rewritten, start)
+    first = built = _compile_rewritten(folder, entries, into, how, rewritten, start)
     while how.program and built.path is None and built.unsupported:
         left_out = rewritten.left_out
         for lack in built.unsupported:
@@ -149,13 +142,13 @@ def _without_lacking(
         rewritten = rewriting.rewrite(
             folder, entries, how.tree, lacking, host_too=True, own_unit=own_unit, counted=how.counted
         )
-        built = _compiled(folder, entries, into, how, rewritten, start)
+        built = _compile_rewritten(folder, entries, into, how, rewritten, start)
         if built.path is None and rewritten.left_out == left_out:
             break
     return built if built.path is not None else first
 
 
-def _compiled(
+def _compile_rewritten(
     folder: Path, entries: Sequence[str], into: Path, how: _How, rewritten: rewriting.Rewriting, start: float
 ) -> Built:
     compiler, objects, tier, instrumented = how.compiler, how.objects, how.tier, how.instrumented
@@ -163,9 +156,9 @@ def _compiled(
     if rewritten.problems:
         said = "\n".join(rewritten.problems)
         return Built(None, (), said.replace(*_LEAVING) if program else said, perf_counter() - start)
-    if not program and (named := _reserved_names(folder, rewritten.files)):
+    if not program and (named := _find_reserved_names(folder, rewritten.files)):
         return Built(None, (), "", perf_counter() - start, refused=named)
-    name = _name(how)
+    name = _choose_name(how)
     with scratch.folder() as place:
         _lay_out(place, rewritten.files, rewritten.host)
         time, spoken = CompileTime(seconds), flags.STANDARDS[how.standard]
@@ -173,28 +166,25 @@ def _compiled(
             compiler, objects, place, tier, time, memory_mib, instrumented, not program, spoken,
             tuple(how.tree.searched), rewritten.host_entries, how.counted,
         )  # fmt: skip
-        words = (*flags.compile_flags(compiler, instrumented=instrumented), *_defined(how.defines))
+        words = (*flags.compile_flags(compiler, instrumented=instrumented), *_list_macros(how.defines))
         done = held.compile(entries, words, flags.link_flags(program=program), name)
-        return _outcome(done, held, rewritten.suspects, into / name, start)
+        return _collect_outcome(done, held, rewritten.suspects, into / name, start)
 
 
-def _name(how: _How) -> str:
-    """The file that is made."""
+def _choose_name(how: _How) -> str:
     return ("instrumented" if how.instrumented else "plain") + ("" if how.program else ".so")
 
 
-def _key(entries: Sequence[str], how: _How, rewritten: rewriting.Rewriting) -> str:
-    """A name for what is built of these texts in this way."""
+def _make_key(entries: Sequence[str], how: _How, rewritten: rewriting.Rewriting) -> str:
     parts = (how.objects.name, how.tier.value, how.instrumented, sorted(how.defines.items()), how.standard, how.counted)
     ours = [p for folder in (archive.INCLUDE, archive.HOST_INCLUDE) for p in sorted(folder.rglob("*")) if p.is_file()]
     texts = (sorted(rewritten.files.items()), sorted(rewritten.host.items()), sorted(rewritten.host_entries))
     return kept_programs.key((*parts, list(how.tree.searched), list(entries), *texts, *(p.read_bytes() for p in ours)))
 
 
-def _outcome(
+def _collect_outcome(
     done: Completed, held: "_Held", suspects: Sequence[UnsupportedConstruct], into: Path, start: float
 ) -> Built:
-    """What came of a compiler's run; what it made is moved to `into`."""
     made = held.place / "out" / into.name
     if held.refused:
         return Built(None, (), "", perf_counter() - start, refused=tuple(held.refused))
@@ -214,7 +204,6 @@ def _outcome(
 
 
 def _lay_out(place: Path, files: Mapping[str, bytes], host: Mapping[str, bytes] = MappingProxyType({})) -> None:
-    """The source, as it is rewritten and as host code sees it, and the empty folders that the compiler writes to."""
     for folder, texts in (("source", files), ("host", host)):
         (place / folder).mkdir()
         for path, text in texts.items():
@@ -226,7 +215,7 @@ def _lay_out(place: Path, files: Mapping[str, bytes], host: Mapping[str, bytes] 
 
 @dataclass(frozen=True)
 class _Held:
-    """A compiler in the box, with the rewritten source in `place/source` and `place/out` to write to."""
+    """A compiler in the sandbox, with rewritten source in `place/source` and output in `place/out`."""
 
     compiler: HostCompiler
     objects: Path
@@ -244,15 +233,16 @@ class _Held:
     digests: list[str] = field(default_factory=list)
 
     def compile(self, entries: Sequence[str], words: Sequence[str], link: Sequence[str], name: str) -> Completed:
-        """Compile, several files side by side, and link without the sanitizer's own library."""
+        """Compile files in parallel and link them without the sanitizer's own library."""
         how = [("-c", "o")] if not self.distrusted else [("-c", "o"), ("-E", "ii")]
 
         def one(step: tuple[tuple[int, str], tuple[str, str]]) -> Completed:
             (number, entry), (option, ending) = step
-            made = self.place / f"{number}-{ending}" / f"{number}.{ending}"  # side by side, each user has its own
+            made = self.place / f"{number}-{ending}" / f"{number}.{ending}"  # each sandbox user owns its folder
             made.parent.mkdir(exist_ok=True)
             done = self._run(
-                (*self._translation(words, entry), option, self._seen(entry), "-o", f"{{out}}/{made.name}"), made.parent
+                (*self._list_compile_words(words, entry), option, self._locate(entry), "-o", f"{{out}}/{made.name}"),
+                made.parent,
             )
             if done.returncode == 0 and made.is_file() and not made.is_symlink():
                 made.replace(self.place / "made" / made.name)
@@ -268,10 +258,10 @@ class _Held:
         if self.refused:
             return compiled[0]
         made = (f"{{made}}/{number}.o" for number in range(len(entries)))
-        return self._run((*made, *self._linking(link, name)), self.place / "out")
+        return self._run((*made, *self._list_link_words(link, name)), self.place / "out")
 
     def _look(self, entries: Sequence[str]) -> None:
-        """Read what was made of the answer's source before any of it is linked with the device."""
+        """Audit source and objects before any of it is linked with the device."""
         from harness.cuda import linkage  # reads ELF files, which takes long to load
 
         files = {p.relative_to(self.place / "source").as_posix() for p in (self.place / "source").rglob("*")}
@@ -287,11 +277,10 @@ class _Held:
         device = archive.objects(self.objects, instrumented=self.instrumented)
         self.refused.extend(linkage.refusals(made, [self.objects / name for name in device]))
 
-    def _seen(self, entry: str) -> str:
-        """Where the compiler finds a file."""
+    def _locate(self, entry: str) -> str:
         return f"{{host}}/{entry}" if entry in self.host else entry
 
-    def _translation(self, words: Sequence[str], entry: str) -> tuple[str, ...]:
+    def _list_compile_words(self, words: Sequence[str], entry: str) -> tuple[str, ...]:
         host = entry in self.host
         words = (*words, *(word for name in self.searched for word in ("-I", f"{{host}}/{name}" if host else name)))
         if not self.distrusted:
@@ -301,18 +290,18 @@ class _Held:
             return (*words, *_RUNTIME_INCLUDES, "-I", "{host}", "-DEMU_HOST_CODE", *language)
         if entry.endswith(".c"):
             return (*words, *_RUNTIME_INCLUDES, "-I", ".", *language)
-        parsed = ("-I", f"{{exports}}/{_parsed(self.tier)}") if self.compiler.kind == "gcc" else ()
+        parsed = ("-I", f"{{exports}}/{_name_parsed_folder(self.tier)}") if self.compiler.kind == "gcc" else ()
         counted = ("-include", _COUNTED) if self.counted else ()
         return (*words, *parsed, *_RUNTIME_INCLUDES, "-I", ".", *language, "-include", _HEADER, *counted)
 
     def parse(self, name: str) -> Completed:
-        """Parse the header that every source begins with, into `place/out`; g++ takes it for options that are alike."""
+        """Precompile the header into `place/out`, for use under matching options."""
         words = flags.compile_flags(self.compiler, instrumented=self.instrumented)
         language = ("-x", "c++-header", *flags.LANGUAGE[2:])
         header = f"{{rewriting}}/{_HEADER}"
         return self._run((*words, *_RUNTIME_INCLUDES, *language, header, "-o", f"{{out}}/{name}"), self.place / "out")
 
-    def _linking(self, link: Sequence[str], name: str) -> tuple[str, ...]:
+    def _list_link_words(self, link: Sequence[str], name: str) -> tuple[str, ...]:
         linked = archive.objects(self.objects, instrumented=self.instrumented)
         return ("-x", "none", *(f"{{exports}}/{o}" for o in linked), *link, "-o", f"{{out}}/{name}")
 
@@ -342,23 +331,19 @@ _RUNTIME_INCLUDES = (
 
 
 def _prepare(compiler: HostCompiler, objects: Path, tier: Tier) -> None:
-    """What the compiler makes once for all answers."""
     if compiler.kind == "zig":
         _warm(compiler, objects, tier)
-    elif compiler.kind == "gcc" and not (objects / _parsed(tier)).exists():
+    elif compiler.kind == "gcc" and not (objects / _name_parsed_folder(tier)).exists():
         _parse(compiler, objects, tier)
 
 
-def _parsed(tier: Tier) -> str:
-    """The folder beside the objects with our header as g++ parsed it in a box of that tier, whose paths go into it."""
+def _name_parsed_folder(tier: Tier) -> str:
+    # per tier, since paths in the sandbox are part of the precompiled header
     return f"parsed-{tier.value}"
 
 
 def _parse(compiler: HostCompiler, objects: Path, tier: Tier) -> None:
-    """Have g++ parse our header once, for plain and for instrumented builds: half of what compiling an answer takes.
-
-    Where it does not work, the folder stays empty and the header is parsed every time.
-    """
+    # halves the time that compiling a submission takes
     made = Path(tempfile.mkdtemp(prefix=".parsing-", dir=objects))
     (made / f"{_HEADER}.gch").mkdir()
     with scratch.folder() as place:
@@ -369,15 +354,16 @@ def _parse(compiler: HostCompiler, objects: Path, tier: Tier) -> None:
             if held.parse(name).returncode == 0:
                 # copied, so that this user owns it: the sandbox runs under another user id
                 shutil.copyfile(place / "out" / name, made / f"{_HEADER}.gch" / name)
+    # without precompiled files in it, the header is parsed every time
     made.chmod(0o755)
     try:
-        made.rename(objects / _parsed(tier))
+        made.rename(objects / _name_parsed_folder(tier))
     except OSError:  # another process was quicker
         shutil.rmtree(made)
 
 
 def _warm(compiler: HostCompiler, objects: Path, tier: Tier) -> None:
-    """Have zig build its C++ library in the box, whose paths are part of what its cache is asked for."""
+    # in the sandbox, whose paths are part of zig's cache keys
     warmed = objects / f"warm-{tier.value}"
     if warmed.exists():
         return
@@ -390,10 +376,9 @@ def _warm(compiler: HostCompiler, objects: Path, tier: Tier) -> None:
         warmed.touch()
 
 
-def _reserved_names(folder: Path, files: Iterable[str]) -> tuple[str, ...]:
-    """Why the source is refused as its author wrote it."""
+def _find_reserved_names(folder: Path, files: Iterable[str]) -> tuple[str, ...]:
     return tuple(reason for file in files for reason in source_audit.device_names(file, (folder / file).read_bytes()))
 
 
-def _defined(defines: Mapping[str, str]) -> tuple[str, ...]:
+def _list_macros(defines: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(f"-D{name}={value}" for name, value in defines.items())

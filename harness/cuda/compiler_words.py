@@ -1,4 +1,4 @@
-"""What the C++ compiler says of rewritten source, in the author's terms."""
+"""The C++ compiler's messages on rewritten source, in the author's terms."""
 
 import re
 from collections.abc import Sequence
@@ -19,17 +19,17 @@ _INSIDE = re.compile(r"(?:/submission|/extra/\w+|\S*/harness-\d+-\w+/(?:source|h
 
 
 def clean(text: str) -> str:
-    """The compiler's output without folders and names that the author does not know."""
+    """Strip folders and names that the author does not know."""
     return _INSIDE.sub("", _GENERATED_NAME.sub("", text)).strip()
 
 
 def reached(suspects: Sequence[UnsupportedConstruct]) -> tuple[UnsupportedConstruct, ...]:
-    """Of a submission that compiled: the constructs that end its run where they are reached."""
+    """Return the suspects of compiled source that end the run where they are reached."""
     return tuple(suspect for suspect in suspects if suspect.what.startswith(_ASSEMBLY))
 
 
 def reasons(errors: str, suspects: Sequence[UnsupportedConstruct]) -> tuple[UnsupportedConstruct, ...]:
-    """The suspects that the compiler stumbled over, and what the rewriting could not read."""
+    """Return the suspects that stopped the compiler, and what the rewriting could not read."""
     said = [(match["file"], int(match["line"]), match["text"]) for match in _SAID_AT.finditer(errors)]
     found = [
         suspect
@@ -42,11 +42,9 @@ def reasons(errors: str, suspects: Sequence[UnsupportedConstruct]) -> tuple[Unsu
 
 
 def _is_of(suspect: UnsupportedConstruct, errors: Sequence[str]) -> bool:
-    """Whether the errors on the suspect's line are about it.
-
-    Where one says that a name is unknown, it is that name that must be lacking, and not one that the device has and the
-    author did not include; further errors follow from the first.
-    """
+    """Return whether the errors on a suspect's line are about it."""
+    # an unknown name must be one that the device lacks, not one whose include the author forgot; further errors follow
+    # from the first
     unknown = [error for error in errors if _UNKNOWN.search(error)]
     if suspect.what.startswith(_ASSEMBLY) or not unknown:
         return bool(errors)

@@ -1,7 +1,7 @@
-"""What stands in for nvcc in a Makefile: objects and programs of the emulated device from nvcc's command line.
+"""The stand-in for nvcc in a Makefile: builds objects and programs of the emulated device.
 
-Nothing that is compiled runs here, so this is no matter for the sandbox: the compiler sees the machine's files, as nvcc
-does. Each object names the files it was made of, for the reports of the program that it is linked into.
+Only the compiler runs, so there is no sandbox: like nvcc, it sees the machine's files. Each object names its source
+files, for the reports of the program it is linked into.
 """
 
 import re
@@ -28,12 +28,12 @@ _LIBRARY = re.compile(r"(?:-l|(?:.*/)?lib)(?P<name>[\w-]+?)(?:_static)?(?:\.a|\.
 
 @dataclass
 class Made:
-    """What came of a command line.
+    """The outcome of a command line.
 
     Attributes:
-        code: the exit code: 0, or 2 where something does not build.
-        said: the compiler's words.
-        lacking: what the device lacks: the kernels that ask for it fail when they are launched.
+        code: exit code: 0, or 2 after a failure.
+        said: messages of the compiler.
+        lacking: constructs that the device lacks; kernels with them fail at launch.
     """
 
     code: int = 0
@@ -42,12 +42,12 @@ class Made:
 
 
 def make(options: NvccOptions) -> Made:
-    """Do what a command line of nvcc asks for, in the current folder.
+    """Carry out a command line of nvcc in the current folder.
 
     Raises:
-        PrerequisiteError: there is no C++ compiler.
-        NotFoundError: a file is not there, or the options do not fit together.
-        JudgeError: the device's runtime does not compile.
+        PrerequisiteError: no C++ compiler.
+        NotFoundError: a missing file, or conflicting options.
+        JudgeError: a device runtime that does not compile.
     """
     compiler = host_compiler()
     if compiler is None:
@@ -78,30 +78,31 @@ class _Wrapper:
     made: Made = field(default_factory=Made)
 
     def compile_each(self) -> None:
-        """One file for each source, where nvcc puts it."""
         ending = ".o" if self.options.action is Action.COMPILE else ""
         for source in self.options.sources:
             named = self.options.output or (Path(source).stem + ending if ending else "")
             self.compile(source, Path(named) if named else None)
 
     def compile(self, source: str, into: Path | None) -> Path:
-        """Compile one source; without a place for it, print what comes of it."""
+        """Compile one source and return its output; without `into`, the compiler prints it."""
         if not Path(source).is_file():
             raise NotFoundError(f"{source}: no such file")
         language = self.options.language or ("" if Path(source).suffix in HOST_SUFFIXES else "cu")
         if language == "cu":
             self._compile_cuda(source, into)
         elif self.options.action is Action.RULES:
-            self._run((*self._host_words(source), "-M", source))
+            self._run((*self._list_host_words(source), "-M", source))
         else:
             rules = self.options.rules
             named = [] if rules is None else ["-MD", "-MF", rules or f"{Path(source).stem}.d"]
             named += ["-MT", self.options.target or str(into)] if named else []
-            self._run((*self._host_words(source), *named, *self._action(into), source), [Path(source).resolve()])
+            self._run(
+                (*self._list_host_words(source), *named, *self._choose_action(into), source), [Path(source).resolve()]
+            )
         return into or Path(source)
 
     def _compile_cuda(self, source: str, into: Path | None) -> None:
-        """Compile without the kernels that ask for what the device lacks, once they are known."""
+        """Compile; on errors, compile again without the kernels that use what the device lacks."""
         entry = Path(source).resolve().relative_to("/").as_posix()
         tree = rewriting.SourceTree.of_machine(folder for folder in self.options.includes if _is_followed(folder))
         lacking: dict[str, dict[int, str]] = {}
@@ -110,17 +111,17 @@ class _Wrapper:
         while True:
             done = rewriting.rewrite(Path("/"), [entry], tree, lacking, own_unit=own_unit)
             if self.options.action is Action.RULES:
-                self.made.said.append(self._rules(source, done.files))
+                self.made.said.append(self._format_rules(source, done.files))
                 return
             if done.problems:
                 self._fail("\n".join(done.problems))
                 return
-            code, said = self._compiled(entry, done, into)
+            code, said = self._compile_rewritten(entry, done, into)
             reasons = compiler_words.reasons(said, done.suspects) if code else ()
-            if code and own_unit and not reasons:  # what does not go together with `static`
+            if code and own_unit and not reasons:  # `static` on device code may be the cause
                 own_unit = False
                 continue
-            first = first or Made(2 * bool(code), [self._short(said)], list(reasons))
+            first = first or Made(2 * bool(code), [self._shorten(said)], list(reasons))
             if code == 0 or not reasons or done.left_out == left_out:
                 break
             left_out = done.left_out
@@ -131,14 +132,14 @@ class _Wrapper:
             self.made.said += first.said
             self.made.lacking += first.lacking
             return
-        self.made.said += [self._short(said)]
+        self.made.said += [self._shorten(said)]
         emptied = [rewriting.UnsupportedConstruct(w, f, n) for f, at in lacking.items() for n, w in at.items()]
         self.made.lacking += [*emptied, *compiler_words.reached(done.suspects)]
         if self.options.rules is not None and into is not None:
             rules = Path(self.options.rules or into.with_suffix(".d"))
-            rules.write_text(self._rules(str(into), done.files), encoding="utf-8")
+            rules.write_text(self._format_rules(str(into), done.files), encoding="utf-8")
 
-    def _compiled(self, entry: str, done: rewriting.Rewriting, into: Path | None) -> tuple[int, str]:
+    def _compile_rewritten(self, entry: str, done: rewriting.Rewriting, into: Path | None) -> tuple[int, str]:
         with scratch.folder() as place:
             for path, text in done.files.items():
                 (place / "source" / path).parent.mkdir(parents=True, exist_ok=True)
@@ -146,52 +147,60 @@ class _Wrapper:
             marked = place / "sources.h"
             marked.write_text(rewritten_sources.mark(f"/{path}" for path in done.files), encoding="utf-8")
             named = f"-ffile-prefix-map={place / 'source'}="
-            words = (*self._cuda_words(place / "source"), named, "-include", str(marked), *self._action(into))
+            words = (
+                *self._list_cuda_words(place / "source"),
+                named,
+                "-include",
+                str(marked),
+                *self._choose_action(into),
+            )
             return self._call((*words, str(place / "source" / entry)))
 
-    def _cuda_words(self, place: Path) -> Iterator[str]:
-        """The compiler's options for rewritten source that lies in `place`."""
+    def _list_cuda_words(self, place: Path) -> Iterator[str]:
         yield from (*self.compiler.command, *flags.compile_flags(self.compiler, instrumented=True))
         yield from self.options.compiler
         followed = [folder for folder in self.options.includes if _is_followed(folder)]
-        yield from _each("-I", (place / folder.resolve().relative_to("/") for folder in followed))
+        yield from _repeat_option("-I", (place / folder.resolve().relative_to("/") for folder in followed))
         if self.compiler.kind == "gcc":
-            yield from _each("-I", [self._parsed()])
-        yield from self._included()
-        yield from _each("-idirafter", followed)
-        yield from ("-x", "c++", f"-std={self._standard()}", "-include", archive.HEADER.name)
+            yield from _repeat_option("-I", [self._precompile_header()])
+        yield from self._list_include_words()
+        yield from _repeat_option("-idirafter", followed)
+        yield from ("-x", "c++", f"-std={self._choose_standard()}", "-include", archive.HEADER.name)
 
-    def _host_words(self, source: str) -> Iterator[str]:
-        """The compiler's options for C and C++ that is no CUDA."""
+    def _list_host_words(self, source: str) -> Iterator[str]:
         yield from (*self.compiler.command, *flags.compile_flags(self.compiler, instrumented=True))
         yield from self.options.compiler
-        yield from _each("-I", (folder for folder in self.options.includes if _is_followed(folder)))
-        yield from (*self._included(), "-DEMU_HOST_CODE")
+        yield from _repeat_option("-I", (folder for folder in self.options.includes if _is_followed(folder)))
+        yield from (*self._list_include_words(), "-DEMU_HOST_CODE")
         language = self.options.language or ("c" if source.endswith(".c") else "c++")
-        yield from flags.C_LANGUAGE if language == "c" else ("-x", "c++", f"-std={self._standard()}")
+        yield from flags.C_LANGUAGE if language == "c" else ("-x", "c++", f"-std={self._choose_standard()}")
 
-    def _included(self) -> Iterator[str]:
+    def _list_include_words(self) -> Iterator[str]:
         ours = [archive.HOST_INCLUDE, archive.INCLUDE, archive.RUNTIME, _REWRITING]
-        yield from _each("-I", [*ours, *(each for each in self.options.includes if _is_of_system(each))])
-        yield from _each("-isystem", (folder for folder in self.options.systems if not _is_toolkit(folder)))
+        yield from _repeat_option("-I", [*ours, *(each for each in self.options.includes if _is_of_system(each))])
+        yield from _repeat_option("-isystem", (folder for folder in self.options.systems if not _is_toolkit(folder)))
 
-    def _standard(self) -> str:
+    def _choose_standard(self) -> str:
         asked = self.options.standard
         if asked.replace("gnu", "c") not in flags.STANDARDS:
             raise NotFoundError(f"-std={asked}: give one of {', '.join(sorted(flags.STANDARDS))}")
         return flags.STANDARDS[asked.replace("gnu", "c")]
 
-    def _action(self, into: Path | None) -> tuple[str, ...]:
+    def _choose_action(self, into: Path | None) -> tuple[str, ...]:
         action = "-E" if self.options.action is Action.PREPROCESS else "-c"
         return (action, *(("-o", str(into)) if into else ()))
 
-    def _parsed(self) -> Path:
-        """The folder with our header as g++ parsed it, made now if it is not there; empty where that fails."""
+    def _precompile_header(self) -> Path:
+        """Return the folder of g++'s precompiled header, made on first use; empty if that fails."""
         folder = self.objects / _PARSED
         if folder.is_dir():
             return folder
         made = Path(tempfile.mkdtemp(prefix=".parsing-", dir=self.objects))
-        words = (*self.compiler.command, *flags.compile_flags(self.compiler, instrumented=True), *self._included())
+        words = (
+            *self.compiler.command,
+            *flags.compile_flags(self.compiler, instrumented=True),
+            *self._list_include_words(),
+        )
         language = ("-x", "c++-header", *flags.LANGUAGE[2:])
         self._call((*words, *language, str(archive.HEADER), "-o", str(made / f"{archive.HEADER.name}.gch")))
         made.chmod(0o755)
@@ -202,13 +211,12 @@ class _Wrapper:
         return folder
 
     def link(self, objects: Sequence[Path]) -> None:
-        """A program of these objects and what the command line names."""
         device = [str(self.objects / name) for name in archive.objects(self.objects, instrumented=True)]
-        words = (*self.compiler.command, *map(str, objects), *self._linked(), *device)
+        words = (*self.compiler.command, *map(str, objects), *self._list_link_inputs(), *device)
         self._run((*words, *flags.link_flags(program=True), "-o", self.options.output or "a.out"))
 
-    def _linked(self) -> Iterator[str]:
-        """What is linked beside, without the libraries of CUDA: the device is in their place."""
+    def _list_link_inputs(self) -> Iterator[str]:
+        # the device takes the place of CUDA's libraries
         for word in self.options.linked:
             library = _LIBRARY.fullmatch(word)
             name = library["name"] if library else ""
@@ -218,19 +226,18 @@ class _Wrapper:
                 yield word
 
     def archive(self, objects: Sequence[Path]) -> None:
-        """An archive of these objects."""
         linked = (word for word in self.options.linked if not word.startswith("-"))
         self._run(("ar", "rcs", self.options.output or "a.a", *map(str, objects), *linked))
 
     def link_nothing(self) -> None:
-        """What nvcc makes of the kernels of several objects is in those objects here: an object with nothing in it."""
+        # nvcc's device link joins kernels of several objects; here they are complete, so this object is empty
         with scratch.folder() as place:
             (place / "empty.cpp").write_text("", encoding="utf-8")
             into = self.options.output or "a_dlink.o"
             self._run((*self.compiler.command, "-c", str(place / "empty.cpp"), "-o", into))
 
-    def _rules(self, source: str, files: Iterable[str]) -> str:
-        """Rules for make: what a file depends on, as far as its includes can be followed."""
+    def _format_rules(self, source: str, files: Iterable[str]) -> str:
+        # the dependencies, as far as includes can be followed
         target = self.options.target or (str(Path(source).with_suffix(".o")) if source.endswith(".cu") else source)
         here = f"{Path.cwd()}/"
         paths = [f"/{path}".removeprefix(here).replace(" ", "\\ ") for path in files]
@@ -238,7 +245,7 @@ class _Wrapper:
         return f"{target}: {' '.join(reversed(paths))}\n{phony}"
 
     def _run(self, words: Iterable[str], marked: Sequence[Path] = ()) -> None:
-        """Run a tool; `marked` are the files that the object is to name."""
+        """Run a tool; the object records `marked` as its sources."""
         words = list(words)
         with scratch.folder() as place:
             if marked:
@@ -248,7 +255,7 @@ class _Wrapper:
         if code:
             self._fail(said)
         else:
-            self.made.said.append(self._short(said))
+            self.made.said.append(self._shorten(said))
 
     def _call(self, words: Iterable[str]) -> tuple[int, str]:
         settings = archive.environment(self.compiler)
@@ -258,25 +265,24 @@ class _Wrapper:
 
     def _fail(self, said: str) -> None:
         self.made.code = 2
-        self.made.said.append(self._short(said))
+        self.made.said.append(self._shorten(said))
 
     @staticmethod
-    def _short(said: str) -> str:
-        """The compiler's words with paths relative to the current folder, as they were given."""
+    def _shorten(said: str) -> str:
         return compiler_words.clean(said).replace(f"{Path.cwd()}/", "")
 
 
-def _each(option: str, folders: Iterable[Path]) -> Iterator[str]:
+def _repeat_option(option: str, folders: Iterable[Path]) -> Iterator[str]:
     return (word for folder in folders for word in (option, str(folder)))
 
 
 def _is_toolkit(folder: Path) -> bool:
-    """Whether these are the headers of a CUDA toolkit, in whose place ours are."""
+    # our headers take the place of a toolkit's
     return (folder / "cuda_runtime_api.h").is_file()
 
 
 def _is_of_system(folder: Path) -> bool:
-    """Whether a folder of `-I` holds what is installed: C++ libraries, which are left as they are."""
+    # installed C++ libraries are not rewritten
     place = folder.resolve()
     return place.is_relative_to("/usr") and not place.is_relative_to("/usr/src") and not _is_toolkit(folder)
 
@@ -286,5 +292,5 @@ def _is_followed(folder: Path) -> bool:
 
 
 def ignored(options: NvccOptions) -> Mapping[str, None]:
-    """The options that were passed over, by name."""
+    """Return the ignored options as keys, each once."""
     return dict.fromkeys(options.ignored)

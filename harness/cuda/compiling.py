@@ -1,4 +1,4 @@
-"""A compiler run in the sandbox on what an answer wrote: bounded by processor time, however busy the machine is."""
+"""Compilers run in the sandbox on untrusted source, limited by processor time so that load does not matter."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,26 +9,26 @@ from harness.timing.exclusive import MachineBusy, beside_others, second_try
 from harness.timing.timeline import span
 
 SECONDS = 600.0
-"""Processor time for all that is compiled of one answer."""
+"""Processor seconds for one submission."""
 TOO_BUSY = "the machine gave the compiler too little time; grade again where it has more to give"
 
 
 class CompileTime:
-    """The processor time that a build may use.
+    """The processor time of a build.
 
     Attributes:
-        allowed: at first, in seconds.
-        left: what is left of that.
+        allowed: initial seconds.
+        left: remaining seconds.
     """
 
     def __init__(self, allowed: float = SECONDS) -> None:
         self.allowed = self.left = allowed
 
     def run(self, words: Sequence[str], folder: Path, **options: Any) -> Completed:
-        """Run a compiler, as `sandbox.run`; one that the wall clock ends is run once more with nothing beside it.
+        """Run a compiler like `sandbox.run`; after a wall-clock timeout, once more with nothing beside it.
 
         Raises:
-            BoxError: the sandbox could not be started.
+            BoxError: failure to start the sandbox.
         """
         limit = max(1.0, self.left)
         with beside_others():
@@ -44,6 +44,6 @@ class CompileTime:
     def _run(self, words: Sequence[str], folder: Path, options: dict[str, Any]) -> Completed:
         with span("compile", Path(words[0]).name):
             done = run(words, folder, seconds=max(1.0, self.left), **options)
-        if done.exceeded is not CommandLimit.WALL_CLOCK:  # which a second try makes up for
+        if done.exceeded is not CommandLimit.WALL_CLOCK:  # its time is not charged, since it may run again
             self.left -= done.processor_seconds
         return done

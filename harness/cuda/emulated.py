@@ -1,4 +1,4 @@
-"""The emulated device as the grader uses it: an answer built twice, with a driver that the box runs."""
+"""A submission on the emulated device as the grader runs it: two builds and a driver."""
 
 import shutil
 from collections.abc import Sequence
@@ -13,18 +13,17 @@ from harness.sandbox import Tier
 
 DRIVER = Path(__file__).parent / "driver" / "driver.py"
 ENTRY = DRIVER.name
-"""The module that the box imports in place of an answer in Python."""
+"""Module that the sandbox imports in place of a Python submission."""
 
 
 @dataclass(frozen=True)
 class Emulation:
-    """An answer built for the emulated device.
+    """A submission built for the emulated device.
 
     Attributes:
-        folder: what the box shows: both libraries and the driver.
-        unsupported: constructs the device does not have; nothing was built then.
-        errors: the host compiler's words when it could not build.
-        refused: why the answer must not run beside the device: it could falsify what the device reports.
+        folder: contents of the sandbox: both libraries and the driver.
+        unsupported: constructs that the device lacks and that prevented the build.
+        refused: reasons to keep it away from the device, whose reports it could falsify.
     """
 
     folder: Path
@@ -34,12 +33,12 @@ class Emulation:
 
     @property
     def ok(self) -> bool:
-        """Whether the answer can be called."""
+        """True if the submission can be called."""
         return not self.unsupported and not self.errors and not self.refused
 
     @property
     def why_not(self) -> str:
-        """In a sentence, why the device cannot or must not run the answer."""
+        """One sentence on why the device cannot or must not run the submission."""
         if self.refused:
             more = f"; {len(self.refused) - 5} more" if len(self.refused) > 5 else ""
             return f"refused: it could falsify what is measured: {'; '.join(self.refused[:5])}{more}"
@@ -50,25 +49,22 @@ class Emulation:
 
 
 def emulate(answer: Path, entries: Sequence[str], into: Path, *, tier: Tier, seconds: float = SECONDS) -> Emulation:
-    """Build an answer for the emulated device, once without checks and once with them.
+    """Build a submission for the emulated device, once plain and once instrumented for checks.
 
     Args:
-        answer: its files.
-        entries: the CUDA files to compile.
-        into: an empty folder for what the box will show.
-        tier: how the compiler, fed with what the answer wrote, is held.
+        into: an empty folder for the contents of the sandbox.
         seconds: processor time for each build.
 
     Raises:
-        BusyMachineError: the machine gave the compiler too little time.
-        BoxError: the compiler could not be started.
+        BusyMachineError: too little processor time on a busy machine.
+        BoxError: failure to start the compiler.
     """
 
     def one(instrumented: bool) -> Built:
         return build(answer, entries, into, tier=tier, instrumented=instrumented, seconds=seconds)
 
     with ThreadPoolExecutor(2) as both:
-        # in copies of this context, which holds when the grade has to end
+        # each thread gets a copy of this context, which carries the grade's deadline
         builds = [both.submit(copy_context().run, one, instrumented) for instrumented in (False, True)]
         plain, instrumented = (build.result() for build in builds)
     shutil.copy(DRIVER, into / ENTRY)

@@ -1,4 +1,4 @@
-"""What nvcc, its host compiler, ptxas and the linker print, read into errors and facts about kernels."""
+"""Errors and facts about kernels in the output of nvcc, its host compiler, ptxas and the linker."""
 
 import re
 from collections import Counter
@@ -35,7 +35,7 @@ _WIDTH = re.compile(r"\.(?:v(?P<lanes>[248])\.)?[busf](?P<bits>8|16|32|64|128)$"
 
 @dataclass(frozen=True)
 class CompilerError:
-    """One error in the compiler's own words, at a line of the submission (0 when it names none)."""
+    """One compiler error, at a line of the submission (0 if unknown)."""
 
     file: str
     line: int
@@ -44,7 +44,7 @@ class CompilerError:
 
 @dataclass(frozen=True)
 class KernelFacts:
-    """What ptxas says of one kernel. Sizes in bytes; stack and spills per thread, static shared memory per block."""
+    """ptxas's figures for one kernel. Sizes in bytes; stack and spills per thread, static shared memory per block."""
 
     name: str
     registers: int
@@ -56,14 +56,14 @@ class KernelFacts:
 
 
 def errors(log: str) -> tuple[CompilerError, ...]:
-    """The first errors, each once, in the order they were printed."""
-    found = dict.fromkeys(error for line in log.splitlines() if (error := _error(line.rstrip())))
+    """Return the first distinct errors, in order."""
+    found = dict.fromkeys(error for line in log.splitlines() if (error := _read_error(line.rstrip())))
     telling = [error for error in found if not _EXIT.search(error.text)]
     return tuple(telling or found)[:ERRORS_KEPT]
 
 
 def suggested(log: str, error: CompilerError) -> str:
-    """The name that gcc or clang suggests in place of the undeclared one of `error`; empty where they suggest none."""
+    """Return the name that gcc or clang suggests for the undeclared one of `error`, or an empty string."""
     name = undeclared(error)
     for said in errors(log):
         problem, _, advice = said.text.partition("; did you mean ")
@@ -73,18 +73,18 @@ def suggested(log: str, error: CompilerError) -> str:
 
 
 def undeclared(error: CompilerError) -> str:
-    """The name that an error says is declared nowhere; empty where it says something else."""
+    """Return the name that an error calls undeclared, or an empty string."""
     named = _UNDECLARED.search(error.text)
     return named["name"] if named else ""
 
 
 def broken(log: str) -> str | None:
-    """What nvcc could not do for a reason that lies in its command line or installation, not in the source."""
+    """Return nvcc's complaint about its command line or installation rather than the source, or None."""
     found = _FATAL.search(log)
     return found["text"][:TEXT_KEPT] if found else None
 
 
-def _error(line: str) -> CompilerError | None:
+def _read_error(line: str) -> CompilerError | None:
     placed = _FRONT_END.match(line) or _HOST.match(line)
     if placed:
         return CompilerError(_tidy(placed["file"]), int(placed["line"]), placed["text"][:TEXT_KEPT])
@@ -101,7 +101,7 @@ def _error(line: str) -> CompilerError | None:
 
 
 def _tidy(file: str) -> str:
-    """The path without steps that lead nowhere, e.g. `a.h` for `./b/../a.h`."""
+    # `a.h` for `./b/../a.h`
     parts: list[str] = []
     for part in PurePosixPath(file).parts:
         if part == ".." and parts:
@@ -112,11 +112,11 @@ def _tidy(file: str) -> str:
 
 
 def kernels(log: str) -> tuple[KernelFacts, ...]:
-    """Registers, spills, stack, shared and constant memory of each kernel, as `-Xptxas -v` prints them."""
-    return tuple(_kernels(log.splitlines()))[:KERNELS_KEPT]
+    """Return the resources of each kernel, as `-Xptxas -v` prints them."""
+    return tuple(_read_kernels(log.splitlines()))[:KERNELS_KEPT]
 
 
-def _kernels(lines: list[str]) -> Iterator[KernelFacts]:
+def _read_kernels(lines: list[str]) -> Iterator[KernelFacts]:
     entry, described, frame = "", "", (0, 0, 0)
     for line in lines:
         if found := _ENTRY.search(line):
@@ -124,7 +124,7 @@ def _kernels(lines: list[str]) -> Iterator[KernelFacts]:
         elif found := _PROPERTIES.search(line):
             described = found["name"]
         elif found := _FRAME.search(line):
-            # functions that were not inlined have frames of their own: the kernel's is the one under its name
+            # functions that were not inlined have their own frames: the kernel's is the one under its name
             if described == entry:
                 frame = (int(found[1]), int(found[2]), int(found[3]))
         elif entry and (found := _USED.search(line)):
@@ -139,16 +139,16 @@ def _kernels(lines: list[str]) -> Iterator[KernelFacts]:
 
 
 def ptx_facts(ptx: str) -> Mapping[str, int]:
-    """How often the code (not the run) has each kind of instruction, loads and stores by their width in bytes."""
+    """Count kinds of instructions in the code, loads and stores by their width in bytes."""
     counts: Counter[str] = Counter()
     for found in _PTX.finditer(ptx):
-        name = _kind(found["op"], found["modifiers"])
+        name = _classify(found["op"], found["modifiers"])
         if name:
             counts[name] += 1
     return dict(sorted(counts.items()))
 
 
-def _kind(op: str, modifiers: str) -> str | None:
+def _classify(op: str, modifiers: str) -> str | None:
     parts = modifiers.split(".")
     if op in ("ld", "ldu", "st") and "global" in parts:
         width = _WIDTH.search(modifiers)
@@ -167,8 +167,8 @@ def _kind(op: str, modifiers: str) -> str | None:
 
 
 def demangled(name: str) -> str:
-    """A kernel's name as its author wrote it, where it can be demangled: `ns::softmax<256>` for `_ZN2ns7softmax...`."""
-    name = re.sub(r"^__nv_static_\d+__\w*?_(?=_Z)", "", name)  # not visible to other files
+    """Demangle a kernel's name if possible: `ns::softmax<256>` for `_ZN2ns7softmax...`."""
+    name = re.sub(r"^__nv_static_\d+__\w*?_(?=_Z)", "", name)  # internal linkage
     if not name.startswith("_Z"):
         return name
     rest = re.sub(r"^_ZL?", "", name)
@@ -181,7 +181,7 @@ def demangled(name: str) -> str:
         if not part.startswith(("_GLOBAL__N_", "_INTERNAL_")):
             parts.append(part)
         if rest.startswith("I"):
-            arguments, rest = _arguments(rest[1:])
+            arguments, rest = _read_arguments(rest[1:])
             if parts:
                 parts[-1] += arguments
         if not nested:
@@ -196,8 +196,8 @@ _TYPES = {
 }  # fmt: skip
 
 
-def _arguments(rest: str) -> tuple[str, str]:
-    """Template arguments of plain types and numbers; `<...>` for any others."""
+def _read_arguments(rest: str) -> tuple[str, str]:
+    # plain types and numbers; `<...>` for any others
     words: list[str] = []
     while rest and not rest.startswith("E"):
         number = re.match(r"L([a-z])(n?\d+)E", rest)
@@ -219,5 +219,5 @@ def _arguments(rest: str) -> tuple[str, str]:
 
 
 def demangled_in(text: str) -> str:
-    """`text` with the mangled names in it made readable."""
+    """Demangle the names in `text`."""
     return re.sub(r"\b_Z\w+", lambda found: demangled(found[0]), text)

@@ -1,4 +1,4 @@
-"""nvcc run in the box: files of a submission into a shared library, with what it printed and its PTX."""
+"""nvcc in the sandbox: files of a submission to a shared library, with log and PTX."""
 
 import re
 from collections.abc import Sequence
@@ -11,23 +11,21 @@ from harness.model import Tier
 from harness.sandbox.command import CommandLimit, Completed
 
 LOG_KEPT = 1 << 20
-"""Bytes of what was printed: half from the start, for the first errors, and half from the end."""
+"""Bytes of a log: half from the start, which has the first errors, and half from the end."""
 PTX_KEPT = 8 << 20
 LIBRARY = "answer.so"
 _SCRATCH_MIB = 512
-# what a compiler prints goes to a file: of a flood the first errors are wanted, and a pipe keeps the last
+# the log goes to a file: a pipe keeps the end of a flood, but the first errors matter most
 _LOGGED = ("/bin/sh", "-c", 'log=$1; shift; exec "$@" >"$log" 2>&1', "sh")
 
 
 @dataclass(frozen=True)
 class Room:
-    """What a build may use, and what it is for.
+    """Limits and options of one build.
 
     Attributes:
-        tier: how it is held.
-        time: processor time in all.
         memory_mib: address space of each process.
-        optimised: whether device code is optimised, which takes most of the time and refuses nothing.
+        optimised: whether to optimise device code, which takes most of the time and affects no refusal.
     """
 
     tier: Tier
@@ -41,10 +39,10 @@ class Compilation:
     """The result of a build.
 
     Attributes:
-        library: the shared library; None when there is none.
-        log: what the compilers printed, the submission's own paths relative and all others without their folders.
-        ptx: the code for the virtual machine, of all files.
-        exceeded: the limit for which it was ended; None where it ended by itself.
+        library: the shared library, or None.
+        log: compiler output; paths are relative to the submission, or bare names outside it.
+        ptx: PTX of all files.
+        exceeded: limit that ended the build, or None.
     """
 
     library: Path | None
@@ -54,12 +52,12 @@ class Compilation:
 
     @property
     def late(self) -> bool:
-        """Whether it used up its processor time: it would on any machine."""
+        """True if processor time ran out, as it would on any machine."""
         return self.exceeded is CommandLimit.PROCESSOR_TIME
 
     @property
     def undecided(self) -> bool:
-        """Whether the machine gave it too little time to say."""
+        """True if wall-clock time ran out, for want of processor time on a busy machine."""
         return self.exceeded is CommandLimit.WALL_CLOCK
 
 
@@ -71,21 +69,18 @@ def compile_library(
 
     Args:
         compiler: an nvcc.
-        folder: the submission.
-        entries: its files to compile, relative to it.
+        entries: files to compile, relative to `folder`.
         into: an empty folder.
-        room: limits.
-        architecture: of the device, e.g. `sm_80`.
-        standard: the C++ level.
-        further: more words for the compiler.
+        architecture: target device, e.g. `sm_80`.
+        further: additional options.
 
     Raises:
-        BoxError: the box could not be started.
+        BoxError: failure to start the sandbox.
     """
     common = (f"-std={standard}", f"-arch={architecture}", *further)
     whole = _compile(compiler, folder, entries, into / "whole", room, common)
     if whole.library is None and "Unresolved extern" in whole.log:
-        # a device function of another file is called: that takes code that is linked once more for the device
+        # a device function of another file is called, which needs relocatable code and a device link
         return _compile(compiler, folder, entries, into / "parts", room, (*common, "-rdc=true"))
     return whole
 
@@ -115,18 +110,17 @@ def _compile(
 
 
 def _run(compiler: CudaCompiler, words: Sequence[str], folder: Path, into: Path, room: Room) -> tuple[Completed, str]:
-    """One run of the compiler, and what it printed."""
     log = into / "log"
     log.unlink(missing_ok=True)
     done = room.time.run(
         (*_LOGGED, "{out}/log", *compiler.command, *words), folder, tier=room.tier, memory_mib=room.memory_mib,
         scratch_mib=_SCRATCH_MIB, extra=compiler.folders, writable={"out": into},
     )  # fmt: skip
-    return done, without_paths(_ends(log) + done.output, compiler, folder, into)
+    return done, without_paths(_read_ends(log) + done.output, compiler, folder, into)
 
 
 def without_paths(text: str, compiler: CudaCompiler, folder: Path, into: Path) -> str:
-    """`text` with the submission's paths relative to it, and the compilers' files by their names alone."""
+    """Shorten paths in `text`: the submission's become relative, all others lose their folders."""
     for own in dict.fromkeys((str(folder), str(folder.resolve()), "/submission")):
         text = re.sub(rf"(?<![\w.-]){re.escape(own)}/", "", text)
     mounted = [*(str(p) for p in compiler.folders.values()), *(f"/extra/{name}" for name in compiler.folders)]
@@ -135,11 +129,11 @@ def without_paths(text: str, compiler: CudaCompiler, folder: Path, into: Path) -
     return re.sub(rf"(?<![\w.-])(?:{inside})/(?:[\w.+@=-]+/)*", "", text)
 
 
-def _ends(log: Path) -> str:
-    """The log, without its middle when it is long."""
+def _read_ends(log: Path) -> str:
     size = log.stat().st_size if log.is_file() and not log.is_symlink() else 0
     if size <= LOG_KEPT:
         return _read(log, LOG_KEPT)
+    # drop the middle of a long log
     with log.open("rb") as file:
         head = file.read(LOG_KEPT // 2)
         file.seek(size - LOG_KEPT // 2)

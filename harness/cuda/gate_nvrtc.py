@@ -1,4 +1,4 @@
-"""The gate where NVRTC is all there is: device code is compiled, host code is left out and not judged."""
+"""The compiler gate with NVRTC alone: device code is compiled, host code is left out and not judged."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -23,10 +23,9 @@ _BODIES = ("compound_statement", "field_initializer_list")
 
 @dataclass
 class DeviceCode:
-    """A copy of the submission with the bodies of its host functions blanked, line by line the same.
+    """A copy of the submission with host functions blanked, line by line the same.
 
     Attributes:
-        folder: the copy.
         device: line ranges of device functions, by file.
     """
 
@@ -34,8 +33,8 @@ class DeviceCode:
     device: dict[str, list[range]] = field(default_factory=dict)
 
     def judged(self, error: CompilerError) -> bool:
-        """Whether NVRTC sees here what nvcc would: in device functions, and in what is no C++ at all."""
-        if 'namespace "std"' in error.text:  # the host's own headers, which NVRTC does not read
+        """Return whether nvcc would report this error, too: in device functions, or on text that is no C++."""
+        if 'namespace "std"' in error.text:  # from the host's own headers, which NVRTC lacks
             return False
         return _NO_TOKEN.search(error.text) is not None or any(
             error.line in lines for lines in self.device.get(error.file, ())
@@ -43,7 +42,7 @@ class DeviceCode:
 
 
 def device_code(folder: Path, into: Path) -> DeviceCode:
-    """Copy the sources of `folder` to `into`, without its host functions."""
+    """Copy the sources of `folder` to `into`, without host functions."""
     code = DeviceCode(into)
     files = [
         path
@@ -56,7 +55,7 @@ def device_code(folder: Path, into: Path) -> DeviceCode:
     parser = Parser(Language(tree_sitter_cuda.language()))
     for name, text in texts.items():
         blanked = bytearray(text)
-        for node, device in _functions(parser.parse(text).root_node, text, marks):
+        for node, device in _find_functions(parser.parse(text).root_node, text, marks):
             if device:
                 lines = range(node.start_point[0] + 1, node.end_point[0] + 2)
                 code.device.setdefault(name, []).append(lines)
@@ -69,12 +68,12 @@ def device_code(folder: Path, into: Path) -> DeviceCode:
     return code
 
 
-def _functions(root: Node, text: bytes, marks: re.Pattern[bytes]) -> Iterator[tuple[Node, bool]]:
-    """Functions with a body, each with the words that belong to it and whether it runs on the device."""
+def _find_functions(root: Node, text: bytes, marks: re.Pattern[bytes]) -> Iterator[tuple[Node, bool]]:
+    """Yield functions with a body, including template and linkage prefixes, and whether they run on the device."""
     waiting = [root]
     while waiting:
         node = waiting.pop()
-        inner = _definition(node)
+        inner = _find_definition(node)
         if inner is None:
             waiting += reversed(node.named_children)
             continue
@@ -83,8 +82,7 @@ def _functions(root: Node, text: bytes, marks: re.Pattern[bytes]) -> Iterator[tu
             yield node, marks.search(text, node.start_byte, body.start_byte) is not None
 
 
-def _definition(node: Node) -> Node | None:
-    """The function that a node is, or declares as a template or with C linkage."""
+def _find_definition(node: Node) -> Node | None:
     while node.type in ("template_declaration", "linkage_specification"):
         below = [child for child in node.named_children if child.type != "string_literal"]
         if not below:
@@ -99,15 +97,11 @@ def compile_device_code(
     """Compile the device code of each entry.
 
     Args:
-        compiler: NVRTC.
-        folder: the submission.
-        entries: its files to compile, relative to it.
+        entries: files to compile, relative to `folder`.
         into: an empty folder.
-        room: limits.
-        architecture: of the device.
 
     Raises:
-        BoxError: the box could not be started.
+        BoxError: failure to start the sandbox.
     """
     source, out = into / "source", into / "out"
     source.mkdir()

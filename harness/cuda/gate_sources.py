@@ -1,6 +1,6 @@
-"""What CUDA source asks the compiler to read: nothing outside the submission and the compiler's own headers.
+"""A check that CUDA source reads only the submission and the compiler's own headers.
 
-The box hides other files where it can; this refuses the source before a compiler sees it, on every machine alike.
+The sandbox hides other files where it can; this refuses the source before a compiler sees it, on every machine alike.
 """
 
 import re
@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 FILE_LIMIT = 4 << 20
-"""Bytes of one source file; a larger one is refused."""
+"""Most bytes of one source file."""
 
 _SPLICE = re.compile(r"\\[ \t]*\r?\n")
-# a literal that is not closed ends with its line, as in gcc
+# an unclosed literal ends with its line, as in gcc
 TOKEN = re.compile(
     r"""(?P<raw>(?:u8|[uUL])?R"(?P<mark>[^()\\\s]{0,16})\(.*?(?:\)(?P=mark)"|\Z))
     |(?P<word>[^\W\d]\w*)
@@ -32,7 +32,7 @@ _READS = frozenset({"include", "include_next", "import", "embed"})
 
 @dataclass(frozen=True)
 class Refusal:
-    """A line that would read outside the submission: the file relative to it, its line, what it does."""
+    """A line that would read outside the submission, with the file relative to it."""
 
     file: str
     line: int
@@ -41,8 +41,6 @@ class Refusal:
 
 @dataclass
 class _Walk:
-    """Follows quoted includes from the entries, each file once."""
-
     root: Path
     seen: set[Path] = field(default_factory=set)
 
@@ -54,9 +52,9 @@ class _Walk:
         if path.stat().st_size > FILE_LIMIT:
             yield Refusal(name, 0, f"larger than the {FILE_LIMIT >> 20} MiB that one source file may have")
             return
-        text = _spliced(path.read_text(encoding="utf-8", errors="replace"))
-        bare = _without_comments(text)
-        yield from _embedded(name, bare)
+        text = _splice(path.read_text(encoding="utf-8", errors="replace"))
+        bare = _blank_comments(text)
+        yield from _find_embedded(name, bare)
         line, counted = 1, 0
         for found in _DIRECTIVE.finditer(bare):
             line, counted = line + bare.count("\n", counted, found.start()), found.start()
@@ -78,17 +76,17 @@ class _Walk:
                     yield from self.file(found)
         elif name == "line" or name.isdigit() or (name == "pragma" and re.match(r"\s*GCC\s+dependency\b", rest)):
             named = re.search(r'["<]([^">\n]*)', rest)
-            if named and _leaves(named[1]):
+            if named and _is_leaving(named[1]):
                 yield Refusal(at.file, at.line, f"#{name} names a file outside the submission")
 
     def outside(self, path: Path, operand: re.Match[str]) -> bool:
-        """Whether the named file lies outside, wherever the compiler would look for it."""
         name = operand["quoted"] if operand["quoted"] is not None else operand["angle"]
+        # wherever the compiler would look for it
         if PurePosixPath(name).is_absolute() or "\\" in name or "\0" in name:
             return True
         if ".." not in PurePosixPath(name).parts:
             return False
-        # beside the file that includes it, a path may go up as long as it stays inside
+        # relative to the including file, a path may go up inside the submission
         return operand["quoted"] is None or not (path.parent / name).resolve().is_relative_to(self.root)
 
     def inside(self, path: Path, name: str) -> Iterator[Path]:
@@ -99,11 +97,10 @@ class _Walk:
 
 
 def refusals(folder: Path, entries: Sequence[str]) -> tuple[Refusal, ...]:
-    """Every line of the entries, and of the submission's files they include, that would read outside of it.
+    """Return every line of the entries and their includes that would read outside the submission.
 
     Args:
-        folder: the submission.
-        entries: its CUDA files, relative to it.
+        entries: CUDA files, relative to `folder`.
     """
     root = folder.resolve()
     walk = _Walk(root)
@@ -117,12 +114,12 @@ def refusals(folder: Path, entries: Sequence[str]) -> tuple[Refusal, ...]:
     return tuple(found)
 
 
-def _leaves(name: str) -> bool:
+def _is_leaving(name: str) -> bool:
     return PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts
 
 
-def _spliced(text: str) -> str:
-    """Continued lines joined, with the line breaks moved behind them so that later lines keep their numbers."""
+def _splice(text: str) -> str:
+    """Join continued lines, and move their breaks behind them so that later lines keep their numbers."""
     if "\\" not in text:
         return text
     lines: list[str] = []
@@ -137,8 +134,8 @@ def _spliced(text: str) -> str:
     return "".join(lines)
 
 
-def _without_comments(text: str) -> str:
-    """Comments as blanks; line breaks stay. Literals that span lines lose their `#`, which is no directive there."""
+def _blank_comments(text: str) -> str:
+    """Blank comments except line breaks, and `#` in raw strings, where it starts no directive."""
 
     def keep(found: re.Match[str]) -> str:
         if found["comment"] is not None:
@@ -148,13 +145,12 @@ def _without_comments(text: str) -> str:
     return TOKEN.sub(keep, text)
 
 
-def _embedded(name: str, bare: str) -> Iterator[Refusal]:
-    """Assembler directives that read files, also when the text is put together from pieces."""
+def _find_embedded(name: str, bare: str) -> Iterator[Refusal]:
     before = ""
     for found in TOKEN.finditer(bare):
         if found["string"] is not None or found["raw"] is not None:
             # pieces of one directive may lie in neighbouring literals
-            text = before[-32:] + _decoded(found)
+            text = before[-32:] + _decode(found)
             match, before = _ASSEMBLER.search(text), text
         else:
             match = re.fullmatch("(incbin)", found["word"] or "")
@@ -164,7 +160,7 @@ def _embedded(name: str, bare: str) -> Iterator[Refusal]:
             return
 
 
-def _decoded(found: re.Match[str]) -> str:
+def _decode(found: re.Match[str]) -> str:
     if found["raw"]:
         return found[0].partition("(")[2].rpartition(")")[0]
 

@@ -1,4 +1,4 @@
-"""An answer in CUDA on a GPU: which there is, the build for it, calls in the box, times against others'."""
+"""CUDA submissions on a GPU: detection, build, calls in the sandbox, and comparative timing."""
 
 import json
 import re
@@ -26,13 +26,13 @@ from harness.timing.exclusive import gpu_alone, gpu_beside_others
 
 DRIVER = Path(__file__).parent / "driver" / "gpu_driver.py"
 ENTRY = DRIVER.name
-"""The module that the box imports in place of an answer in Python."""
+"""Module that the sandbox imports in place of a Python submission."""
 ROUNDS = 50
 WARM_UP = 5
 _BANDWIDTH_ROUNDS = 20
 _LIMITS = Limits(start_seconds=60, call_seconds=120, scratch_mib=256)
 
-# asked in a process of its own: the driver's library stays out of this one
+# runs in a child process, which keeps the driver's library out of this one
 _PROBE = """
 import ctypes, json
 cuda = ctypes.CDLL("libcuda.so.1")
@@ -57,11 +57,9 @@ class GpuDevice:
     """The first GPU of this machine.
 
     Attributes:
-        name: as its driver calls it.
-        driver: version of the kernel driver, empty when it does not say.
+        driver: version of the kernel driver, empty if unknown.
         capability: compute capability, e.g. (9, 0).
-        memory_bytes: device memory.
-        library: the driver's library, libcuda.
+        library: path of the driver's library, libcuda.
     """
 
     name: str
@@ -72,12 +70,12 @@ class GpuDevice:
 
     @property
     def architecture(self) -> str:
-        """What nvcc calls it, e.g. `sm_90`."""
+        """nvcc's name for it, e.g. `sm_90`."""
         return f"sm_{self.capability[0]}{self.capability[1]}"
 
     @property
     def shown(self) -> tuple[Path, ...]:
-        """What the box must show for it: device files, what the driver reads, its library where that lies apart."""
+        """Paths that the sandbox must expose: device files, the driver's inputs, and its library unless under /usr."""
         files = [p for p in sorted(Path("/dev").glob("nvidia*")) if not p.is_dir()]
         folder = self.library.parent
         apart = [folder] if folder.is_absolute() and not folder.is_relative_to("/usr") else []
@@ -86,7 +84,7 @@ class GpuDevice:
 
 @cache
 def gpu_device() -> GpuDevice | None:
-    """The GPU there is, by asking its driver; None without one."""
+    """Return the first GPU that the driver reports, or None."""
     if not Path("/dev/nvidiactl").exists():
         return None
     try:
@@ -103,27 +101,27 @@ def gpu_device() -> GpuDevice | None:
 
 
 def device_of(said: Mapping[str, Any], driver: str) -> GpuDevice:
-    """The device that the probe describes."""
+    """Build the device that the probe describes."""
     capability = (int(said["major"]), int(said["minor"]))
     return GpuDevice(str(said["name"]), driver, capability, int(said["memory"]), Path(said["library"]))
 
 
 def driver_version(text: str) -> str:
-    """The driver's version in what the kernel says of it; empty when it is not there."""
+    """Return the driver's version in the kernel's description, or an empty string."""
     found = re.search(r"^NVRM version:.*?\s(\d+(?:\.\d+)+)\s", text, re.MULTILINE)
     return found[1] if found else ""
 
 
 @dataclass(frozen=True)
 class GpuBuild:
-    """An answer built for the GPU: the folder that the box shows, or the compiler's words."""
+    """A submission built for the GPU: the folder for the sandbox, or the compiler's errors."""
 
     folder: Path
     errors: str
 
     @property
     def ok(self) -> bool:
-        """Whether the answer can be called."""
+        """True if the submission can be called."""
         return not self.errors
 
 
@@ -131,21 +129,15 @@ def build_for(
     device: GpuDevice, answer: Path, entries: Sequence[str], into: Path, *, tier: Tier, name: str = "answer.so",
     seconds: float = SECONDS,
 ) -> GpuBuild:  # fmt: skip
-    """Compile an answer for the device it will run on, and lay the driver beside it.
+    """Compile a submission for its device, and put the driver beside it.
 
     Args:
-        device: the GPU.
-        answer: its files.
-        entries: those to compile.
-        into: a folder for what the box will show; a second build of another name may join the first.
-        tier: how the compiler is held.
-        name: of the library there.
-        seconds: processor time.
+        into: folder for the sandbox; builds of different names may share it.
 
     Raises:
-        PrerequisiteError: there is no nvcc.
-        BusyMachineError: the machine gave the compiler too little time.
-        BoxError: the compiler could not be started.
+        PrerequisiteError: no nvcc.
+        BusyMachineError: too little processor time on a busy machine.
+        BoxError: failure to start the compiler.
     """
     compiler = nvcc()
     if compiler is None:
@@ -173,21 +165,21 @@ def _lay_driver(device: GpuDevice, into: Path) -> None:
 
 @cache
 def out_of_reach(device: GpuDevice, tier: Tier) -> str:
-    """Return why the sandbox cannot use the device, which no answer is to be blamed for; empty where it can."""
+    """Return why the sandbox cannot use the device, through no fault of a submission; empty if it can."""
     closed, error = _set_up(device, tier)
     if not error:
         return ""
     _, outside = _set_up(device, Tier.UNSAFE)
     if outside:
         return f"it cannot be set up outside of the sandbox either: {outside}"
-    # the driver's own word is no help here: of a file that it may not read it says that memory ran out
+    # the driver misreports this: for a file that it may not read it says that memory ran out
     number = re.search(r"cudaError\w+", error)
     seen = f"it opens {', '.join(closed)}, which tier {tier} closes" if closed else f"tier {tier} hinders its driver"
     return f"{seen}; outside of the sandbox it works ({number[0] if number else error})"
 
 
 def _set_up(device: GpuDevice, tier: Tier) -> tuple[tuple[str, ...], str]:
-    """Set the device up in a tier: the files that its driver opened there and may not, and why it failed or nothing."""
+    """Set up the device in a tier; return the files closed to its driver, and the error if any."""
     with scratch.folder() as folder:
         _lay_driver(device, folder)
         with Box(target(device, GpuBuild(folder, ""), (), tier)) as box:
@@ -200,20 +192,20 @@ def _set_up(device: GpuDevice, tier: Tier) -> tuple[tuple[str, ...], str]:
 def target(
     device: GpuDevice, build: GpuBuild, functions: Sequence[str], tier: Tier, limits: Limits = _LIMITS
 ) -> WorkerSpec:
-    """What the box runs: the driver with the device shown to it."""
+    """Return the sandbox's specification: the driver, with access to the device."""
     return WorkerSpec(build.folder, ENTRY, tuple(functions), limits, tier, device.shown)
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One answer's times on the GPU.
+    """Times of one submission on the GPU.
 
     Attributes:
-        milliseconds: median of a call between two events, the L2 cache empty.
-        ratios: for each other contender, how many times longer it takes than the answer.
-        bandwidth_fraction: bytes the task cannot do without, per second, over the measured copy bandwidth.
-        trusted: whether the parent's own clock bears the event times out.
-        outputs: the answer's outputs for the first inputs, to be compared with what is right.
+        milliseconds: median of a call between two events, with an empty L2 cache.
+        ratios: time of each other contender over the submission's.
+        bandwidth_fraction: necessary bytes per second over the copy bandwidth.
+        trusted: whether the parent's clock confirms the event times.
+        outputs: outputs for the first inputs, to compare with the expected ones.
     """
 
     milliseconds: Interval
@@ -224,17 +216,17 @@ class Measured:
 
 
 class Bench:
-    """A box with builds in it that are timed against each other on the GPU."""
+    """A sandbox with builds to be timed against each other on the GPU."""
 
     def __init__(self, box: Box, symbol: str) -> None:
         self.box = box
         self.symbol = symbol
 
     def ask(self, function: str, *args: Any, returns: Plan) -> tuple[Any, float]:
-        """One request to the driver: its value and the parent's wall seconds.
+        """Send the driver one request; return its value and the parent's wall seconds.
 
         Raises:
-            PrerequisiteError: it did not come back, in the driver's words.
+            PrerequisiteError: a failed request, with the driver's message.
         """
         reply = self.box.call(function, *args, returns=returns)
         if reply.status is not CallStatus.RETURNED:
@@ -242,13 +234,13 @@ class Bench:
         return reply.value, reply.seconds
 
     def copy_bandwidth(self) -> float:
-        """Bytes per second, read and written, of copies within device memory: the median."""
+        """Return the median copy bandwidth of device memory, bytes read and written per second."""
         with gpu_alone():
             value, _ = self.ask("copy_bandwidth", _BANDWIDTH_ROUNDS, returns=Array((_BANDWIDTH_ROUNDS,), "float64"))
         return float(np.median(value))
 
     def has_torch(self) -> bool:
-        """Whether PyTorch can be a contender."""
+        """Return whether PyTorch can be a contender."""
         return bool(self.ask("has_torch", returns=Scalar(int))[0])
 
     def measure(
@@ -258,15 +250,15 @@ class Bench:
         """Time the first contender against the others.
 
         Args:
-            arguments: as the driver's `prepare` takes them.
-            contenders: builds in the box's folder, the answer's first, and "torch".
-            outputs: the plans of what the answer writes.
-            necessary: bytes that any answer must read and write.
+            arguments: those of the driver's `prepare`.
+            contenders: builds in the sandbox's folder, the submission's first, and "torch".
+            outputs: plans of the outputs.
+            necessary: bytes that any submission must read and write.
             bandwidth: of copies, bytes per second.
             seed: of the order of turns.
 
         Raises:
-            PrerequisiteError: the driver did not come back.
+            PrerequisiteError: a failed request.
         """
         with gpu_beside_others():
             self.ask("prepare", list(arguments), returns=Scalar(int))
@@ -278,6 +270,7 @@ class Bench:
             own = median_interval(times[:, 0])
             few, many = plan_repeats(own.median)
             again = partial(self.ask, "repeat", self.symbol, contenders[0], returns=Scalar(int))
+            # the first run warms up
             spent = [again(n)[1] for n in (few, few, many)]
         return Measured(
             own,

@@ -1,4 +1,4 @@
-"""From times on a GPU to figures: medians, paired ratios with their intervals, and whether two clocks agree."""
+"""Medians, paired ratios and clock agreement from GPU times."""
 
 import math
 from collections.abc import Sequence
@@ -10,14 +10,15 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 AGREEMENT = 2.0
-"""Factor within which the event time and the parent's own time per call must lie of each other: the calls behind the
-parent's time follow each other with a warm cache, those behind the event time with an empty one."""
+"""Factor within which the event time and the parent's own time per call must agree: the parent times consecutive calls
+with a warm cache, the events time calls with an empty one.
+"""
 _OUTSIDE = 0.05
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A median, and where the true one lies with 95 % confidence."""
+    """A median with its 95 % confidence interval."""
 
     median: float
     low: float
@@ -25,14 +26,14 @@ class Interval:
 
 
 def median_interval(values: Sequence[float] | Floats) -> Interval:
-    """The median of independent values, with the interval that their order statistics give for any distribution.
+    """Return the median of independent values, with the distribution-free interval of order statistics.
 
     Args:
-        values: (n,), n >= 1. With fewer than six the interval is the whole range, which holds less than 95 %.
+        values: (n,), n >= 1. Below six the interval is the whole range, with less than 95 % confidence.
     """
     ordered = np.sort(np.asarray(values, np.float64))
     n, below, rank = len(ordered), 0.0, 0
-    # as many values lie under the median as heads fall in n tosses
+    # as many values lie below the true median as heads fall in n tosses
     while (below := below + math.comb(n, rank) / 2**n) < _OUTSIDE / 2:
         rank += 1
     low = max(rank - 1, 0)
@@ -40,45 +41,43 @@ def median_interval(values: Sequence[float] | Floats) -> Interval:
 
 
 def paired_ratio(times: Floats, of: int, to: int) -> Interval:
-    """How many times longer contender `of` takes than `to`, round by round.
+    """Return how many times longer contender `of` takes than `to`, round by round.
 
     Args:
-        times: (rounds, contenders), any unit.
-        of: column of the numerator.
-        to: column of the denominator.
+        times: (rounds, contenders), any unit; `of` and `to` are columns.
     """
     return median_interval(times[:, of] / times[:, to])
 
 
 def turns(rounds: int, contenders: int, seed: int) -> list[list[int]]:
-    """For each round the order in which contenders take their turn: each order drawn anew, so that none is favoured."""
+    """Draw an order of contenders for each round, so that no position is favoured."""
     generator = np.random.default_rng(seed)
     return [[int(i) for i in generator.permutation(contenders)] for _ in range(rounds)]
 
 
 def clocks_agree(event_ms: float, few: tuple[int, float], many: tuple[int, float]) -> bool:
-    """Whether event times are borne out by the parent's clock, which the answer cannot reach.
+    """Return whether event times agree with the parent's clock, which the submission cannot reach.
 
     Args:
         event_ms: milliseconds of one call between two events.
-        few: number of calls in a row, and the parent's wall seconds for them.
-        many: the same for more calls; the difference leaves out what is spent once.
+        few: number of consecutive calls, and the parent's wall seconds for them.
+        many: the same for more calls; the difference cancels fixed costs.
     """
     per_call_ms = (many[1] - few[1]) / (many[0] - few[0]) * 1e3
     return event_ms > 0 and per_call_ms > 0 and 1 / AGREEMENT <= event_ms / per_call_ms <= AGREEMENT
 
 
 def necessary_bytes(rows: int, vocab: int, k: int) -> int:
-    """Bytes a fused softmax and top-k cannot do without: the logits read once, both outputs written once."""
+    """Return the least bytes of a fused softmax and top-k: logits read once, both outputs written once."""
     return rows * vocab * 4 + rows * k * 8
 
 
 def plan_rows(vocab: int, bytes_wanted: int = 256 << 20) -> int:
-    """Rows whose logits take about `bytes_wanted`: several times any L2 cache, and quick to draw."""
+    """Return the rows whose logits take about `bytes_wanted`: more than any L2 cache, yet quick to draw."""
     return max(1, round(bytes_wanted / (4 * vocab)))
 
 
 def plan_repeats(event_ms: float, seconds: float = 0.5) -> tuple[int, int]:
-    """Two numbers of calls for `clocks_agree`: the larger takes about `seconds` if event times are right."""
+    """Choose two call counts for `clocks_agree`; the larger takes about `seconds` if event times are right."""
     many = min(max(10, round(seconds * 1e3 / max(event_ms, 1e-4))), 100_000)
     return max(1, many // 5), many

@@ -1,4 +1,4 @@
-"""Which C++ compiler this machine has for the emulated device: g++, clang++, or the wheel `ziglang`."""
+"""Discovery of the C++ compiler for the emulated device."""
 
 import importlib.util
 import os
@@ -16,7 +16,7 @@ from harness import interpreter
 from harness.errors import PrerequisiteError
 
 VARIABLE = "HARNESS_CXX"
-"""Names the compiler to use, with its first options."""
+"""Environment variable that names the compiler to use, with its first options."""
 MISSING = "no C++ compiler: install g++ or clang++, or `pip install ziglang`"
 _SECONDS = 30
 
@@ -26,9 +26,9 @@ class HostCompiler:
     """A C++ compiler.
 
     Attributes:
-        kind: whose options it takes.
-        command: the first words of its command line.
-        version: its number, e.g. `12.2.0`.
+        kind: family of its options.
+        command: first words of the command line.
+        version: number such as `12.2.0`.
     """
 
     kind: Literal["gcc", "clang", "zig"]
@@ -38,14 +38,14 @@ class HostCompiler:
 
 @cache
 def host_compiler() -> HostCompiler | None:
-    """The compiler named by HARNESS_CXX, else g++, clang++ or the wheel ziglang; None when there is none.
+    """Return the compiler named by HARNESS_CXX, else g++, clang++ or the wheel ziglang, or None.
 
     Raises:
-        PrerequisiteError: HARNESS_CXX names no C++ compiler.
+        PrerequisiteError: a HARNESS_CXX that is no C++ compiler.
     """
     named = os.environ.get(VARIABLE, "").strip()
     if not named:
-        return next(filter(None, map(recognise, _candidates())), None)
+        return next(filter(None, map(recognise, _find_candidates())), None)
     words = shlex.split(named)
     program = shutil.which(words[0])
     found = recognise((program, *words[1:])) if program else None
@@ -55,7 +55,7 @@ def host_compiler() -> HostCompiler | None:
 
 
 def recognise(command: tuple[str, ...]) -> HostCompiler | None:
-    """The compiler behind a command, by what it says of itself; None when it is none or does not run."""
+    """Identify the compiler behind a command by its version text; None if unknown or not running."""
     try:
         done = subprocess.run((*command, "--version"), capture_output=True, timeout=_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired):
@@ -72,7 +72,7 @@ def recognise(command: tuple[str, ...]) -> HostCompiler | None:
     return HostCompiler("gcc", command, number.group()) if "Free Software Foundation" in said else None
 
 
-def _candidates() -> Iterator[tuple[str, ...]]:
+def _find_candidates() -> Iterator[tuple[str, ...]]:
     for name in ("g++", "clang++"):
         if path := shutil.which(name):
             yield (path,)

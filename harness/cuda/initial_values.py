@@ -1,4 +1,4 @@
-"""Other values for variables of `main`, constants and macros: how a program with sizes in its source is made small."""
+"""New values for variables, constants and macros, which shrink programs with hard-coded sizes."""
 
 import re
 import shutil
@@ -14,21 +14,21 @@ from harness.errors import NotFoundError
 
 _ONE = r"-?[\w.]+(?:e[+-]?\d+\w*)?"
 VALUE = re.compile(rf"{_ONE}(?: *, *{_ONE})*")
-"""A number or a name; several, apart by commas, for a list in braces."""
+"""A number or a name, or several with commas for a list in braces."""
 
 
 def with_values(source: ProgramSource, values: Mapping[str, str], into: Path) -> tuple[ProgramSource, dict[str, str]]:
-    """A copy of the program's sources with other values, and what each value was, with its place.
+    """Copy a program's sources with other values; return the copy and a description of each change.
 
     Args:
-        source: the program; its files stay as they are.
-        values: by the name of a variable that `main` declares with an initial value, or else one that a compiled file
-            declares so outside of functions, or else of a macro that the program's files define once, without
-            parameters; those that are compiled go before the others.
+        source: the program; its files stay unchanged.
+        values: by name: of a variable that `main` initialises, else one that a compiled file initialises outside
+            functions, else a macro that the program's files define once, without parameters. Compiled files take
+            precedence.
         into: an empty folder for the copy.
 
     Raises:
-        NotFoundError: there is no such variable, and no such macro.
+        NotFoundError: no such variable or macro, several definitions, or a list for a single value.
     """
     files = tuple(dict.fromkeys((*source.entries, *source.files())))
     for file in files:
@@ -39,7 +39,7 @@ def with_values(source: ProgramSource, values: Mapping[str, str], into: Path) ->
     for entry in source.entries:
         text = (into / entry).read_bytes()
         edits = []
-        for name, value in _declared(text):
+        for name, value in _find_declared(text):
             names.add(name)
             if name in values and name not in told:
                 braced = value.type == "initializer_list"
@@ -60,8 +60,8 @@ def with_values(source: ProgramSource, values: Mapping[str, str], into: Path) ->
 def _set_macro(
     folder: Path, groups: Sequence[Sequence[str]], name: str, value: str, declared: Collection[str]
 ) -> str:  # fmt: skip
-    """Change the one `#define` of a name in the first group of files that has any; what was changed, in words."""
-    in_groups = ([(file, one) for file in files for one in _definitions(folder / file, name)] for files in groups)
+    """Change the one `#define` in the first group of files that has any, and describe the change."""
+    in_groups = ([(file, one) for file in files for one in _find_definitions(folder / file, name)] for files in groups)
     found = next(filter(None, in_groups), [])
     if not found:
         known = f"; there are {', '.join(sorted(declared))}" if declared else ""
@@ -79,8 +79,7 @@ def _set_macro(
     return f"{file}:{line}: {name} = ({value}) in place of {old}"
 
 
-def _definitions(file: Path, name: str) -> Iterator[Directive]:
-    """Where the file defines a macro of this name, without parameters and as something."""
+def _find_definitions(file: Path, name: str) -> Iterator[Directive]:
     text = file.read_bytes()
     if name.encode() not in text:
         return
@@ -90,21 +89,20 @@ def _definitions(file: Path, name: str) -> Iterator[Directive]:
             yield directive
 
 
-def _declared(text: bytes) -> Iterator[tuple[str, Node]]:
-    """Each variable that `main` declares with `=`, then each outside of functions, and its initial value."""
+def _find_declared(text: bytes) -> Iterator[tuple[str, Node]]:
+    """Yield each variable that `main` initialises with `=`, then those outside functions, with their values."""
     tree = syntax.parse(text, lex(text))
     for function in tree.functions:
         declarator, body = function.child_by_field_name("declarator"), function.child_by_field_name("body")
         named = declarator and declarator.child_by_field_name("declarator")
         if named is not None and named.text == b"main" and body is not None:
-            yield from filter(None, map(_variable, syntax.walk(body)))
+            yield from filter(None, map(_read_variable, syntax.walk(body)))
     for node in syntax.walk(tree.root):
-        if not any(start <= node.start_byte < end for start, end in tree.bodies) and (found := _variable(node)):
+        if not any(start <= node.start_byte < end for start, end in tree.bodies) and (found := _read_variable(node)):
             yield found
 
 
-def _variable(node: Node) -> tuple[str, Node] | None:
-    """Name and initial value where the node declares a variable with `=`."""
+def _read_variable(node: Node) -> tuple[str, Node] | None:
     if node.type != "init_declarator":
         return None
     name, value = node.child_by_field_name("declarator"), node.child_by_field_name("value")

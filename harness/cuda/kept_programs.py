@@ -1,4 +1,4 @@
-"""Programs that were built before, kept by what they were built from: a second check of the same text only runs."""
+"""A cache of built programs, which spares repeated checks of the same text the build."""
 
 import contextlib
 import hashlib
@@ -17,25 +17,30 @@ _PROGRAM, _SAID = "program", "said.json"
 
 
 def folder() -> Path:
-    """Where they are kept.
+    """Return the cache folder.
 
     Raises:
-        PrerequisiteError: the cache folder cannot be made.
+        PrerequisiteError: failure to create the cache folder.
     """
     return archive.cache_folder() / "programs"
 
 
 def key(parts: Iterable[object]) -> str:
-    """A name made of all that a build depends on."""
+    """Return a cache key: a digest of all that a build depends on."""
     return hashlib.sha256("\0".join(map(repr, parts)).encode()).hexdigest()[:32]
 
 
 def take(name: str, into: Path) -> tuple[str, tuple[UnsupportedConstruct, ...]] | None:
-    """Copy what is kept under a name to `into`; what the compiler warned of and what ends its run, None without any."""
+    """Copy the program cached under `name` to `into`.
+
+    Returns:
+        The compiler's warnings and the constructs that end its run when reached; None on a cache miss.
+    """
     kept = folder() / name
     try:
         said = json.loads((kept / _SAID).read_text(encoding="utf-8"))
         shutil.copyfile(kept / _PROGRAM, into)
+        # marks it as recently used
         os.utime(kept)
     except (OSError, ValueError):
         return None
@@ -43,7 +48,7 @@ def take(name: str, into: Path) -> tuple[str, tuple[UnsupportedConstruct, ...]] 
 
 
 def keep(name: str, program: Path, warnings: str, unsupported: Iterable[UnsupportedConstruct]) -> None:
-    """Keep a program under a name; where that cannot be written, the next one builds again."""
+    """Cache a program under `name`; a cache that cannot be written is ignored."""
     with contextlib.suppress(OSError):
         folder().mkdir(parents=True, exist_ok=True, mode=0o700)
         made = Path(tempfile.mkdtemp(prefix=".making-", dir=folder()))

@@ -1,4 +1,4 @@
-"""How many registers the kernels of a program use, where an nvcc is here to say so."""
+"""Register use of a program's kernels, according to nvcc."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,18 +17,14 @@ def kernel_registers(
     source: ProgramSource, architecture: str, *, tier: Tier, defines: Mapping[str, str] | None = None,
     includes: Sequence[Path] = (), standard: str = "c++17",
 ) -> tuple[tuple[KernelFacts, ...], str]:  # fmt: skip
-    """What ptxas says of each kernel; and why there is nothing of some, empty where all was compiled.
+    """Return ptxas's figures for each kernel, and why some are missing, or an empty string.
 
     Args:
-        source: the program.
-        architecture: of the device, e.g. `sm_80`.
-        tier: how nvcc is held.
-        defines: macros.
-        includes: folders that are searched for headers; only those inside the program's folder are.
-        standard: the C++ level.
+        architecture: target device, e.g. `sm_80`.
+        includes: header folders; those outside the program's folder are ignored.
 
     Raises:
-        BoxError: nvcc could not be started.
+        BoxError: failure to start nvcc.
     """
     compiler = nvcc()
     if compiler is None:
@@ -39,7 +35,7 @@ def kernel_registers(
         *(f"-D{name}={value}" for name, value in (defines or {}).items()),
         *(f"-I{folder.relative_to(source.folder).as_posix()}" for folder in inside),
     )  # fmt: skip
-    level = standard if standard == "c++20" else "c++17"  # as it is built for the emulated device
+    level = standard if standard == "c++20" else "c++17"  # the same as for the emulated device
     with scratch.folder() as into:
         room = Room(tier, CompileTime(SECONDS), _MEMORY_MIB)
         done = compile_library(compiler, source.folder, entries, into, room, architecture, level, words)

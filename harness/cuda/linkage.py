@@ -1,7 +1,7 @@
-"""What an answer's objects may refer to and define, so that none of its code can name what the device keeps about it.
+"""Link rules that keep submissions from naming the emulated device's internal state.
 
-An answer runs as native code beside the emulated device. The device's own functions and counters get names that no
-source can spell, and an object that asks for more than kernels and their launches need is not linked.
+A submission runs as native code beside the device. The device's own symbols get names that no source can spell, and
+objects that refer to more than kernels and launches need are not linked.
 """
 
 import re
@@ -17,9 +17,9 @@ from elftools.elf.sections import SymbolTableSection
 
 LIST = Path(__file__).with_name("library_symbols.txt")
 HIDDEN = "emu hidden "
-"""Before the names of what is the device's own; no C++ name has a blank."""
+"""Prefix of the device's own symbols; C++ names have no blanks."""
 _DRIVEN = re.compile("emu_(?:start|fill|name|allocate|free|write|read|stream|error|report)")
-"""What whoever runs the program calls: in the library, but not for the answer."""
+"""Functions for the program's driver: exported, but closed to the submission."""
 _OFFERED = re.compile(
     r"_ZN3emu\d+(?:configure|launch|linear_thread|on_device|shared|dynamic_shared(?:_bytes)?|kernel_(?:malloc|free|new|clock)|ticks"
     r"|(?:grid_)?barrier|is_cooperative|exchange|inactive_lane|live_lanes|atomic|fence|access|yield|trap|unsupported|SymbolC[12])E.*"
@@ -36,11 +36,11 @@ _INTRINSIC = re.compile(
 
 @dataclass(frozen=True)
 class Names:
-    """The symbols of an object that others see.
+    """The external symbols of an object.
 
     Attributes:
-        asked: what it refers to and has not.
-        defined: what it has.
+        asked: undefined symbols.
+        defined: defined symbols.
     """
 
     asked: frozenset[str]
@@ -48,63 +48,65 @@ class Names:
 
 
 def names_of(path: Path) -> Names:
-    """The names in an object file.
+    """Return the external symbols of an object file.
 
     Raises:
-        ELFError: it is none; `struct` and Unicode errors likewise.
+        ELFError: no object file; `struct` and Unicode errors likewise.
     """
     asked: set[str] = set()
     defined: set[str] = set()
     with path.open("rb") as file:
-        for symbol in _table(ELFFile(file)).iter_symbols():
+        for symbol in _read_table(ELFFile(file)).iter_symbols():
             if symbol["st_info"]["bind"] != "STB_LOCAL" and symbol.name:
                 (asked if symbol["st_shndx"] == "SHN_UNDEF" else defined).add(symbol.name)
     return Names(frozenset(asked), frozenset(defined))
 
 
 def refusals(answer: Mapping[str, Path], device: Sequence[Path]) -> list[str]:
-    """Why an answer's objects must not be linked with the device, a line for each reason; empty when they may.
+    """Return the reasons not to link a submission with the device, a line each; empty if it may be linked.
 
     Args:
-        answer: its objects by the source file they were made of.
-        device: those of the device, as `hide` leaves them.
+        answer: the submission's objects by source file.
+        device: the device's objects, after `hide`.
     """
     runtime = [names_of(path) for path in device]
     known = frozenset().union(*(names.defined for names in runtime))
     lent = frozenset().union(*(names.asked for names in runtime)) - known
     try:
         theirs = {file: names_of(path) for file, path in answer.items()}
-    except Exception as error:  # made of the answer's source: what a parser chokes on is its own doing
+    except Exception as error:  # untrusted source made them: a parser failure is the submission's own doing
         return [f"the object file cannot be read: {type(error).__name__}"]
     own = frozenset().union(*(names.defined for names in theirs.values()))
     reasons = []
     for file, names in theirs.items():
-        reasons += [f"{file}: uses `{name}`, {_why(name)}" for name in sorted(names.asked - own) if not _may_ask(name)]
+        reasons += [
+            f"{file}: uses `{name}`, {_explain(name)}" for name in sorted(names.asked - own) if not _may_ask(name)
+        ]
         taken = sorted(names.defined & (known | lent))
         reasons += [f"{file}: defines `{name}`, which the device relies on" for name in taken]
     return reasons
 
 
 def hide(objects: Iterable[Path]) -> None:
-    """Rename, in the device's objects, all that an answer has no business with; in place.
+    """Rename, in place, all symbols of the device's objects that submissions must not use.
 
     Args:
-        objects: all of them, 64-bit little-endian ELF: what one defines the others ask for.
+        objects: all 64-bit little-endian ELF objects of the device, which refer to each other.
     """
     paths = list(objects)
     private = {
         n for names in map(names_of, paths) for n in names.defined if not (_is_offered(n) or _DRIVEN.fullmatch(n))
     }
     for path in paths:
-        path.write_bytes(_renamed(path, private))
+        path.write_bytes(_rename(path, private))
 
 
-def _renamed(path: Path, private: set[str]) -> bytes:
-    """An object with some of its symbols renamed: their new names are appended, and the symbols point there."""
+def _rename(path: Path, private: set[str]) -> bytes:
+    """Rename symbols of an object: the string table moves to the end, with the new names appended."""
     data = bytearray(path.read_bytes())
     with path.open("rb") as file:
         elf = ELFFile(file)
-        table = _table(elf)
+        table = _read_table(elf)
         number = table["sh_link"]
         strings = bytearray(elf.get_section(number).data())
         for index, symbol in enumerate(table.iter_symbols()):
@@ -116,8 +118,7 @@ def _renamed(path: Path, private: set[str]) -> bytes:
     return bytes(data + strings)
 
 
-def _table(elf: ELFFile) -> SymbolTableSection:
-    """The symbols of an object; every one has some."""
+def _read_table(elf: ELFFile) -> SymbolTableSection:
     table = elf.get_section_by_name(".symtab")
     if not isinstance(table, SymbolTableSection):
         raise ELFError("an object without symbols")
@@ -125,7 +126,7 @@ def _table(elf: ELFFile) -> SymbolTableSection:
 
 
 def _is_offered(name: str) -> bool:
-    """Whether rewritten source and the shims may call it."""
+    # rewritten source and the shims refer to these
     return _OFFERED.fullmatch(name) is not None
 
 
@@ -134,10 +135,10 @@ def _may_ask(name: str) -> bool:
         return _is_offered(name)
     if name.startswith("_Z"):
         return not _CXX_REFUSED.search(name)
-    return _is_offered(name) or name in _library() or _INTRINSIC.fullmatch(name) is not None
+    return _is_offered(name) or name in _load_library_names() or _INTRINSIC.fullmatch(name) is not None
 
 
-def _why(name: str) -> str:
+def _explain(name: str) -> str:
     return "which is the device's own" if _is_runtime_name(name) else "which a kernel and its launch have no use for"
 
 
@@ -146,11 +147,11 @@ def _is_runtime_name(name: str) -> bool:
 
 
 @cache
-def _library() -> frozenset[str]:
-    return frozenset(_listed(LIST.read_text(encoding="utf-8")))
+def _load_library_names() -> frozenset[str]:
+    return frozenset(_read_list(LIST.read_text(encoding="utf-8")))
 
 
-def _listed(text: str) -> Iterator[str]:
+def _read_list(text: str) -> Iterator[str]:
     part = ""
     for line in text.splitlines():
         if line.startswith("["):

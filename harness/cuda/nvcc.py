@@ -1,4 +1,4 @@
-"""Which CUDA compiler this machine has: nvcc of a toolkit, nvcc of the pip wheels, or NVRTC."""
+"""Discovery of the machine's CUDA compiler."""
 
 import os
 import re
@@ -23,10 +23,10 @@ class CudaCompiler:
     """A compiler for device code.
 
     Attributes:
-        kind: nvcc compiles whole files and links; nvrtc compiles device code only.
-        command: the first words of its command line; `{NAME}` stands for a folder of `folders`.
-        version: its number, e.g. `13.0.88`.
-        folders: what the box must show for it, by name.
+        kind: `nvcc` compiles whole files and links; `nvrtc` compiles device code only.
+        command: first words of the command line; `{NAME}` stands for a folder of `folders`.
+        version: number such as `13.0.88`.
+        folders: folders that the sandbox must expose, by name.
     """
 
     kind: Literal["nvcc", "nvrtc"]
@@ -37,20 +37,20 @@ class CudaCompiler:
 
 @cache
 def cuda_compiler() -> CudaCompiler | None:
-    """The best CUDA compiler here: a toolkit's nvcc, the wheels' nvcc, then NVRTC; None when there is none."""
+    """Return the first available of a toolkit's nvcc, the wheels' nvcc and NVRTC, or None."""
     return nvcc() or nvrtc()
 
 
 def nvcc() -> CudaCompiler | None:
-    """The first nvcc that answers, with the host compiler it will use; None without either."""
+    """Return the first nvcc that runs, with a host compiler it accepts, or None."""
     host = host_compiler()
-    if host is None or host.kind == "zig":  # nvcc knows gcc's and clang's ways only
+    if host is None or host.kind == "zig":  # nvcc accepts gcc and clang only
         return None
-    for program in _programs():
+    for program in _find_programs():
         root = toolkit(program)
-        version = _version(program) if root else None
+        version = _read_version(program) if root else None
         if root and version:
-            # a launcher such as ccache may stand before the compiler's name
+            # a launcher such as ccache may precede the compiler's name
             named = (word for word in host.command if re.search(r"g\+\+|clang", Path(word).name))
             words = ("{cuda}/bin/nvcc", "-ccbin", next(named, host.command[0]))
             return CudaCompiler("nvcc", words, version, {"cuda": root})
@@ -58,9 +58,9 @@ def nvcc() -> CudaCompiler | None:
 
 
 def nvrtc() -> CudaCompiler | None:
-    """NVRTC of the wheels or of a toolkit, run by a small program in the sandbox."""
-    for library, headers in _runtime_compilers():
-        version = _nvrtc_version(library)
+    """Return NVRTC of the wheels or of a toolkit, for a small program in the sandbox to load, or None."""
+    for library, headers in _find_runtime_compilers():
+        version = _read_nvrtc_version(library)
         if version:
             words = ("python", "{driver}/nvrtc.py", f"{{nvrtc}}/{library.name}", "{headers}")
             folders = {"driver": DRIVER, "nvrtc": library.parent, "headers": headers}
@@ -69,17 +69,17 @@ def nvrtc() -> CudaCompiler | None:
 
 
 def lacking() -> tuple[str, ...]:
-    """Extras of this package that bring the compilers this machine lacks, of `zig`, `nvcc` and `nvrtc`."""
+    """Return the extras of this package that would supply the missing compilers."""
     host = host_compiler()
     wanted = ("zig",) if host is None else ()
     if cuda_compiler() is not None:
         return wanted
-    # nvcc needs gcc or clang beside it; NVRTC compiles device code without any
+    # nvcc needs gcc or clang beside it, NVRTC does not
     return (*wanted, "nvrtc" if host is None or host.kind == "zig" else "nvcc")
 
 
 def toolkit(program: Path) -> Path | None:
-    """The folder above the real nvcc's `bin`, behind wrapper scripts and symbolic links."""
+    """Return the folder above the real nvcc's `bin`, behind wrapper scripts and symbolic links, or None."""
     said = _say(program, "-dryrun", "-E", "none.cu")
     found = re.search(r"^#\$ _HERE_=(.+)$", said, re.MULTILINE)
     if found is None:
@@ -88,47 +88,44 @@ def toolkit(program: Path) -> Path | None:
     return root if (root / "bin" / "nvcc").is_file() else None
 
 
-def _programs() -> Iterator[Path]:
-    """Where an nvcc may be, the user's choice first."""
+def _find_programs() -> Iterator[Path]:
     on_path = shutil.which("nvcc")
     if on_path:
         yield Path(on_path)
     named = (os.environ.get(name) for name in ("CUDA_HOME", "CUDA_PATH"))
-    for root in (*(Path(n) for n in named if n), _USUAL, *_wheel_folders("cu*")):
+    for root in (*(Path(n) for n in named if n), _USUAL, *_find_wheel_folders("cu*")):
         program = root / "bin" / "nvcc"
         if os.access(program, os.X_OK):
             yield program
 
 
-def _runtime_compilers() -> Iterator[tuple[Path, Path]]:
-    """NVRTC libraries, each with the folder of the headers it needs."""
-    for root in _wheel_folders("cu[0-9]*"):
-        for library in _libraries(root / "lib"):
+def _find_runtime_compilers() -> Iterator[tuple[Path, Path]]:
+    for root in _find_wheel_folders("cu[0-9]*"):
+        for library in _find_libraries(root / "lib"):
             yield library, root / "include"
-    for root in _wheel_folders("cuda_nvrtc"):
-        for library in _libraries(root / "lib"):
+    for root in _find_wheel_folders("cuda_nvrtc"):
+        for library in _find_libraries(root / "lib"):
             yield library, root.parent / "cuda_runtime" / "include"
-    for library in _libraries(_USUAL / "lib64"):
+    for library in _find_libraries(_USUAL / "lib64"):
         yield library, _USUAL / "include"
 
 
-def _wheel_folders(pattern: str) -> list[Path]:
-    """Folders of NVIDIA's wheels beside this interpreter's packages, the newest first."""
+def _find_wheel_folders(pattern: str) -> list[Path]:
     places = dict.fromkeys(Path(entry, "nvidia") for entry in sys.path if entry)
     return [found for place in places for found in sorted(place.glob(pattern), reverse=True) if found.is_dir()]
 
 
-def _libraries(folder: Path) -> list[Path]:
+def _find_libraries(folder: Path) -> list[Path]:
     return sorted(p for p in folder.glob("libnvrtc.so*") if "alt" not in p.name)
 
 
-def _version(program: Path) -> str | None:
+def _read_version(program: Path) -> str | None:
     found = re.search(r"release [\d.]+, V([\d.]+)", _say(program, "--version"))
     return found[1] if found else None
 
 
-def _nvrtc_version(library: Path) -> str | None:
-    """Asked in a process of its own: the library stays out of this one."""
+def _read_nvrtc_version(library: Path) -> str | None:
+    # in a child process, which keeps the library out of this one
     code = (
         "import ctypes, sys; a, b = ctypes.c_int(), ctypes.c_int();"
         "ctypes.CDLL(sys.argv[1]).nvrtcVersion(ctypes.byref(a), ctypes.byref(b)); print(f'{a.value}.{b.value}')"

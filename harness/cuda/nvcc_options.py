@@ -26,7 +26,7 @@ _MEANT = {
     "listed": ("-optf", "--options-file"),
     "separate": ("-rdc", "--relocatable-device-code"),
 }
-"""Options with a value, by what is done with it."""
+"""Options with a value, by meaning."""
 _VALUE_OF_NO_USE_LISTED = (
     "-arch --gpu-architecture -code --gpu-code -gencode --generate-code -ccbin --compiler-bindir -Xptxas "
     "--ptxas-options -Xnvlink --nvlink-options -Xcudafe -maxrregcount --maxrregcount -t --threads -O --optimize -m "
@@ -72,7 +72,7 @@ _BY_OPTION = {spelled: meaning for meaning, names in _MEANT.items() for spelled 
 
 
 class Action(Enum):
-    """What nvcc is asked to make."""
+    """Kinds of nvcc's output."""
 
     COMPILE = "compile"
     LINK = "link"
@@ -85,24 +85,19 @@ class Action(Enum):
 
 @dataclass
 class NvccOptions:
-    """What a command line of nvcc asks for.
+    """A parsed command line of nvcc.
 
     Attributes:
-        action: what is to be made.
         sources: files to compile, in order.
-        linked: objects, archives and options of the linker, in their order.
-        output: where it goes; None for the place that nvcc takes.
+        linked: objects, archives and linker options, in order.
+        output: output file; None for nvcc's default.
         includes: folders of `-I`.
-        systems: folders of `-isystem`.
-        compiler: words for the host compiler: macros, headers included first, and what `-Xcompiler` hands on.
-        standard: the level of `-std`, as written.
-        language: of all sources, where `-x` names one.
-        rules: where rules for make go; None without any. Empty for nvcc's place.
-        target: what these rules make.
-        separate: whether units may refer to device functions and variables of others.
-        phony: whether they have an empty rule for each header.
-        verbose: whether it is to say what it does.
-        ignored: options that are not known, and change nothing of what is checked.
+        compiler: words for the host compiler: macros, pre-included headers, `-Xcompiler`.
+        language: language of all sources, from `-x`.
+        rules: file for make rules; None without any, empty for nvcc's default.
+        separate: whether units may refer to each other's device functions and variables.
+        phony: whether to add an empty rule for each header.
+        ignored: unknown options without effect on what is checked.
     """
 
     action: Action = Action.LINK
@@ -123,20 +118,20 @@ class NvccOptions:
 
 
 def parse(words: Sequence[str]) -> NvccOptions:
-    """Read a command line of nvcc.
+    """Parse a command line of nvcc.
 
     Args:
-        words: without the name of the compiler.
+        words: command line without the compiler.
 
     Raises:
-        NotFoundError: an option is not known, or cannot be done.
+        NotFoundError: an unknown or unavailable option, or one without its value.
     """
     options = NvccOptions()
-    waiting, shared = list(reversed(_opened(words))), ""
+    waiting, shared = list(reversed(_expand(words))), ""
     while waiting:
         word = waiting.pop()
         if not word.startswith("-") or word == "-":
-            _input(options, word)
+            _add_input(options, word)
             continue
         name, attached, value = _split(word)
         if name in _BY_OPTION or name in _VALUE_OF_NO_USE:
@@ -147,20 +142,20 @@ def parse(words: Sequence[str]) -> NvccOptions:
             if _BY_OPTION.get(name) == "listed":
                 waiting += reversed(shlex.split(Path(value).read_text(encoding="utf-8")))
             else:
-                _valued(options, name, value)
+                _set_value(options, name, value)
         elif word in _SHARED:
             shared = word
         else:
-            _flag(options, word)
+            _set_flag(options, word)
     if shared and options.action is Action.LINK:
         raise NotFoundError(f"{shared}: not available on the emulated device: link one program, which holds the device")
     return options
 
 
-def _opened(words: Sequence[str]) -> list[str]:
-    """The words, with those of response files (`@FILE`) in their place."""
+def _expand(words: Sequence[str]) -> list[str]:
     found: list[str] = []
     for word in words:
+        # a response file
         if word.startswith("@") and Path(word[1:]).is_file():
             found += shlex.split(Path(word[1:]).read_text(encoding="utf-8"))
         else:
@@ -169,7 +164,7 @@ def _opened(words: Sequence[str]) -> list[str]:
 
 
 def _split(word: str) -> tuple[str, bool, str]:
-    """An option, whether its value is attached, and that value."""
+    """Split a word into the option, whether a value is attached, and that value."""
     name, equals, value = word.partition("=")
     if equals and (name in _BY_OPTION or name in _VALUE_OF_NO_USE):
         return name, True, value
@@ -186,14 +181,14 @@ def _may_be_attached(stem: str, value: str) -> bool:
     return value in {"-m": ("32", "64"), "-x": ("c", "cu", "c++")}.get(stem, ()) or (stem == "-t" and value.isdigit())
 
 
-def _input(options: NvccOptions, word: str) -> None:
+def _add_input(options: NvccOptions, word: str) -> None:
     if Path(word).suffix in _SOURCES or options.language:
         options.sources.append(word)
     else:
         options.linked.append(word)
 
 
-def _valued(options: NvccOptions, name: str, value: str) -> None:
+def _set_value(options: NvccOptions, name: str, value: str) -> None:
     meaning = _BY_OPTION.get(name)
     if meaning == "output":
         options.output = value
@@ -201,7 +196,7 @@ def _valued(options: NvccOptions, name: str, value: str) -> None:
         folders = options.includes if meaning == "include" else options.systems
         folders += [Path(part) for part in value.split(",")]
     elif meaning in ("define", "undefine"):
-        options.compiler += [f"-{meaning[0].upper()}{part}" for part in _parts(value, meaning)]
+        options.compiler += [f"-{meaning[0].upper()}{part}" for part in _split_parts(value, meaning)]
     elif meaning == "first":
         options.compiler += ["-include", value]
     elif meaning == "library":
@@ -211,21 +206,21 @@ def _valued(options: NvccOptions, name: str, value: str) -> None:
     elif meaning == "linker":
         options.linked += [f"-Wl,{value}"]
     elif meaning == "compiler":
-        options.compiler += _for_compiler(options, value.split(","))
+        options.compiler += _filter_for_compiler(options, value.split(","))
     elif meaning == "separate":
         options.separate = value == "true"
     elif meaning in ("standard", "language", "rules", "target"):
         setattr(options, meaning, value)
 
 
-def _parts(value: str, meaning: str) -> list[str]:
-    """Several macros may be named at once; a comma in a value in brackets or quotes parts nothing."""
+def _split_parts(value: str, meaning: str) -> list[str]:
+    # one option may hold several macros, but a value in brackets or quotes may contain commas
     simple = meaning == "define" and any(sign in value for sign in "(\"'")
     return [value] if simple else value.split(",")
 
 
-def _for_compiler(options: NvccOptions, words: Sequence[str]) -> Iterator[str]:
-    """What the host compiler may have: not how much it optimises, which the checks rest on, nor more threads."""
+def _filter_for_compiler(options: NvccOptions, words: Sequence[str]) -> Iterator[str]:
+    # the checks depend on our optimisation, and on one thread
     for word in words:
         if word in ("-fopenmp", "-openmp", "/openmp"):
             options.ignored.append(f"{word} (OpenMP runs in one thread)")
@@ -239,7 +234,7 @@ def _for_compiler(options: NvccOptions, words: Sequence[str]) -> Iterator[str]:
             yield word.strip("\"'")
 
 
-def _flag(options: NvccOptions, word: str) -> None:
+def _set_flag(options: NvccOptions, word: str) -> None:
     if word in _REFUSED:
         raise NotFoundError(f"{word}: not available on the emulated device: {_REFUSED[word]}")
     if word in _ACTIONS:
@@ -255,7 +250,7 @@ def _flag(options: NvccOptions, word: str) -> None:
         options.linked.append(word)
     elif word in _OF_NO_USE or word.startswith("-f"):
         if word.startswith("-f") and word not in _OF_NO_USE:
-            options.compiler += _for_compiler(options, [word])
+            options.compiler += _filter_for_compiler(options, [word])
     elif word.startswith(_HARMLESS):
         options.ignored.append(word)
     else:

@@ -1,9 +1,6 @@
-"""How many blocks of a kernel fit on one multiprocessor at once, and what holds back more.
+"""Occupancy: the blocks of a kernel that fit on one multiprocessor at once.
 
-The limits are those of the CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"; how registers
-and shared memory are handed out is as in NVIDIA's occupancy calculator (cuda_occupancy.h of the toolkit): registers
-to a warp in multiples of 256, warps to the four parts of a multiprocessor, shared memory in multiples of 128 bytes
-(256 before 8.0) with 1 KiB more for each block from 8.0 on.
+The limits are those of the CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
 """
 
 from dataclasses import dataclass
@@ -17,15 +14,14 @@ _WARP = 32
 
 @dataclass(frozen=True)
 class Multiprocessor:
-    """What a multiprocessor of one compute capability holds.
+    """Capacity of a multiprocessor of one compute capability.
 
     Attributes:
-        warps: at once.
-        blocks: at once.
-        registers: of 32 bits, in all.
-        shared: bytes of shared memory in all.
-        reserved: bytes of shared memory that each block takes beside its own.
-        granularity: bytes that shared memory is handed out in multiples of.
+        warps: most resident warps.
+        blocks: most resident blocks.
+        shared: bytes of shared memory.
+        reserved: bytes of shared memory reserved per block.
+        granularity: unit of shared memory in bytes.
     """
 
     warps: int
@@ -48,13 +44,13 @@ MULTIPROCESSORS = {
 
 @dataclass(frozen=True)
 class Occupancy:
-    """How full a multiprocessor gets.
+    """Occupancy of a multiprocessor.
 
     Attributes:
-        blocks: that fit at once.
-        warps: of these blocks.
-        most: warps that the multiprocessor can hold.
-        limits: what holds back one more block, all of it that does.
+        blocks: resident blocks.
+        warps: warps of these blocks.
+        most: capacity in warps.
+        limits: all resources that exclude one more block.
     """
 
     blocks: int
@@ -64,31 +60,33 @@ class Occupancy:
 
     @property
     def share(self) -> float:
-        """Of the warps that there is room for."""
+        """Resident warps over capacity."""
         return self.warps / self.most
 
 
 def occupancy(of: Multiprocessor, threads: int, shared: int, registers: int | None) -> Occupancy:
-    """The occupancy of a kernel.
+    """Compute the occupancy of a kernel.
 
     Args:
-        of: the multiprocessor.
-        threads: of a block, 1 to 1024.
-        shared: bytes of shared memory of a block, static and dynamic.
-        registers: of a thread; None where they are not known, which leaves them out.
+        threads: per block, 1 to 1024.
+        shared: bytes of shared memory per block, static and dynamic.
+        registers: per thread; None if unknown, and then no limit.
     """
-    warps = _rounded_up(threads, _WARP) // _WARP
+    # as in NVIDIA's occupancy calculator (cuda_occupancy.h of the toolkit): registers go to a warp in multiples of 256,
+    # warps to the four parts of a multiprocessor, shared memory in multiples of 128 bytes (256 before 8.0), with 1 KiB
+    # more per block from 8.0 on
+    warps = _round_up(threads, _WARP) // _WARP
     fitting: dict[Limit, int] = {"warps": of.warps // warps, "blocks": of.blocks}
-    taken = _rounded_up(shared + of.reserved, of.granularity)
+    taken = _round_up(shared + of.reserved, of.granularity)
     if taken:
         fitting["shared memory"] = of.shared // taken
     if registers:
-        each = _rounded_up(registers * _WARP, _REGISTERS_TOGETHER)
+        each = _round_up(registers * _WARP, _REGISTERS_TOGETHER)
         fitting["registers"] = of.registers // _PARTS // each * _PARTS // warps
     blocks = min(fitting.values())
     limits = tuple(limit for limit, fit in fitting.items() if fit == blocks)
     return Occupancy(blocks, blocks * warps, of.warps, limits)
 
 
-def _rounded_up(value: int, multiple: int) -> int:
+def _round_up(value: int, multiple: int) -> int:
     return -(-value // multiple) * multiple

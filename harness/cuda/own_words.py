@@ -1,4 +1,4 @@
-"""What a program says of itself in what it prints."""
+"""Failures that a program reports in its own output."""
 
 import re
 
@@ -13,13 +13,9 @@ _NONE = re.compile(
     r"|\b0 (?:of|/) ?\d|\bif\b|\bwhen\b",
     re.IGNORECASE,
 )
-"""Words that look like a failure and tell of none: `0 mismatches`, `max error: 1e-6`."""
+"""Wording that only resembles a failure: `0 mismatches`, `max error: 1e-6`."""
 
 
 def failures(output: str) -> list[str]:
-    """The lines in which a program seems to say that it failed, as it printed them.
-
-    Args:
-        output: what it printed.
-    """
+    """Return the lines in which a program seems to report a failure, each cut to 200 characters."""
     return [text.strip()[:200] for text in output.splitlines() if _FAILURE.search(text) and not _NONE.search(text)]

@@ -1,7 +1,7 @@
-"""What no honest report says, whatever the kernel: figures that contradict each other or what the parent saw itself.
+"""Plausibility checks that every honest report passes, whatever the kernel.
 
-A report comes out of the process that ran the answer. The parent drew the buffers, knows which bytes of them changed,
-and can therefore tell a report that leaves out what must have happened.
+A report comes from the process that ran the submission. The parent drew the buffers and knows which bytes changed, so
+it can detect a report that omits accesses.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,45 +10,43 @@ from harness.cuda.report import BufferTraffic, KernelLaunch, Report, Requests
 
 LANES = 32
 WIDEST = 16
-"""Bytes that one lane moves in one access, at the most."""
+"""Most bytes that one lane moves in one access."""
 COUNTED = 2
-"""The bit of a report's mode that says that traffic was counted."""
+"""Bit of a report's mode for traffic counting."""
 _INTO_THE_DEVICE = ("h2d", "d2d", "set")
 
 
 def contradiction(report: Report, *, mode: int, seed: int, changed: Mapping[str, int]) -> str:
-    """In a sentence, what in a report cannot be; empty when nothing is.
+    """Return the first contradiction in a report as a sentence, or an empty string.
 
     Args:
-        report: as it was read.
-        mode: bits that were asked for.
-        seed: of the schedule that was asked for.
-        changed: bytes of each of the harness's buffers that differ after the call, by the buffer's name.
+        mode: requested mode bits.
+        seed: requested schedule seed.
+        changed: bytes that the call changed in each of the harness's buffers, by name.
     """
-    return next(_contradictions(report, mode, seed, changed), "")
+    return next(_find_contradictions(report, mode, seed, changed), "")
 
 
-def _contradictions(report: Report, mode: int, seed: int, changed: Mapping[str, int]) -> Iterator[str]:
+def _find_contradictions(report: Report, mode: int, seed: int, changed: Mapping[str, int]) -> Iterator[str]:
     if (report.mode & mode, report.seed) != (mode, seed):
         yield f"it is of mode {report.mode} and seed {report.seed}, asked for were {mode} and {seed}"
     written = {name: count for name, count in changed.items() if count}
     if written and not report.launches and not report.streams.copies and not report.found():
-        yield f"nothing ran on the device, yet {_listed(written)} changed"
+        yield f"nothing ran on the device, yet {_format_changes(written)} changed"
     for number, launch in enumerate(report.launches):
-        for what in _within(launch):
+        for what in _check_launch(launch):
             yield f"launch {number}, `{launch.kernel[:80]}`: {what}"
     if report.mode & COUNTED and not report.truncated and not report.found():
-        yield from _uncounted(report, written)
+        yield from _find_uncounted(report, written)
 
 
-def _within(launch: KernelLaunch) -> Iterator[str]:
-    """Figures of one launch that contradict each other."""
+def _check_launch(launch: KernelLaunch) -> Iterator[str]:
     size = launch.grid[0] * launch.grid[1] * launch.grid[2] * launch.block[0] * launch.block[1] * launch.block[2]
     if launch.threads != size or not launch.count:
         yield f"{launch.threads} threads in a grid and blocks of {size}"
     parts = {"read": launch.global_load, "written": launch.global_store, "changed": launch.global_atomic}
     for verb, traffic in parts.items():
-        if not _possible(traffic):
+        if not _is_possible(traffic):
             yield (
                 f"{traffic.bytes} bytes {verb} in {traffic.requests} requests of {traffic.sectors} sectors, of which "
                 f"{traffic.ideal_sectors} would do"
@@ -64,8 +62,8 @@ def _within(launch: KernelLaunch) -> Iterator[str]:
             yield f"{traffic.bytes} bytes {kind} in all, {named} of them to buffers with a name"
 
 
-def _possible(traffic: Requests) -> bool:
-    """Whether a request has a byte and a sector, no more bytes than a warp can move, and no sector too few."""
+def _is_possible(traffic: Requests) -> bool:
+    """Return whether each request moves at least a byte, at most what a warp can, in enough sectors."""
     if not traffic.requests:
         return not (traffic.bytes or traffic.sectors)
     return (
@@ -75,8 +73,7 @@ def _possible(traffic: Requests) -> bool:
     )
 
 
-def _uncounted(report: Report, changed: Mapping[str, int]) -> Iterator[str]:
-    """Buffers of which more bytes changed than the report has anything write."""
+def _find_uncounted(report: Report, changed: Mapping[str, int]) -> Iterator[str]:
     copied = sum(copy.bytes for copy in report.streams.copies if copy.direction in _INTO_THE_DEVICE)
     for name, count in changed.items():
         parts = [(launch.count, launch.buffers.get(name, BufferTraffic())) for launch in report.launches]
@@ -85,5 +82,5 @@ def _uncounted(report: Report, changed: Mapping[str, int]) -> Iterator[str]:
             yield f"{count} bytes of `{name}` changed, but the report has {reported + copied} written"
 
 
-def _listed(changed: Mapping[str, int]) -> str:
+def _format_changes(changed: Mapping[str, int]) -> str:
     return " and ".join(f"{count} bytes of `{name}`" for name, count in changed.items())

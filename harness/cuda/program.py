@@ -1,4 +1,4 @@
-"""A standalone CUDA program, with a `main` of its own, built for the emulated device and run in the box."""
+"""CUDA programs with a `main` of their own, built for the emulated device and run in the sandbox."""
 
 import math
 import os
@@ -14,16 +14,16 @@ from harness.errors import NotFoundError, nearest
 from harness.sandbox import CommandLimit, Completed, Tier, command
 
 SUFFIXES = frozenset({".cu", ".cuh", ".h", ".hpp", ".hh", ".hxx", ".inl", ".inc", ".c", ".cc", ".cpp", ".cxx"})
-"""Files that a CUDA program is written in."""
+"""Suffixes of source files."""
 MOST_CORES = 8
-"""Processors that check one launch at most: each holds a copy of what is known of the memory."""
+"""Most processors for one launch; each holds a copy of the shadow memory."""
 _GRACE = 3.0
-"""Seconds between the device's own end of a program, which says where it stood, and the box's."""
-_LOOKED_AT = 20_000  # files of a folder that are looked at for sources: somebody's home folder holds more
+"""Seconds between the device's own timeout, which reports where the program stood, and the sandbox's."""
+_LOOKED_AT = 20_000  # files of a folder to scan for sources: a home folder may hold far more
 
 
 class Mode(IntFlag):
-    """What the emulated device does beside running."""
+    """Flags for checking and counting during a run."""
 
     PLAIN = 0
     CHECK = 1
@@ -31,7 +31,7 @@ class Mode(IntFlag):
 
 
 class BlockOrder(IntEnum):
-    """In which order the blocks of a grid run."""
+    """Order in which the blocks of a grid run."""
 
     FORWARD = 0
     BACKWARD = 1
@@ -39,21 +39,20 @@ class BlockOrder(IntEnum):
 
     @classmethod
     def of(cls, seed: int) -> "BlockOrder":
-        """That of a schedule: its blocks go forward in schedule 0, backward in those with an odd seed."""
+        """Return a schedule's order: forward for seed 0, backward for odd seeds, else mixed."""
         return cls.FORWARD if not seed else cls.BACKWARD if seed % 2 else cls.MIXED
 
 
 @dataclass(frozen=True)
 class ProgramLimits:
-    """What a program may use.
+    """Limits of a program.
 
     Attributes:
-        seconds: wall time; then it is killed, which fails it.
-        memory_mib: address space.
-        enough_seconds: wall time after which it is stopped, which is no failure; None for none.
-        launches: so many kernel launches are run, then it is stopped; None for all.
-        blocks: so many blocks of each launch are run at most: the first, the last, and others drawn; None for all.
-        cores: processors that check the blocks of a long launch at most; None for those there are, up to `MOST_CORES`.
+        seconds: wall time, after which it is killed and has failed.
+        enough_seconds: wall time, after which it is stopped without failing; None for no such limit.
+        launches: kernel launches, after which it is stopped; None for all.
+        blocks: most blocks of each launch: the first, the last, and random others; None for all.
+        cores: most processors for the blocks of a long launch; None for all, up to `MOST_CORES`.
     """
 
     seconds: float = 60
@@ -69,10 +68,10 @@ class ProgramSource:
     """A program as it was written.
 
     Attributes:
-        folder: everything it may include and read.
-        entries: the files to compile, relative to it.
-        changed: what was built otherwise than it is written, in words.
-        listed: its source files, relative to the folder where they lie in it; None for those that the folder holds.
+        folder: all that it may include and read.
+        entries: files to compile, relative to `folder`.
+        changed: differences between source and build, in words.
+        listed: source files, relative to `folder` if inside; None for those that `folder` holds.
     """
 
     folder: Path
@@ -82,14 +81,14 @@ class ProgramSource:
 
     @classmethod
     def of(cls, files: Sequence[Path], root: Path | None = None) -> "ProgramSource":
-        """The program made of `files`; without `root`, in the lowest folder that holds them all.
+        """Locate the program made of `files`; without `root`, in the lowest folder that holds them all.
 
         Raises:
-            NotFoundError: a file does not exist, or lies outside `root`.
+            NotFoundError: a file that does not exist or lies outside `root`.
         """
         for file in files:
             if not file.is_file():
-                raise _no_source(file)
+                raise _make_source_error(file)
         paths = [file.resolve() for file in files]
         folder = root.resolve() if root else Path(os.path.commonpath([path.parent for path in paths]))
         outside = next((path for path in paths if not path.is_relative_to(folder)), None)
@@ -100,13 +99,13 @@ class ProgramSource:
         return cls(folder, tuple(path.relative_to(folder).as_posix() for path in paths))
 
     def files(self) -> tuple[str, ...]:
-        """Every source file, relative to the folder."""
+        """Return every source file, relative to the folder."""
         if self.listed is not None:
             return self.listed
         return tuple(path.relative_to(self.folder).as_posix() for path in self._walk() if path.suffix in SUFFIXES)
 
     def line(self, file: str, number: int) -> str:
-        """One line of a source file without its indentation; empty where there is none."""
+        """Return a line of a source file without indentation, or an empty string."""
         try:
             lines = (self.folder / file).read_text(encoding="utf-8", errors="replace").splitlines()
         except OSError:
@@ -114,7 +113,7 @@ class ProgramSource:
         return lines[number - 1].strip()[:160] if 1 <= number <= len(lines) else ""
 
     def around(self, file: str, number: int, lines: int = 1) -> list[tuple[int, str]]:
-        """A line of a source file and so many before and after it, with their numbers; empty without such a line."""
+        """Return a line with `lines` more on either side and their numbers, or an empty list."""
         try:
             text = (self.folder / file).read_text(encoding="utf-8", errors="replace").splitlines()
         except OSError:
@@ -138,10 +137,8 @@ class ProgramRun:
     """One run of a program.
 
     Attributes:
-        seed: of the schedule; 0 is in order.
-        report: what the device reported; None when nothing is known, not even that it began.
-        completed: the process.
-        limits: what it was given.
+        seed: schedule seed; 0 is in order.
+        report: the device's report; None if not even the start is known.
     """
 
     seed: int
@@ -151,7 +148,7 @@ class ProgramRun:
 
     @property
     def ended(self) -> str:
-        """How the process ended, in words."""
+        """Description of the process's end."""
         done = self.completed
         if done.exceeded is CommandLimit.OUTPUT:
             return "killed: it printed over 1 MiB"
@@ -167,50 +164,49 @@ class ProgramRun:
 
     @property
     def _signal(self) -> int:
-        """The signal that ended it; 0 for none."""
         code = self.completed.returncode or 0
-        number = -code if code < 0 else code - 128  # as a shell tells of it, when the box's own process was in between
+        number = -code if code < 0 else code - 128  # as a shell reports it, if the sandbox's own process was in between
         return number if number in set(signal.Signals) else 0
 
     @property
     def failed(self) -> bool:
-        """Whether the program itself says that it failed, or could not say anything."""
+        """True if the program reports a failure itself, or could not report at all."""
         if self.share is not None and not (self._signal or self.completed.exceeded or self._out_of_time):
-            return False  # it may have missed what the other blocks compute
+            return False  # it may lack the results of the other blocks
         return not self.stopped_as_asked and self.completed.returncode != 0
 
     @property
     def stopped_as_asked(self) -> bool:
-        """Whether it was stopped at a budget that whoever ran it had set."""
+        """True if it was stopped at a budget set by its user."""
         if self.report is None or self.report.stopped is None or self.completed.exceeded:
             return False
         return self.report.stopped.why == "launches" or not self._out_of_time
 
     @property
     def launches(self) -> int:
-        """Kernel launches that were begun, as far as is known."""
+        """Known number of kernel launches begun."""
         if self.report is None:
             return 0
         return self.report.launches_unlisted + sum(launch.count for launch in self.report.launches)
 
     @property
     def cut_off(self) -> bool:
-        """Whether the program was stopped, or did not live to tell the rest."""
+        """True if the program was stopped, or ended before its report."""
         return self.report is None or not self.report.whole or self.report.stopped is not None
 
     @property
     def share(self) -> str | None:
-        """How many of its blocks were run, in words; None where all of them were."""
+        """Fraction of its blocks that ran, in words; None if all did."""
         if self.report is not None and not self.report.whole and self.limits.blocks:
             return f"--blocks {self.limits.blocks} ran so many blocks of each launch at most"
         if self.report is None or self.report.blocks_run == self.report.blocks_launched:
             return None
         run, blocks = self.report.blocks_run, self.report.blocks_launched
-        return f"--blocks {self.limits.blocks} ran {run:,} of {blocks:,} blocks, {_percent(run / blocks)}"
+        return f"--blocks {self.limits.blocks} ran {run:,} of {blocks:,} blocks, {_format_percent(run / blocks)}"
 
     @property
     def unchecked(self) -> str:
-        """Why not everything that the program launches was checked to its end; empty when it was."""
+        """Reasons why launches were not checked to the end; empty if all were."""
         return "; ".join(reason for reason in (self._unfinished, self.share) if reason)
 
     @property
@@ -239,22 +235,23 @@ class ProgramRun:
         return self.completed.timed_out or (by_device and (enough is None or enough >= self.limits.seconds))
 
 
-def _no_source(given: Path) -> NotFoundError:
-    """Say what to give in place of something that is no file."""
+def _make_source_error(given: Path) -> NotFoundError:
     here = given if given.is_dir() else given.parent
     sources = sorted(map(str, here.glob("*.cu")))
     problem = f"is a folder{'' if sources else ' without .cu files'}" if given.is_dir() else "is no file"
     near = "" if given.is_dir() else nearest(str(given), sources)
     wanted = "give the files of a program, one of them with `main`"
-    return NotFoundError(f"{given}: {problem}{near or f'; {wanted}'}\n  try: harness cuda check {_some(sources)}")
+    return NotFoundError(
+        f"{given}: {problem}{near or f'; {wanted}'}\n  try: harness cuda check {_format_some(sources)}"
+    )
 
 
-def _some(sources: Sequence[str]) -> str:
+def _format_some(sources: Sequence[str]) -> str:
     return " ".join(sources[:3]) or "FILE.cu"
 
 
-def _percent(share: float) -> str:
-    """A share below 1, which is never shown as all or nothing."""
+def _format_percent(share: float) -> str:
+    # a part never rounds to all or nothing
     percent = min(100 * share, 99.9)
     return f"{percent:.1f} %" if percent >= 0.1 else "under 0.1 %"
 
@@ -271,22 +268,13 @@ def build_program(
     reuse: bool = False,
     counted: bool = False,
 ) -> Built:
-    """Build the program in the empty folder `into`, with what checking and counting need unless switched off.
+    """Build a program in the empty folder `into`, by default for checking and counting.
 
-    Args:
-        source: the program.
-        into: an empty folder.
-        tier: how the compiler is held.
-        defines: macros.
-        includes: folders that are searched for headers first, wherever they lie.
-        standard: the C++ level, one of `flags.STANDARDS`.
-        instrumented: whether it can be checked and counted.
-        reuse: whether one that was built from the same text before will do.
-        counted: whether its kernels count their arithmetic, where it compiles so.
+    Keyword arguments are those of `build.build`.
 
     Raises:
-        PrerequisiteError: there is no C++ compiler.
-        BoxError: the compiler could not be started.
+        PrerequisiteError: no C++ compiler.
+        BoxError: failure to start the compiler.
     """
     return build(
         source.folder, source.entries, into, tier=tier, instrumented=instrumented, program=True, defines=defines or {},
@@ -298,25 +286,18 @@ def run_program(
     source: ProgramSource, program: Path, arguments: Sequence[str] = (), *, tier: Tier, mode: Mode, seed: int = 0,
     limits: ProgramLimits = ProgramLimits(), watch: Callable[[float, bytes], None] | None = None,
 ) -> ProgramRun:  # fmt: skip
-    """Run a built program in its folder, which it may read and not write, and resolve what the device reported.
+    """Run a built program in its folder, read-only, and resolve the places in the device's report.
 
     Args:
-        source: what it was built from.
-        program: the built file.
-        arguments: its command line.
-        tier: how it is held.
-        mode: what the device looks for.
-        seed: of the schedule; 0 is in order. Others change the order of threads and of blocks; a program in which a
-            block waits for one before it gets its blocks in order.
-        limits: wall time and memory.
-        watch: called while it runs, every now and then, with the seconds since it began and what it has reported.
+        seed: schedule seed; 0 is in order. Others reorder threads, and blocks unless one waits for an earlier one.
+        watch: called now and then with the seconds since the start and the report so far.
 
     Raises:
-        BoxError: it could not be started.
+        BoxError: failure to start the program.
     """
     within = min(limits.seconds, limits.enough_seconds or limits.seconds)
     cores = limits.cores or min(len(os.sched_getaffinity(0)), MOST_CORES)
-    program.parent.chmod(program.parent.stat().st_mode | 0o055)  # a private folder is closed to the box's own user
+    program.parent.chmod(program.parent.stat().st_mode | 0o055)  # the sandbox's own user cannot enter a private folder
 
     def run(order: BlockOrder) -> tuple[Report | None, Completed]:
         settings = (
@@ -332,7 +313,7 @@ def run_program(
         )  # fmt: skip
         return parse_followed(completed.report), completed
 
-    # only checks notice that blocks wait in vain
+    # only checks notice that blocks wait in vain, so only checks reorder them
     order = BlockOrder.of(seed) if mode & Mode.CHECK else BlockOrder.FORWARD
     report, completed = run(order)
     if report and report.blocks_waited and order is not BlockOrder.FORWARD:

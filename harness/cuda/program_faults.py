@@ -1,4 +1,4 @@
-"""What all runs of a program found: one entry for each line and kind of fault, causes before their effects."""
+"""Faults in all runs of a program: one for each line and kind, causes before effects."""
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -9,21 +9,21 @@ from harness.cuda.report import DeviceDefect, DeviceLocation
 SEVERITIES = ("error", "warning", "info")
 _NOT_RUN = frozenset({"invalid_launch", "no_launch_configuration"})
 _RACES = frozenset({"shared_race", "global_race"})
-_MOST_TEXTS = 4  # of an entry
+_MOST_TEXTS = 4  # per fault
 
 
 @dataclass
 class ProgramFault:
-    """One fault, as somebody would mend it.
+    """One fault, as its author would fix it.
 
     Attributes:
-        defect: what was seen of it first.
-        count: how often it was met.
-        schedules: in how many of the runs.
-        at_least: whether it may have been met more often: a run did not live to count.
-        others: further things that were seen at the same line, in words; the first few.
-        kernels: further kernels, or instantiations of one, that it was met in.
-        cause: the finding that it may follow from.
+        defect: first observation.
+        count: occurrences.
+        schedules: runs with the fault.
+        at_least: whether `count` is a lower bound, because a run ended early.
+        others: further observations at the same line, in words; the first few.
+        kernels: further kernels or instantiations with the fault.
+        cause: fault that it may follow from.
     """
 
     defect: DeviceDefect
@@ -35,18 +35,18 @@ class ProgramFault:
     cause: "ProgramFault | None" = None
 
     def places(self) -> list[DeviceLocation]:
-        """Where it was seen, and the other side of a race."""
+        """Return its place, and the other side of a race."""
         return [self.defect, *([self.defect.other] if self.defect.other else [])]
 
     def lines(self) -> set[tuple[str, int]]:
-        """The lines of its places."""
+        """Return the known files and lines of its places."""
         return {(p.file, p.line) for p in self.places() if p.file is not None and p.line is not None}
 
 
 def program_faults(runs: Sequence[ProgramRun]) -> list[ProgramFault]:
-    """The defects of all runs, those at the same lines as one, worst first and causes before what follows from them.
+    """Merge the defects of all runs by line and kind, worst first and causes before effects.
 
-    What was never freed is left out: `leaks` has it.
+    Memory leaks are left to `leaks`.
     """
     by_key: dict[Hashable, ProgramFault] = {}
     for run in runs:
@@ -56,7 +56,7 @@ def program_faults(runs: Sequence[ProgramRun]) -> list[ProgramFault]:
         for defect in run.report.defects:
             if defect.kind == "leaked":
                 continue
-            key = _key(defect)
+            key = _make_key(defect)
             _add(by_key.setdefault(key, ProgramFault(defect)), defect, whole=run.report.whole)
             seen.add(key)
         for key in seen:
@@ -66,11 +66,11 @@ def program_faults(runs: Sequence[ProgramRun]) -> list[ProgramFault]:
         each.cause = next((cause for cause in found[:number] if _explains(cause, each)), None) or next(
             (cause for cause in found[number:] if cause.defect.kind in _RACES and _explains(cause, each)), None
         )
-    return list(_ordered(found))
+    return list(_order(found))
 
 
 def leaks(runs: Sequence[ProgramRun]) -> dict[str, list[str]]:
-    """What the program allocated and never freed: buffers by the line that allocates them."""
+    """Return buffers never freed, by the line that allocates them, at most three names each."""
     found: dict[str, list[str]] = {}
     for defect in (d for run in runs if run.report for d in run.report.defects if d.kind == "leaked"):
         names = found.setdefault(f"{defect.file}:{defect.line}" if defect.file else "", [])
@@ -92,18 +92,16 @@ def _add(finding: ProgramFault, defect: DeviceDefect, *, whole: bool) -> None:
         finding.kernels.append(defect.kernel)
 
 
-def _key(defect: DeviceDefect) -> Hashable:
-    """What makes two defects one: another schedule may see the two sides of a race the other way round.
-
-    Kernels do not count where a line is known: a template has as many as it has instantiations.
-    """
+def _make_key(defect: DeviceDefect) -> Hashable:
+    """Return the key under which defects merge; the order of a race's two sides is ignored."""
     places = [defect, *([defect.other] if defect.other else [])]
     where = frozenset((p.file, p.line) if p.file else (defect.kernel, p.pc) for p in places)
+    # a template has as many kernels as instantiations: they count only without a line
     return defect.kind, defect.severity, where if places[0].file or places[0].pc else (defect.kernel, defect.text)
 
 
 def _explains(cause: ProgramFault, effect: ProgramFault) -> bool:
-    """Whether what was read too early or never written may be so because of another fault."""
+    """Return whether another fault may explain an uninitialised read."""
     if effect.defect.kind != "uninitialized_read" or cause.defect.severity != "error":
         return False
     if cause.defect.kind in _NOT_RUN:
@@ -112,7 +110,7 @@ def _explains(cause: ProgramFault, effect: ProgramFault) -> bool:
     return cause.defect.kind in _RACES and same_kernel and bool(cause.lines() & effect.lines())
 
 
-def _ordered(found: Sequence[ProgramFault]) -> Iterator[ProgramFault]:
+def _order(found: Sequence[ProgramFault]) -> Iterator[ProgramFault]:
     for severity in SEVERITIES:
         for root in (f for f in found if f.defect.severity == severity and f.cause is None):
             yield root

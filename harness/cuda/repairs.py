@@ -1,4 +1,4 @@
-"""A copy of an answer that nvcc refuses, repaired as little as gets it past the places it stopped at."""
+"""A copy of a submission that nvcc refuses, with the fewest repairs that get it compiled."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -13,17 +13,17 @@ from harness.model import Repair, Tier
 from harness.sandbox import scratch
 
 MOST_REPAIRS = 4
-"""An answer that takes more of them is none that nearly builds."""
+"""Most repairs; a submission that needs more does not nearly build."""
 _LARGEST = 1 << 20
-"""Bytes of a file that is repaired."""
+"""Most bytes of a file to repair."""
 
 
 @dataclass(frozen=True)
 class RepairedCopy:
-    """What came of repairing.
+    """The outcome of repairing.
 
     Attributes:
-        repairs: those after which the compiler got past the place it had stopped at, in this order.
+        repairs: repairs that got the compiler past where it had stopped, in order.
         built: whether the copy compiles.
         text: why it does not.
     """
@@ -37,24 +37,22 @@ def repaired_copy(
     folder: Path, entries: Sequence[str], symbols: Sequence[str], into: Path, *, tier: Tier,
     spared: Collection[str] = (),
 ) -> RepairedCopy:  # fmt: skip
-    """Copy an answer and repair the copy until it compiles or no rule knows the next fault.
+    """Copy a submission and repair the copy until it compiles, no rule knows the fault, or `MOST_REPAIRS` were made.
 
     Args:
-        folder: the answer.
-        entries: its files to compile, relative to it.
+        entries: files to compile, relative to `folder`.
         symbols: C functions that the library must export.
         into: an empty folder for the copy.
-        tier: how the compilers are held.
-        spared: files that are never changed.
+        spared: files to leave unchanged.
 
     Raises:
-        BoxError: the box could not be started.
+        BoxError: failure to start the sandbox.
     """
-    names = _copied(folder, into) - {*spared}
+    names = _copy_files(folder, into) - {*spared}
     repairs: list[Repair] = []
     said = gate(into, entries, symbols, tier=tier, optimised=False)
     while said.ok is False and len(repairs) < MOST_REPAIRS:
-        after = _repaired(into, entries, symbols, names, said, tier)
+        after = _repair_once(into, entries, symbols, names, said, tier)
         if after is None:
             break
         repair, said = after
@@ -62,10 +60,10 @@ def repaired_copy(
     return RepairedCopy(tuple(repairs), said.ok is True, said.text)
 
 
-def _repaired(
+def _repair_once(
     into: Path, entries: Sequence[str], symbols: Sequence[str], names: Collection[str], said: CompilerResult, tier: Tier
 ) -> tuple[Repair, CompilerResult] | None:
-    """One repair that gets the compiler past its first error, and what it says then; None where none does."""
+    """Return one repair that gets the compiler past its first error, and its new result, or None."""
     if not said.errors or said.errors[0].file not in names:
         return None
     path = into / said.errors[0].file
@@ -74,7 +72,7 @@ def _repaired(
         return None
 
     def asked(error: CompilerError) -> str:
-        return _suggestion(into, entries, error, tier)
+        return _find_suggestion(into, entries, error, tier)
 
     text = before.decode(errors="surrogateescape")
     proposal = proposed(RefusedFile(said.errors[0].file, text, said.errors, asked))
@@ -82,28 +80,27 @@ def _repaired(
         return None
     path.write_bytes(proposal.text.encode(errors="surrogateescape"))
     after = gate(into, entries, symbols, tier=tier, optimised=False)
-    if not _past(proposal, after):
+    if not _is_past(proposal, after):
         path.write_bytes(before)
         return None
     return proposal.repair, after
 
 
-def _past(proposal: ProposedRepair, after: CompilerResult) -> bool:
-    """Whether the errors that a repair answers are gone, which shows that it met the fault."""
+def _is_past(proposal: ProposedRepair, after: CompilerResult) -> bool:
+    # the errors that a repair addresses must be gone to confirm the fault
     return after.ok is not None and proposal.answers.isdisjoint((e.file, e.line) for e in after.errors)
 
 
-def _suggestion(folder: Path, entries: Sequence[str], error: CompilerError, tier: Tier) -> str:
-    """The name that the compiler of the emulated device suggests: nvcc's own front end suggests none."""
+def _find_suggestion(folder: Path, entries: Sequence[str], error: CompilerError, tier: Tier) -> str:
+    # the emulated device's compiler suggests names, nvcc's front end does not
     try:
         with scratch.folder() as into:
             return suggested(build(folder, entries, into, tier=tier, instrumented=False).errors, error)
-    except HarnessError:  # there is no such compiler, or the machine is too busy for it
+    except HarnessError:  # no such compiler, or too busy a machine
         return ""
 
 
-def _copied(folder: Path, into: Path) -> set[str]:
-    """Copy the files of an answer, to be changed; their paths relative to it."""
+def _copy_files(folder: Path, into: Path) -> set[str]:
     into.chmod(0o755)
     names = set()
     for path in sorted(folder.rglob("*")):

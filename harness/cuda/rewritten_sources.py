@@ -1,4 +1,4 @@
-"""A program made by `harness cuda cc`, opened for a run: it names the files that its objects were made of."""
+"""Source files recorded in the objects of `harness cuda cc`."""
 
 import os
 import re
@@ -14,18 +14,18 @@ _MAGIC = b"\x7fELF"
 
 
 def mark(paths: Iterable[str]) -> str:
-    """A header that leaves the paths in a section of the object, which the linker joins with those of others."""
-    named = "".join(f'"\\t.asciz \\"{_escaped(path)}\\"\\n"\n' for path in paths)
+    """Return a header that stores the paths in an object's section, which the linker concatenates."""
+    named = "".join(f'"\\t.asciz \\"{_escape(path)}\\"\\n"\n' for path in paths)
     return f'__asm__(".pushsection {_SECTION},\\"\\",%progbits\\n"\n{named}".popsection\\n");\n'
 
 
-def _escaped(path: str) -> str:
-    """A path as a string of the assembler within one of C."""
+def _escape(path: str) -> str:
+    # an assembler string inside a C string literal
     return "".join(chr(b) if _PLAIN.fullmatch(bytes((b,))) else f"\\\\{b:03o}" for b in os.fsencode(path))
 
 
 def is_program(file: Path) -> bool:
-    """Whether a file is a program or an object rather than source."""
+    """Return whether a file is an ELF program or object."""
     try:
         with file.open("rb") as opened:
             return opened.read(4) == _MAGIC
@@ -34,14 +34,14 @@ def is_program(file: Path) -> bool:
 
 
 def source_of(program: Path, root: Path | None = None) -> ProgramSource:
-    """The source of a program as its objects name it.
+    """Read the source files of a program from its objects.
 
     Args:
-        program: linked by `harness cuda cc`.
-        root: the folder it runs in and can read, None for the current one.
+        program: a program linked by `harness cuda cc`.
+        root: folder that it runs in and can read; None for the current one.
 
     Raises:
-        NotFoundError: it was not made by `harness cuda cc`.
+        NotFoundError: a program of another compiler.
     """
     from elftools.common.exceptions import ELFError
     from elftools.elf.elffile import ELFFile

@@ -1,7 +1,7 @@
-"""What an answer's source says once the preprocessor is through, and what in it would keep accesses from being seen.
+"""An audit of preprocessed source, for constructs that would hide memory accesses.
 
-Both builds of an answer must be of one text: source that asks whether it is watched and then does something else is
-refused, and so are words that hide code from the hooks, however macros put them together.
+Both builds of a submission must have one text, so source that detects being watched is refused. So are words that hide
+code from the hooks, even if macros assemble them.
 """
 
 import hashlib
@@ -16,15 +16,15 @@ from harness.cuda.rewriting.fragment import PREFIX
 from harness.cuda.rewriting.syntax import ASM, line_of
 
 MAX_BYTES = 64 << 20
-"""Longest preprocessed text that is read."""
+"""Most bytes of preprocessed text."""
 _MARKER = re.compile(rb'^# (?P<line>\d+) "(?P<file>(?:[^"\\\n]|\\.)*)"[ \d]*$', re.MULTILINE)
 _LIKE_A_MARKER = re.compile(rb"\n[ \t]*#[ \t]*\d")
 _OF_THE_DEVICE = re.compile(rb"(?:__)?(?:emu|EMU)_\w*|__tsan_\w*")
 _UNSEEN = re.compile(rb"_*(?:no_sanitize|disable_sanitizer|no_thread_safety)\w*")
 _COPIES = re.compile(rb"(?:__builtin_+)?(?:mem(?:cpy|move|set|pcpy|ccpy)|bcopy|bzero)(?:_chk)?")
-"""Functions that move memory where no hook sees it; the rewriting has put others in the place of every plain call."""
+"""Functions that move memory unseen by hooks; the rewriting replaces every plain call."""
 _DEVICE_CALLS = (b"access", b"atomic")
-"""What only the shims tell the device."""
+"""Functions of the device for the shims alone."""
 _STUB = tuple(b"emu :: launch ( emu_kernel , [ = ] ( ) __attribute__ ( (".split())
 _STUBBED = tuple(b'no_sanitize ( " ) ) ) {'.split())
 _NAME = re.compile(rb"[A-Za-z_$]\w*")
@@ -34,7 +34,7 @@ _PRAGMAS = ((b"clang", b"attribute"), (b"weak",), (b"redefine_extname",))
 
 @dataclass(frozen=True)
 class Word:
-    """A token and where it is."""
+    """A token and its place."""
 
     text: bytes
     file: str
@@ -48,11 +48,11 @@ class Word:
 
 @dataclass(frozen=True)
 class SourceAudit:
-    """What one source file and all that it includes come to.
+    """The audit of one source file with its includes.
 
     Attributes:
-        digest: of the author's own text.
-        reasons: why it is refused, each naming file and line.
+        digest: digest of the author's own text.
+        reasons: reasons for refusal, each with file and line.
     """
 
     digest: str
@@ -60,11 +60,10 @@ class SourceAudit:
 
 
 def device_names(file: str, text: bytes) -> Iterator[str]:
-    """Why a source file is refused before it is preprocessed: it names what is the device's, or fakes a line marker.
+    """Yield reasons to refuse a file before preprocessing: names of the device's own, or faked line markers.
 
     Args:
-        file: its path in the submission.
-        text: as its author wrote it.
+        file: path in the submission.
     """
     lexed = lexer.lex(text)
     tokens = [*lexed.tokens, *(token for directive in lexed.directives for token in directive.tokens)]
@@ -78,25 +77,25 @@ def device_names(file: str, text: bytes) -> Iterator[str]:
 
 
 def audit(preprocessed: bytes, files: Collection[str]) -> SourceAudit:
-    """Look at the author's part of a preprocessed source.
+    """Audit the author's part of a preprocessed source.
 
     Args:
-        preprocessed: what the compiler's -E gives.
-        files: the author's, as its line markers name them.
+        preprocessed: output of the compiler's -E.
+        files: the author's files, as line markers name them.
     """
     words: list[Word] = []
     pragmas: list[Sequence[Word]] = []
-    for file, line, chunk in _chunks(preprocessed, files):
+    for file, line, chunk in _split_chunks(preprocessed, files):
         lexed = lexer.lex(chunk)
-        words += _words(lexed.tokens, file, line, chunk)
-        pragmas += [_words(d.tokens, file, line, chunk) for d in lexed.directives if d.name == b"pragma"]
+        words += _read_words(lexed.tokens, file, line, chunk)
+        pragmas += [_read_words(d.tokens, file, line, chunk) for d in lexed.directives if d.name == b"pragma"]
     digest = hashlib.sha256(b"\0".join(word.text for word in words)).hexdigest()
-    reasons = [*_hidden(words), *_attributes(words), *_device_calls(words), *_steered(pragmas)]
+    reasons = [*_find_hidden(words), *_find_attributes(words), *_find_device_calls(words), *_find_steering(pragmas)]
     return SourceAudit(digest, tuple(dict.fromkeys(reasons)))
 
 
-def _chunks(text: bytes, files: Collection[str]) -> Iterator[tuple[str, int, bytes]]:
-    """The author's parts: file, number of the first line, text."""
+def _split_chunks(text: bytes, files: Collection[str]) -> Iterator[tuple[str, int, bytes]]:
+    """Yield the author's parts: file, first line number, text."""
     marks = list(_MARKER.finditer(text))
     for mark, after in zip(marks, [*marks[1:], None], strict=True):
         file = posixpath.normpath(mark["file"].decode(errors="replace"))
@@ -104,7 +103,7 @@ def _chunks(text: bytes, files: Collection[str]) -> Iterator[tuple[str, int, byt
             yield file, int(mark["line"]), text[mark.end() + 1 : after.start() if after else len(text)]
 
 
-def _words(tokens: Sequence[lexer.Token], file: str, line: int, chunk: bytes) -> list[Word]:
+def _read_words(tokens: Sequence[lexer.Token], file: str, line: int, chunk: bytes) -> list[Word]:
     words, at = [], 0
     for token in tokens:
         line += chunk.count(b"\n", at, token.start)
@@ -113,7 +112,7 @@ def _words(tokens: Sequence[lexer.Token], file: str, line: int, chunk: bytes) ->
     return words
 
 
-def _hidden(words: Sequence[Word]) -> Iterator[str]:
+def _find_hidden(words: Sequence[Word]) -> Iterator[str]:
     for index, word in enumerate(words):
         if word.text in ASM:
             yield f"{word.place}: inline assembly that macros put together"
@@ -121,18 +120,18 @@ def _hidden(words: Sequence[Word]) -> Iterator[str]:
             yield f"{word.place}: names `{word.text.decode(errors='replace')}`, which is the emulated device's own"
         elif _COPIES.fullmatch(word.text) and not _is_named(words, index):
             yield f"{word.place}: `{word.text.decode()}` is not called by its name, so what it moves is not seen"
-        elif _UNSEEN.fullmatch(word.text) and not _in_a_stub(words, index):
+        elif _UNSEEN.fullmatch(word.text) and not _is_in_stub(words, index):
             yield f"{word.place}: `{word.text.decode()}` keeps accesses from being seen"
 
 
 def _is_named(words: Sequence[Word], index: int) -> bool:
-    """Whether it is a member, or brought into scope by `using`."""
+    # a member, or brought into scope by `using`
     before = tuple(word.text for word in words[max(0, index - 3) : index])
     return before[-1:] in ((b".",), (b"->",)) or before == (b"using", b"std", b"::")
 
 
-def _in_a_stub(words: Sequence[Word], index: int) -> bool:
-    """Whether the rewriting put it there: in a kernel's stub, which does nothing but call the kernel's body."""
+def _is_in_stub(words: Sequence[Word], index: int) -> bool:
+    # the rewriting puts it into a kernel's stub, which only calls the kernel's body
     before = tuple(word.text for word in words[max(0, index - len(_STUB)) : index])
     opened, ending = index + len(_STUBBED), index + len(_STUBBED)
     while ending < len(words) and words[ending].text != b";":
@@ -144,7 +143,7 @@ def _in_a_stub(words: Sequence[Word], index: int) -> bool:
     return before == _STUB and stubbed and plain and once and words[ending + 1].text == b"}"
 
 
-def _attributes(words: Sequence[Word]) -> Iterator[str]:
+def _find_attributes(words: Sequence[Word]) -> Iterator[str]:
     partners = lexer.brackets([lexer.Token("sign", w.text, i, i) for i, w in enumerate(words)])
     for index, word in enumerate(words[:-1]):
         follows = words[index + 1].text
@@ -159,13 +158,13 @@ def _attributes(words: Sequence[Word]) -> Iterator[str]:
                 yield f"{inner.place}: the attribute `{inner.text.decode()}` puts code into a section of its own"
 
 
-def _device_calls(words: Sequence[Word]) -> Iterator[str]:
+def _find_device_calls(words: Sequence[Word]) -> Iterator[str]:
     for first, sign, name in zip(words, words[1:], words[2:], strict=False):
         if (first.text, sign.text) == (b"emu", b"::") and name.text in _DEVICE_CALLS:
             yield f"{name.place}: names `emu::{name.text.decode()}`, which is the emulated device's own"
 
 
-def _steered(pragmas: Sequence[Sequence[Word]]) -> Iterator[str]:
+def _find_steering(pragmas: Sequence[Sequence[Word]]) -> Iterator[str]:
     for words in pragmas:
         texts = tuple(word.text for word in words[1:])
         if any(texts[: len(refused)] == refused for refused in _PRAGMAS):

@@ -1,4 +1,4 @@
-"""A source file line by line as the compiler would see it: what is code and what is inside of a comment."""
+"""Source files line by line: code, and comments."""
 
 import re
 from collections.abc import Sequence
@@ -9,17 +9,17 @@ from harness.cuda.gate_sources import TOKEN
 _OPENS_SCOPE = re.compile(r"(?:\bnamespace\b[\w\s:]*|\bextern\s*)$")
 
 _REMEMBERED = 300
-"""Characters kept of what stands before a brace."""
+"""Characters remembered before a brace."""
 
 
 @dataclass(frozen=True)
 class SourceLines:
-    """A file's lines.
+    """The lines of a file.
 
     Attributes:
-        lines: as they stand there, without their ends.
-        code: the same lines, comments and what stands in quotes as blanks.
-        inside: lines, from 0 on, that begin inside of a comment.
+        lines: text without line ends.
+        code: the same with comments and quoted text blanked.
+        inside: indices of lines that begin inside a comment or raw string.
     """
 
     lines: Sequence[str]
@@ -28,7 +28,7 @@ class SourceLines:
 
     @classmethod
     def of(cls, text: str) -> "SourceLines":
-        """The lines of a file."""
+        """Split a file's text."""
         inside: set[int] = set()
         line, counted = 0, 0
 
@@ -45,7 +45,7 @@ class SourceLines:
         return cls(text.split("\n"), code.split("\n"), frozenset(inside))
 
     def depths(self) -> list[tuple[int, int]]:
-        """For each line the braces open where it begins: all of them, and those that are no namespace or `extern`."""
+        """Return the braces open at the start of each line: all, and those of neither namespaces nor `extern`."""
         found, scopes, before = [], list[bool](), ""
         for line in self.code:
             found.append((len(scopes), scopes.count(False)))
@@ -60,6 +60,6 @@ class SourceLines:
         return found
 
     def only_a_comment(self, index: int) -> bool:
-        """Whether a line holds a comment, or a part of one, and nothing else."""
+        """Return whether a line holds only a comment or part of one."""
         line = self.lines[index].strip()
         return bool(line) and not self.code[index].strip()

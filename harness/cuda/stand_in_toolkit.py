@@ -1,4 +1,4 @@
-"""A folder laid out as a CUDA toolkit is, for CMake and for Makefiles that look for one."""
+"""A folder laid out like a CUDA toolkit, for CMake and for Makefiles that look for one."""
 
 import json
 import os
@@ -13,10 +13,11 @@ from harness.cuda.host_compiler import MISSING, host_compiler
 from harness.errors import NotFoundError, PrerequisiteError
 
 RELEASE = "12.8"
-"""The version of CUDA whose headers the stand-ins follow."""
+"""CUDA version that the stand-in headers follow."""
 VARIABLE = "HARNESS_STAND_IN_NVCC"
-"""Where the `nvcc` of such a folder says that it was started."""
+"""Environment variable in which the stand-in `nvcc` script passes on its own path."""
 _DEVICE = ("libcudart_static.a", "libcudart.so")
+# empty archives, for builds that link them by name: the device library holds their symbols
 _LIBRARIES = (
     "libcudadevrt.a", "libcuda.so", "stubs/libcuda.so", "libcublas.so", "libcublas_static.a", "libcublasLt.so",
     "libcublasLt_static.a",
@@ -25,11 +26,11 @@ _EMPTY = b"!<arch>\n"
 
 
 def lay_out(folder: Path) -> None:
-    """Make the folder: `bin/nvcc`, which is `harness cuda cc`, our headers, and the device as its library.
+    """Create the folder: `bin/nvcc`, which runs `harness cuda cc`, headers, and the device as a library.
 
     Raises:
-        NotFoundError: it cannot be written, or holds something else.
-        PrerequisiteError: there is no C++ compiler.
+        NotFoundError: a folder that cannot be written, or that holds other files.
+        PrerequisiteError: no C++ compiler.
     """
     if folder.exists() and any(folder.iterdir()) and not (folder / "bin" / "nvcc").is_file():
         raise NotFoundError(f"{folder}: holds other files; name a new folder")
@@ -48,7 +49,7 @@ def lay_out(folder: Path) -> None:
 
 
 def _gather_device(folder: Path) -> None:
-    """The device as the library of the CUDA runtime, for whoever links without `nvcc`."""
+    """Archive the emulated device as the CUDA runtime, for builds that link without `nvcc`."""
     compiler = host_compiler()
     if compiler is None:
         raise PrerequisiteError(MISSING)
@@ -66,11 +67,11 @@ def _write_script(path: Path) -> None:
 
 
 def _link_headers(folder: Path) -> None:
-    """Our headers; a plain C++ compiler that is given this folder sees what host code sees."""
     ours = [*archive.INCLUDE.iterdir(), archive.RUNTIME / "emulator.h"]
     for header in ours:
         place = folder / header.name
         place.unlink(missing_ok=True)
+        # a plain C++ compiler sees what host code sees
         if header.name == "cuda_runtime.h":
             place.write_text(f'#define EMU_HOST_CODE 1\n#include "{header}"\n', encoding="utf-8")
         else:
@@ -78,7 +79,7 @@ def _link_headers(folder: Path) -> None:
 
 
 def verbose_lines() -> Iterator[str]:
-    """What CMake looks for in the words of `nvcc -v`: where the toolkit lies, and who links."""
+    """Yield the lines of `nvcc -v` that CMake parses: the toolkit's root and the link command."""
     if not (nvcc := os.environ.get(VARIABLE)):
         return
     root = Path(nvcc).absolute().parents[1]

@@ -1,4 +1,4 @@
-"""Names that a header of C++ or of the CUDA toolkit declares, for answers that use one and do not include it."""
+"""Headers of C++ and CUDA by the names they declare, for submissions that forgot an include."""
 
 _OF_STD = {
     "algorithm": "max min max_element min_element sort stable_sort partial_sort nth_element fill fill_n copy swap "
@@ -46,11 +46,11 @@ _GLOBAL = {
 }
 
 
-def _by_name(table: dict[str, str]) -> dict[str, str]:
+def _index_by_name(table: dict[str, str]) -> dict[str, str]:
     return {name: header for header, names in table.items() for name in names.split()}
 
 
-IN_STD = _by_name(_OF_STD)
-"""Headers by the names they declare in namespace std."""
-EVERYWHERE = _by_name(_GLOBAL)
-"""Headers by the names they declare outside any namespace, macros included."""
+IN_STD = _index_by_name(_OF_STD)
+"""Headers by names in namespace std."""
+EVERYWHERE = _index_by_name(_GLOBAL)
+"""Headers by names outside namespaces, macros included."""

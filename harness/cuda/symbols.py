@@ -1,7 +1,7 @@
-"""From an address in a kernel to the author's line: line table and inlined calls of the debug information.
+"""Lines of the author's source for addresses in kernels, from debug information.
 
-An access is often made in a shim that was inlined into the kernel, so its address has a chain of places, innermost
-first; the author's line is the first of them in one of the author's files.
+An access often lies in a shim inlined into the kernel, so its address has a chain of places, innermost first. The first
+in a file of the author's is the one to report.
 """
 
 import posixpath
@@ -29,63 +29,61 @@ _NESTS = ("DW_TAG_namespace", "DW_TAG_class_type", "DW_TAG_structure_type")
 
 @dataclass(frozen=True)
 class Frame:
-    """A line of source; the file as it was named to the compiler."""
+    """A source line; `file` is the name given to the compiler."""
 
     file: str
     line: int
 
 
 def resolve(report: Report, binary: Path, sources: Collection[str]) -> Report:
-    """The report with `file` and `line` of its defects filled in from their addresses, and files as `sources` has them.
+    """Fill in file and line of a report's defects from their addresses, with files named as in `sources`.
 
     Args:
-        report: as the emulated device wrote it.
-        binary: what ran, with debug information; lines stay empty when it cannot be read.
+        binary: what ran, with debug information; lines stay empty if it cannot be read.
         sources: the author's files, relative to their folder.
     """
     try:
-        symbols = _symbols(str(binary), binary.stat().st_mtime_ns)
+        symbols = _load_symbols(str(binary), binary.stat().st_mtime_ns)
     except OSError:
         return report
     defects = []
     for defect in report.defects:
-        other = defect.other and _placed(defect.other, symbols, sources)
-        defects.append(_placed(defect, symbols, sources).model_copy(update={"other": other}))
-    lacking = [use.model_copy(update={"file": _named(use.file, sources)}) for use in report.unsupported]
+        other = defect.other and _locate(defect.other, symbols, sources)
+        defects.append(_locate(defect, symbols, sources).model_copy(update={"other": other}))
+    lacking = [use.model_copy(update={"file": _match_name(use.file, sources)}) for use in report.unsupported]
     return report.with_defects(defects).model_copy(update={"unsupported": lacking})
 
 
-def _placed(place: Placed, symbols: "Symbols", sources: Collection[str]) -> Placed:
+def _locate(place: Placed, symbols: "Symbols", sources: Collection[str]) -> Placed:
     if place.pc is None:
-        return place.model_copy(update={"file": _named(place.file, sources)})
+        return place.model_copy(update={"file": _match_name(place.file, sources)})
     for frame in symbols.frames(place.pc):
-        file = _author_file(frame.file, sources)
+        file = _find_author_file(frame.file, sources)
         if file is not None:
             return place.model_copy(update={"file": file, "line": frame.line})
     return place
 
 
-def _named(file: str | None, sources: Collection[str]) -> str | None:
-    """A file as `sources` has it; as it is where they have not."""
-    return file and (_author_file(file, sources) or file)
+def _match_name(file: str | None, sources: Collection[str]) -> str | None:
+    return file and (_find_author_file(file, sources) or file)
 
 
-def _author_file(file: str, sources: Collection[str]) -> str | None:
-    """The longest of `sources` that the path ends with."""
+def _find_author_file(file: str, sources: Collection[str]) -> str | None:
+    # the longest match: `b/a.cu` rather than `a.cu`
     fitting = (source for source in sources if file == source or file.endswith(f"/{source}"))
     return max(fitting, key=len, default=None)
 
 
 @lru_cache(maxsize=8)
-def _symbols(path: str, changed: int) -> "Symbols":
+def _load_symbols(path: str, changed: int) -> "Symbols":
     return Symbols(Path(path))
 
 
 class Symbols:
-    """The debug information of one program or library, read as it is asked for.
+    """Debug information of one program or library, read on demand.
 
     Args:
-        path: an ELF file; one without debug information answers nothing.
+        path: an ELF file; without debug information, every lookup is empty.
     """
 
     def __init__(self, path: Path) -> None:
@@ -93,15 +91,15 @@ class Symbols:
         self._known: dict[int, tuple[Frame, ...]] = {}
 
     def frames(self, pc: int) -> tuple[Frame, ...]:
-        """The lines that an access at `pc` belongs to, innermost first; none when nothing is known of it.
+        """Return the lines that an access at `pc` belongs to, innermost first; empty if unknown.
 
         Args:
-            pc: inside the instruction, as an offset from where the file was loaded.
+            pc: address inside the instruction, as an offset from where the file was loaded.
         """
         if pc not in self._known:
             try:
                 self._known[pc] = self._look_up(pc)
-            except Exception:  # made from an answer's source: a parser failing on it is not a fault of the harness
+            except Exception:  # untrusted source made the file: a parser failure on it is no fault of the harness
                 self._known[pc] = ()
         return self._known[pc]
 
@@ -122,37 +120,35 @@ class Symbols:
 
 
 class _Unit:
-    """One compiled source file."""
-
     def __init__(self, dwarf: DWARFInfo, unit: CompileUnit) -> None:
         self._dwarf = dwarf
         self._unit = unit
         self._top = unit.get_top_DIE()
-        self._spans = list(self._spans_of(self._top))
+        self._spans = list(self._find_spans(self._top))
 
     def covers(self, address: int) -> bool:
         return any(low <= address < high for low, high in self._spans)
 
     def frames(self, address: int) -> Iterator[Frame]:
-        here = self._line(address)
+        here = self._find_line(address)
         if here is not None:
             yield here
-        for die in reversed(self._inlined(address)):
+        for die in reversed(self._find_inlined(address)):
             call_file, call_line = die.attributes.get("DW_AT_call_file"), die.attributes.get("DW_AT_call_line")
             if call_file and call_line:
-                yield Frame(self._file(call_file.value), call_line.value)
+                yield Frame(self._find_file(call_file.value), call_line.value)
 
-    def _line(self, address: int) -> Frame | None:
+    def _find_line(self, address: int) -> Frame | None:
         starts, rows = self._lines
         at = bisect_right(starts, address) - 1
         if at < 0 or rows[at] is None:
             return None
         file, line = rows[at] or (0, 0)
-        return Frame(self._file(file), line)
+        return Frame(self._find_file(file), line)
 
     @cached_property
     def _lines(self) -> tuple[list[int], list[tuple[int, int] | None]]:
-        """Where each row of the line table starts and its file and line; None ends a run of instructions."""
+        """Start of each row of the line table, with its file and line; None ends a run of instructions."""
         program = self._dwarf.line_program_for_CU(self._unit)
         runs: list[list[LineState]] = [[]]
         for entry in program.get_entries() if program else ():
@@ -160,19 +156,18 @@ class _Unit:
                 runs[-1].append(entry.state)
                 if entry.state.end_sequence:
                     runs.append([])
-        # the linker leaves functions that it dropped at address 0
+        # functions that the linker dropped remain at address 0
         runs = sorted((run for run in runs if run and run[0].address), key=lambda run: run[0].address)
         states = [state for run in runs for state in run]
         rows = [None if state.end_sequence else (state.file, state.line) for state in states]
         return [state.address for state in states], rows
 
-    def _inlined(self, address: int) -> list[DIE]:
-        """The inlined calls around an address, outermost first."""
+    def _find_inlined(self, address: int) -> list[DIE]:
         found: list[DIE] = []
-        around = next((die for die, spans in self._functions if _within(address, spans)), None)
+        around = next((die for die, spans in self._functions if _is_within(address, spans)), None)
         while around is not None:
             inner = (die for die in around.iter_children() if die.tag in (_INLINED, _BLOCK))
-            around = next((die for die in inner if _within(address, self._spans_of(die))), None)
+            around = next((die for die in inner if _is_within(address, self._find_spans(die))), None)
             if around is not None and around.tag == _INLINED:
                 found.append(around)
         return found
@@ -184,12 +179,11 @@ class _Unit:
             for die in nests.pop().iter_children():
                 if die.tag in _NESTS:
                     nests.append(die)
-                elif die.tag == _FUNCTION and (spans := list(self._spans_of(die))):
+                elif die.tag == _FUNCTION and (spans := list(self._find_spans(die))):
                     found.append((die, spans))
         return found
 
-    def _spans_of(self, die: DIE) -> Iterator[Span]:
-        """The addresses a function, block or unit is made of."""
+    def _find_spans(self, die: DIE) -> Iterator[Span]:
         low, high = die.attributes.get("DW_AT_low_pc"), die.attributes.get("DW_AT_high_pc")
         if low and high:
             yield low.value, high.value if high.form == "DW_FORM_addr" else low.value + high.value
@@ -205,22 +199,22 @@ class _Unit:
                 offset = 0 if entry.is_absolute else base
                 yield entry.begin_offset + offset, entry.end_offset + offset
 
-    def _file(self, number: int) -> str:
-        """The path of a file of the line table; its folders count from 0 since DWARF 5, from 1 before."""
+    def _find_file(self, number: int) -> str:
         program = self._dwarf.line_program_for_CU(self._unit)
         if program is None:
             return ""
         header = program.header
+        # folders and files count from 0 since DWARF 5, from 1 before
         first = 0 if header.version >= 5 else 1
         entry = header.file_entry[number - first]
-        folders = [_text(folder) for folder in header.include_directory]
+        folders = [_decode(folder) for folder in header.include_directory]
         at = entry.dir_index - first
-        return posixpath.normpath(posixpath.join(folders[at] if 0 <= at < len(folders) else "", _text(entry.name)))
+        return posixpath.normpath(posixpath.join(folders[at] if 0 <= at < len(folders) else "", _decode(entry.name)))
 
 
-def _text(name: bytes) -> str:
+def _decode(name: bytes) -> str:
     return name.decode(errors="replace")
 
 
-def _within(address: int, spans: Collection[Span] | Iterator[Span]) -> bool:
+def _is_within(address: int, spans: Collection[Span] | Iterator[Span]) -> bool:
     return any(low <= address < high for low, high in spans)

@@ -1,4 +1,4 @@
-"""The sandbox of programs that somebody checks: found by a trial, and remembered while nothing speaks against it."""
+"""The sandbox tier for programs that users check, remembered between commands."""
 
 import contextlib
 import os
@@ -11,22 +11,23 @@ from harness.errors import HarnessError
 from harness.model import Tier
 
 _SECONDS = 86_400.0
-"""After so long it is tried again."""
+"""Seconds after which the trial is repeated."""
 _ASKED = ("HARNESS_TIER", "HARNESS_UNSAFE")
 
 
 def tier_here() -> Tier:
-    """What `harness.sandbox.detect` finds. Only that a worker starts is remembered: each sandbox is set up as ever.
+    """Return the tier that `harness.sandbox.detect` finds, remembered for a day.
 
     Raises:
-        PrerequisiteError: no tier works.
+        PrerequisiteError: no working tier.
     """
     from harness.sandbox.implementations import new_sandbox
 
+    # only that a worker starts is remembered: each sandbox is set up as ever
     if not any(os.environ.get(name) for name in _ASKED):
         with contextlib.suppress(OSError, ValueError):
-            tier = Tier(_place().read_text(encoding="utf-8"))
-            fresh = time.time() - _place().stat().st_mtime < _SECONDS
+            tier = Tier(_choose_place().read_text(encoding="utf-8"))
+            fresh = time.time() - _choose_place().stat().st_mtime < _SECONDS
             if fresh and tier.trusted and new_sandbox(tier).missing() is None:
                 return tier
     from harness.sandbox import detect
@@ -34,18 +35,18 @@ def tier_here() -> Tier:
     tier = detect()
     if tier.trusted:
         with contextlib.suppress(OSError):
-            _place().write_text(tier.value, encoding="utf-8")
+            _choose_place().write_text(tier.value, encoding="utf-8")
     return tier
 
 
 def forget() -> None:
-    """Have the next command try again: a sandbox could not be set up."""
+    """Forget the tier, after a sandbox failed to start."""
     with contextlib.suppress(OSError, HarnessError):
-        _place().unlink(missing_ok=True)
+        _choose_place().unlink(missing_ok=True)
 
 
-def _place() -> Path:
-    """A file named after what decides which tier works: the boot, the user, the namespaces, the programs."""
+def _choose_place() -> Path:
+    # the name covers all that decides which tier works: boot, user, namespaces, programs
     found: list[object] = [os.uname().release, os.geteuid()]
     for name in ("/proc/sys/kernel/random/boot_id", "/proc/self/cgroup"):
         with contextlib.suppress(OSError):

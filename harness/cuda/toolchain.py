@@ -1,11 +1,11 @@
-"""The compilers that an answer in CUDA meets here, as a record keeps them."""
+"""Versions of the compilers for CUDA submissions."""
 
 from harness.cuda.host_compiler import host_compiler
 from harness.cuda.nvcc import cuda_compiler
 
 
 def versions() -> tuple[tuple[str, str], ...]:
-    """Name and version of the real CUDA compiler and of the one that builds for the emulated device."""
+    """Return name and version of the real CUDA compiler and of the emulated device's."""
     cuda, host = cuda_compiler(), host_compiler()
     return (
         ("cuda compiler", f"{cuda.kind} {cuda.version}" if cuda else "missing"),

@@ -1,1 +1,1 @@
-"""From what people have to submissions; see `Importer`."""
+"""Conversion of outside material into submissions; see `Importer`."""

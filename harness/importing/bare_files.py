@@ -1,4 +1,4 @@
-"""A submission.toml for files that came without one."""
+"""A submission.toml for files that lack one."""
 
 import json
 from collections.abc import Iterable
@@ -13,27 +13,26 @@ from harness.submission_folders import SHOWN
 def stated_submission(
     place: Path | str, challenge: Challenge, entry: str | None, names: Iterable[str], model: str = "candidate"
 ) -> str:
-    """The text of a submission.toml for some files.
+    """Return the text of a submission.toml for files with these `names`.
 
     Args:
-        place: what a message calls them.
-        challenge: what they answer.
-        entry: the file with the contract's functions; by default the one with the language's own name for it, else
-            the only one of the challenge's language that holds no tests.
-        names: of the files.
-        model: who answered.
+        place: what messages call the files.
+        entry: file with the contract's functions; by default the one with the language's usual name, else the only
+            source file that is not a test.
 
     Raises:
-        SpecError: it cannot be told which is the entry.
+        SpecError: the entry is ambiguous.
     """
-    # a JSON string that is not escaped to ASCII is a TOML string
-    task, file = (json.dumps(t, ensure_ascii=False) for t in (challenge.id, entry or _entry(place, challenge, names)))
+    # a JSON string without ASCII escapes is also a TOML string
+    task, file = (
+        json.dumps(t, ensure_ascii=False) for t in (challenge.id, entry or _find_entry(place, challenge, names))
+    )
     about = f'model = "{model}"\nchallenge = {task}\nlanguage = "{challenge.language}"\n'
     return f'[submission]\n{about}entry = {file}\nprovenance = "model-output"\n'
 
 
-def _entry(place: Path | str, challenge: Challenge, names: Iterable[str]) -> str:
-    """Find the file that defines the contract's functions by the names alone."""
+def _find_entry(place: Path | str, challenge: Challenge, names: Iterable[str]) -> str:
+    """Find the entry by file names alone."""
     used = language(challenge.language)
     files = [name for name in names if name.endswith(used.suffix)]
     if used.entry in files:

@@ -1,4 +1,4 @@
-"""Optional features that an answer offers, claimed on the command line: the `[capabilities]` of its submission.toml."""
+"""Optional features claimed on the command line, as the `[capabilities]` of a submission.toml."""
 
 from collections.abc import Iterable
 
@@ -10,24 +10,22 @@ OPTION = "--claim"
 
 
 def options_of(challenge: Challenge) -> list[str]:
-    """Return the optional features that a rubric has criteria on, sorted: `paged`, `quantized:int8`."""
+    """Return the optional features that the rubric has criteria on, sorted: `paged`, `quantized:int8`."""
     return sorted({criterion.capability for criterion in challenge.criteria if criterion.capability})
 
 
 def claimed_capabilities(words: Iterable[str], challenge: Challenge) -> dict[str, Capability]:
-    """Return what submission.toml says of the claimed options.
+    """Return the `[capabilities]` table of some claims.
 
-    Args:
-        words: `fork`, `quantized:int8`, `quantized` for all of its values, `paged.page_size=16`, `max_k=64`.
-        challenge: whose rubric has the options.
+    `words` are `fork`, `quantized:int8`, `quantized` for all of its values, `paged.page_size=16`, or `max_k=64`.
 
     Raises:
-        SpecError: the rubric has no such option, or a setting is no whole number.
+        SpecError: the rubric lacks an option, or a setting is not a whole number.
     """
     known = options_of(challenge)
     found: dict[str, Capability] = {}
     for word in words:
-        name, setting, number = _parts(word)
+        name, setting, number = _split_claim(word)
         values = tuple(v for n, _, v in (one.partition(":") for one in known) if v and word in (n, f"{n}:{v}"))
         if name not in known and not values and (number is None or setting):
             problem = f"{challenge.id} has no option {word!r}{nearest(word, known)}"
@@ -42,8 +40,8 @@ def claimed_capabilities(words: Iterable[str], challenge: Challenge) -> dict[str
     return found
 
 
-def _parts(word: str) -> tuple[str, str, int | None]:
-    """Return the name, the setting and the number of NAME, NAME:VALUE, NAME=NUMBER or NAME.SETTING=NUMBER."""
+def _split_claim(word: str) -> tuple[str, str, int | None]:
+    """Return name, setting and number of NAME, NAME:VALUE, NAME=NUMBER or NAME.SETTING=NUMBER."""
     place, equals, value = word.partition("=")
     if equals and not value.isdigit():
         raise SpecError(OPTION, f"{word!r}: {value!r} is no whole number", hint=f"try: {OPTION} {place}=16")

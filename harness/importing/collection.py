@@ -1,4 +1,4 @@
-"""A collection as a source of answers: the files its manifest names, out of a clone, next to our adapters."""
+"""A collection as a source of submissions: files from a clone, as its manifest lists them, with our adapters."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,12 +12,11 @@ from harness.workspace import COLLECTION_FILE, Workspace
 
 
 class CollectionImporter:
-    """An `Importer` of the answers of one collection.
+    """An `Importer` of one collection.
 
     Args:
-        collection: names the files.
-        folder: holds the manifest and, by model and challenge, our adapters.
-        clone: has the commit.
+        folder: folder of the manifest and of our adapters, by model and challenge.
+        clone: clone that has the commit.
     """
 
     def __init__(self, collection: Collection, folder: Path, clone: Clone) -> None:
@@ -26,28 +25,28 @@ class CollectionImporter:
         self._clone = clone
 
     def discover(self) -> Sequence[str]:
-        """As `Importer.discover`."""
+        """See `Importer.discover`."""
         return sorted(self._collection.by_name)
 
     def read(self, name: str) -> Mapping[str, bytes]:
-        """As `Importer.read`: every file as committed, and held to its SHA-256."""
+        """See `Importer.read`; verify each committed file against its SHA-256."""
         answer = self._collection.by_name[name]
         self._check_prompt(answer)
         ours = {path: (self._folder / name / path).read_bytes() for path in answer.own_files}
-        return {path: self._file(answer, path) for path in answer.files} | ours
+        return {path: self._read_file(answer, path) for path in answer.files} | ours
 
-    def _file(self, answer: CollectedAnswer, path: str) -> bytes:
+    def _read_file(self, answer: CollectedAnswer, path: str) -> bytes:
         field = f"answers.{answer.name}.files.{path}"
-        return self._committed(f"{answer.folder}/{path}", answer.files[path], field)
+        return self._read_committed(f"{answer.folder}/{path}", answer.files[path], field)
 
     def _check_prompt(self, answer: CollectedAnswer) -> None:
-        """Refuse a prompt that is not the one of which the manifest states what it did not ask."""
+        """Refuse a changed prompt: the manifest lists what the original did not ask for."""
         if asked := self._collection.challenges.get(answer.challenge):
-            self._committed(asked.prompt, asked.sha256, f"challenges.{answer.challenge}.prompt")
+            self._read_committed(asked.prompt, asked.sha256, f"challenges.{answer.challenge}.prompt")
         if answer.prompt and answer.prompt_sha256:
-            self._committed(answer.prompt, answer.prompt_sha256, f"answers.{answer.name}.prompt")
+            self._read_committed(answer.prompt, answer.prompt_sha256, f"answers.{answer.name}.prompt")
 
-    def _committed(self, place: str, sha256: str, field: str) -> bytes:
+    def _read_committed(self, place: str, sha256: str, field: str) -> bytes:
         manifest, folder = self._folder / COLLECTION_FILE, place.rpartition("/")[0] or "."
         data = self._clone.file(place)
         if data is None:
@@ -64,17 +63,15 @@ class CollectionImporter:
 
 @contextmanager
 def opened(workspace: Workspace, id: str, clone: Path | None = None) -> Iterator[CollectionImporter]:
-    """The importer of a collection.
+    """Open a collection as an importer.
 
     Args:
-        workspace: holds its manifest.
-        id: its name.
-        clone: of its repository; without one the commit is fetched, and kept for the length of the block only.
+        clone: clone of its repository; None fetches the commit for the length of the block.
 
     Raises:
-        NotFoundError: there is no such collection, no such clone, or it lacks the commit.
+        NotFoundError: the collection, the clone or the commit is missing.
         SpecError: the manifest is malformed.
-        PrerequisiteError: git is not installed, or the repository cannot be reached.
+        PrerequisiteError: git is not installed, or the fetch fails.
     """
     collection, folder = workspace.collection(id), workspace.collection_folder(id)
     if clone is not None:

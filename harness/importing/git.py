@@ -1,4 +1,4 @@
-"""Files of one commit, read from a git repository's objects: its working tree plays no part."""
+"""Files of one commit, read from a git repository's objects; its working tree is ignored."""
 
 import os
 import shutil
@@ -11,11 +11,11 @@ from harness.errors import NotFoundError, PrerequisiteError
 from harness.sandbox import scratch
 
 FETCH_SECONDS = 600.0
-"""A fetch that takes longer is ended."""
+"""Seconds after which a fetch is ended."""
 _SLOW = ("-c", "http.lowSpeedLimit=1000", "-c", "http.lowSpeedTime=30")
 _QUIET = {
     "GIT_TERMINAL_PROMPT": "0",
-    "GIT_NO_REPLACE_OBJECTS": "1",  # a replaced object has the id of another
+    "GIT_NO_REPLACE_OBJECTS": "1",  # replace refs swap an object behind its id
     "GIT_NO_LAZY_FETCH": "1",
     "LC_ALL": "C",
 }
@@ -25,19 +25,15 @@ _ELSEWHERE = frozenset(
         "DIR", "WORK_TREE", "INDEX_FILE", "OBJECT_DIRECTORY", "ALTERNATE_OBJECT_DIRECTORIES", "COMMON_DIR", "NAMESPACE",
     )
 )  # fmt: skip
-"""Variables that would make git read another repository than the one named; a hook's commands have them."""
+"""Variables, set inside git hooks, that redirect git to another repository."""
 
 
 class Clone:
-    """A git repository on this machine, bare or not.
-
-    Args:
-        path: its folder.
-        commit: the version that is read.
+    """A local git repository, bare or not, at one commit.
 
     Raises:
         PrerequisiteError: git is not installed.
-        NotFoundError: there is no repository, or it lacks the commit.
+        NotFoundError: the repository or the commit is missing.
     """
 
     def __init__(self, path: Path, commit: str) -> None:
@@ -45,27 +41,29 @@ class Clone:
         self._commit = commit
         if not path.is_dir():
             raise NotFoundError(f"--from: {path} is no folder\n  name a clone of the repository, or leave --from out")
-        opened = _git("-C", str(path), "rev-parse", "--git-dir")
+        opened = _run_git("-C", str(path), "rev-parse", "--git-dir")
         if opened.returncode:
             raise NotFoundError(
-                f"--from: {path} is no git repository that can be read: {_last_line(opened.stderr)}\n"
+                f"--from: {path} is no git repository that can be read: {_get_last_line(opened.stderr)}\n"
                 "  name a clone of the repository, or leave --from out"
             )
-        if _git("-C", str(path), "cat-file", "-e", f"{commit}^{{commit}}").returncode:
-            raise NotFoundError(self._lacks_commit())
+        if _run_git("-C", str(path), "cat-file", "-e", f"{commit}^{{commit}}").returncode:
+            raise NotFoundError(self._describe_missing_commit())
 
     def file(self, path: str) -> bytes | None:
-        """The bytes of a file as committed; None where the commit has none of that path."""
-        done = _git("-C", str(self._path), "cat-file", "blob", f"{self._commit}:{path}")
+        """Return the committed bytes of a file; None if the commit lacks it."""
+        done = _run_git("-C", str(self._path), "cat-file", "blob", f"{self._commit}:{path}")
         return None if done.returncode else done.stdout
 
     def files(self, folder: str) -> list[str]:
-        """Paths of all files in a folder of the commit."""
-        done = _git("-C", str(self._path), "ls-tree", "-r", "-z", "--name-only", "--full-tree", self._commit, folder)
+        """Return the paths of all files in a folder of the commit."""
+        done = _run_git(
+            "-C", str(self._path), "ls-tree", "-r", "-z", "--name-only", "--full-tree", self._commit, folder
+        )
         return [path for path in done.stdout.decode(errors="replace").split("\0") if path]
 
-    def _lacks_commit(self) -> str:
-        shallow = _git("-C", str(self._path), "rev-parse", "--is-shallow-repository").stdout.strip() == b"true"
+    def _describe_missing_commit(self) -> str:
+        shallow = _run_git("-C", str(self._path), "rev-parse", "--is-shallow-repository").stdout.strip() == b"true"
         kind = "is a shallow clone without" if shallow else "has no"
         return (
             f"--from: {self._path} {kind} commit {self._commit}\n  try: git -C {self._path} fetch origin {self._commit}"
@@ -74,19 +72,18 @@ class Clone:
 
 @contextmanager
 def fetched(repository: str, commit: str) -> Iterator[Clone]:
-    """One commit of a repository elsewhere, fetched for the length of the block.
+    """Fetch one commit of a remote repository for the length of the block.
 
     Raises:
-        PrerequisiteError: git is not installed, or the repository cannot be reached.
-        NotFoundError: it does not have the commit.
+        PrerequisiteError: git is not installed, or the fetch fails.
     """
     with scratch.folder() as place:
-        made = _git("init", "--quiet", "--bare", str(place))
+        made = _run_git("init", "--quiet", "--bare", str(place))
         if made.returncode:
-            raise PrerequisiteError(f"git cannot make a repository in {place}: {_last_line(made.stderr)}")
+            raise PrerequisiteError(f"git cannot make a repository in {place}: {_get_last_line(made.stderr)}")
         try:
-            done = _git(*_SLOW, "-C", str(place), "fetch", "--quiet", "--depth", "1", repository, commit)
-            problem = _last_line(done.stderr) if done.returncode else ""
+            done = _run_git(*_SLOW, "-C", str(place), "fetch", "--quiet", "--depth", "1", repository, commit)
+            problem = _get_last_line(done.stderr) if done.returncode else ""
         except subprocess.TimeoutExpired:
             problem = f"no end within {FETCH_SECONDS:g} s"
         if problem:
@@ -97,7 +94,7 @@ def fetched(repository: str, commit: str) -> Iterator[Clone]:
         yield Clone(place, commit)
 
 
-def _git(*arguments: str) -> subprocess.CompletedProcess[bytes]:
+def _run_git(*arguments: str) -> subprocess.CompletedProcess[bytes]:
     program = shutil.which("git")
     if program is None:
         raise PrerequisiteError("git is not installed, and collections are read with it\n  try: apt-get install git")
@@ -108,6 +105,6 @@ def _git(*arguments: str) -> subprocess.CompletedProcess[bytes]:
     )  # fmt: skip
 
 
-def _last_line(text: bytes) -> str:
+def _get_last_line(text: bytes) -> str:
     lines = text.decode(errors="replace").strip().splitlines()
     return lines[-1] if lines else "git says nothing"

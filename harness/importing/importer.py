@@ -1,4 +1,4 @@
-"""What brings answers in: the protocol that every importer keeps, and laying out what it reads in one step."""
+"""The protocol of importers, and the atomic layout of what they read."""
 
 import contextlib
 import os
@@ -14,39 +14,29 @@ from harness.submission_folders import write_files
 
 
 class Importer(Protocol):
-    """A source of answers. It only reads: nothing is written before every answer was read and found right."""
+    """A source of submissions. It only reads: writing starts once all of it was read.
+
+    Its methods raise `HarnessError` if the source cannot be read, or a file is missing or wrong.
+    """
 
     def discover(self) -> Sequence[str]:
-        """The answers there are, as `MODEL/CHALLENGE`, sorted.
-
-        Raises:
-            HarnessError: the source cannot be read.
-        """
+        """Return the names of all submissions, as sorted `MODEL/CHALLENGE`."""
 
     def read(self, name: str) -> Mapping[str, bytes]:
-        """The files of one answer's submission by relative path, `submission.toml` included.
-
-        Args:
-            name: one that `discover` gave.
-
-        Raises:
-            HarnessError: a file is missing, or is not what it should be.
-        """
+        """Return the files of a discovered submission by relative path, with `submission.toml`."""
 
 
 def lay_out(importer: Importer, place: Path) -> list[Path]:
-    """Put every answer of a source into `place/<model>/<challenge>/`, all or none; the folders made.
+    """Write every submission of a source to `place/<model>/<challenge>/`, all or none, and return the folders.
 
-    Args:
-        importer: the source.
-        place: replaced as a whole.
+    `place` is replaced as a whole, or left as it was on an error.
 
     Raises:
-        HarnessError: an answer cannot be read; `place` is as it was.
-        StoreError: `place` cannot be written; it is as it was.
+        HarnessError: a submission cannot be read.
+        StoreError: `place` cannot be written.
     """
     try:
-        with _beside(place) as made:
+        with _make_folder_beside(place) as made:
             names = importer.discover()
             for name in names:
                 write_files(made / name, importer.read(name))
@@ -57,8 +47,8 @@ def lay_out(importer: Importer, place: Path) -> list[Path]:
 
 
 @contextmanager
-def _beside(place: Path) -> Iterator[Path]:
-    """A folder on the same file system, removed again if it is still there; what killed imports left goes first."""
+def _make_folder_beside(place: Path) -> Iterator[Path]:
+    """Yield a temporary folder on the same file system, and clean up after killed imports."""
     place.parent.mkdir(parents=True, exist_ok=True)
     for left in place.parent.glob(f".{place.name}.*"):
         if left.suffix[1:].isdigit() and not Path("/proc", left.suffix[1:]).exists():
@@ -72,7 +62,7 @@ def _beside(place: Path) -> Iterator[Path]:
 
 
 def _replace(place: Path, made: Path) -> None:
-    """Put `made` where `place` is; where that fails, `place` comes back."""
+    """Put `made` in place of `place`, and restore `place` on failure."""
     former = place.with_name(f".{place.name}.old.{os.getpid()}")
     with contextlib.suppress(FileNotFoundError):
         place.rename(former)

@@ -1,7 +1,7 @@
-"""Hashes of the lines of answers that may not be stored: enough to notice one of them elsewhere, not to read it.
+"""Hashes of the lines of unpublishable submissions, which reveal a copied line without storing it.
 
-`python -m harness.importing.line_hashes FOLDER` prints those of all files under a folder of fetched answers, our own
-adapters left out; kept beside the collection's manifest as `line_hashes.txt`.
+`python -m harness.importing.line_hashes FOLDER` prints those of the fetched files under a folder, without our adapters.
+They are kept as `line_hashes.txt` beside the collection's manifest.
 """
 
 import base64
@@ -15,39 +15,39 @@ from harness.workspace import Workspace
 
 FILE = "line_hashes.txt"
 SHORTEST = 30
-"""Characters of a line that is told apart from what anybody might write."""
+"""Characters of the shortest line that is distinctive enough."""
 LENGTH = 6
-"""Bytes kept of a line's SHA-256: a line in 10 ** 10 that is not there passes for one of 10,000."""
+"""Bytes kept of a SHA-256: against 10,000 hashes, about 1 other line in 10 ** 10 matches by chance."""
 WIDTH = 120
 
 
 def normalised(line: str) -> str:
-    """A line without the white space around it, any other as one space."""
+    """Return a line with each run of white space as one space, and stripped."""
     return " ".join(line.split())
 
 
 def line_hash(line: str) -> bytes | None:
-    """The hash of a line; None of one too short to count."""
+    """Return the hash of a line; None if it is too short."""
     text = normalised(line)
     return hashlib.sha256(text.encode(errors="replace")).digest()[:LENGTH] if len(text) >= SHORTEST else None
 
 
 def hashes_of(texts: Iterable[str]) -> frozenset[bytes]:
-    """The hashes of all lines of some texts."""
+    """Return the hashes of all lines of texts."""
     return frozenset(found for text in texts for line in text.splitlines() if (found := line_hash(line)) is not None)
 
 
 def as_text(hashes: Iterable[bytes]) -> str:
-    """Hashes as the text of a file: Base64 of all of them in their order."""
+    """Return hashes as Base64 text, sorted."""
     packed = base64.b64encode(b"".join(sorted(hashes))).decode()
     return "\n".join(textwrap.wrap(packed, WIDTH)) + "\n"
 
 
 def from_text(text: str) -> frozenset[bytes]:
-    """What `as_text` wrote.
+    """Parse the output of `as_text`.
 
     Raises:
-        ValueError: it is not that.
+        ValueError: the text is malformed.
     """
     packed = base64.b64decode("".join(text.split()), validate=True)
     if len(packed) % LENGTH:
@@ -55,7 +55,7 @@ def from_text(text: str) -> frozenset[bytes]:
     return frozenset(packed[start : start + LENGTH] for start in range(0, len(packed), LENGTH))
 
 
-def _published_texts(workspace: Workspace, folder: Path) -> Iterator[str]:
+def _read_published_texts(workspace: Workspace, folder: Path) -> Iterator[str]:
     for place in sorted(folder.glob("*/*")):
         found = workspace.collected(place)
         for name in found[1].files if found else ():
@@ -63,4 +63,4 @@ def _published_texts(workspace: Workspace, folder: Path) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    print(as_text(hashes_of(_published_texts(Workspace.find(), Path(sys.argv[1])))), end="")
+    print(as_text(hashes_of(_read_published_texts(Workspace.find(), Path(sys.argv[1])))), end="")

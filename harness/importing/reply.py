@@ -1,4 +1,4 @@
-"""A model's raw reply as a source of answers: its files with a submission.toml, and the reply beside them."""
+"""A model's raw reply as a source of one submission: its files, a submission.toml, and the reply."""
 
 import contextlib
 import os
@@ -33,9 +33,8 @@ class ReadReply:
     """A submission taken from a reply.
 
     Attributes:
-        extraction: its files, and the blocks that became none.
-        submission: what its submission.toml says.
-        unread: why the answer's own submission.toml was not read; empty where it was, or where there is none.
+        submission: content of its submission.toml.
+        unread: why the reply's own submission.toml was ignored, or "".
     """
 
     extraction: Extraction
@@ -44,22 +43,15 @@ class ReadReply:
 
 
 class ReplyImporter:
-    """An `Importer` of the one answer that a reply holds. It is read when it is made.
+    """An `Importer` of the submission in a reply, which is parsed on construction.
 
     Args:
-        reply: the text.
-        model: who answered.
-        challenge: what is answered.
-        attempt: which of several answers it is; None for the only one.
-        claimed: options it offers, beside those that its own submission.toml claims.
-        take: the blocks that are the answer, by number, and their names or ""; empty where the reply itself says it.
-
-    Attributes:
-        name: of the submission.
-        found: what was taken.
+        attempt: number of the attempt; None for a single submission.
+        claimed: capabilities besides those of the reply's own submission.toml.
+        take: numbers of the blocks to take, with their names or ""; empty to let the reply decide.
 
     Raises:
-        ReplyError: the reply holds no submission that can be told.
+        ReplyError: the reply holds no unambiguous submission.
     """
 
     def __init__(
@@ -70,16 +62,16 @@ class ReplyImporter:
         self.name = SubmissionName(model, challenge.id, attempt)
         used = language(challenge.language)
         extraction = extract(reply, challenge, used, take)
-        submission, unread = _submission(extraction, self.name, used, challenge)
+        submission, unread = _build_submission(extraction, self.name, used, challenge)
         capabilities = {**submission.capabilities, **claimed}
         self.found = ReadReply(extraction, submission.model_copy(update={"capabilities": capabilities}), unread)
 
     def discover(self) -> Sequence[str]:
-        """As `Importer.discover`."""
+        """See `Importer.discover`."""
         return [str(self.name)]
 
     def read(self, name: str) -> Mapping[str, bytes]:
-        """As `Importer.read`, the reply itself included."""
+        """See `Importer.read`; the reply is included."""
         files = {file.name.path: file.text.encode() for file in self.found.extraction.files}
         return files | {
             SUBMISSION_FILE: submission_toml(self.found.submission).encode(),
@@ -87,24 +79,24 @@ class ReplyImporter:
         }
 
 
-def _submission(
+def _build_submission(
     extraction: Extraction, name: SubmissionName, used: Language, challenge: Challenge
 ) -> tuple[Submission, str]:  # fmt: skip
-    """Return the submission that is written, and why the answer's own submission.toml was not read."""
+    """Return the submission to write, and why the reply's own submission.toml was ignored."""
     entry = list(extraction.entries) if used.several_entries else extraction.entries[0]
     about = {
         "model": name.model, "challenge": name.challenge, "language": used.name, "entry": entry,
         "provenance": Provenance.MODEL_OUTPUT.value, "attempt": name.attempt,
     }  # fmt: skip
     table: dict[str, Any] = {"submission": about}
-    if command := _test_command(extraction, frozenset(challenge.contract.functions)):
+    if command := _find_test_command(extraction, frozenset(challenge.contract.functions)):
         table["tests"] = {"command": list(command)}
     if extraction.settings is None:
-        return _validated(table), ""
+        return _validate(table), ""
     try:
         own = tomllib.loads(extraction.settings)
         kept = {name: own[name] for name in ("capabilities", "tests", "claims") if own.get(name)}
-        submission = _validated(table | kept)
+        submission = _validate(table | kept)
         names = {file.name.path for file in extraction.files}
         if lacking := next((c.where for c in submission.claims if c.where and c.where not in names), ""):
             raise ValueError(f"claims: names {lacking!r}, which is no file of the reply")
@@ -112,15 +104,15 @@ def _submission(
     except (ValueError, RecursionError) as error:
         first = error.errors()[0] if isinstance(error, ValidationError) else None
         why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}" if first else str(error)
-        return _validated(table), why
+        return _validate(table), why
 
 
-def _validated(table: Mapping[str, Any]) -> Submission:
+def _validate(table: Mapping[str, Any]) -> Submission:
     return Submission.model_validate(table)
 
 
-def _test_command(extraction: Extraction, contract: frozenset[str]) -> tuple[str, ...]:
-    """Return the command of the answer's own tests, where a file is named like tests, holds some and is no answer."""
+def _find_test_command(extraction: Extraction, contract: frozenset[str]) -> tuple[str, ...]:
+    """Return the command of the submission's own tests, or () without a test file."""
     for file in extraction.files:
         used = file.language
         if used and used.syntax.is_test(file.name.path) and file.outline.tests and not contract <= file.outline.defines:
@@ -129,7 +121,7 @@ def _test_command(extraction: Extraction, contract: frozenset[str]) -> tuple[str
 
 
 def submission_toml(submission: Submission) -> str:
-    """The text of a submission.toml."""
+    """Return the text of a submission.toml."""
     table = submission.model_dump(mode="json", by_alias=True, exclude_none=True)
     if not table["claims"]:
         del table["claims"]
@@ -139,26 +131,23 @@ def submission_toml(submission: Submission) -> str:
 
 
 def lay_out_reply(importer: Importer, folder: Path) -> None:
-    """Write what is imported of a reply into a folder that is not there yet, all or none.
+    """Write an imported reply to a new folder, all or none.
 
     Raises:
-        SpecError: there is such a folder already, or a single answer would lie beside attempts.
-        StoreError: it cannot be written; nothing of it is left.
+        SpecError: the folder exists, or a single submission would lie beside attempts.
+        StoreError: the folder cannot be written.
     """
     (name,) = importer.discover()
     lay_out_files(importer.read(name), folder)
 
 
 def settle_reply(importer: ReplyImporter, folder: Path, unread: Submission) -> None:
-    """Lay a reply out in place of an attempt that could not be read, and keep how it was asked for.
+    """Replace an ambiguous attempt by the chosen blocks of its reply, and keep how it was asked for.
 
-    Args:
-        importer: of the same reply, once its reader has chosen.
-        folder: of the attempt.
-        unread: what its submission.toml says.
+    `unread` is the attempt's submission.toml. A failed write leaves the attempt unchanged.
 
     Raises:
-        StoreError: it cannot be written; the attempt is as it was.
+        StoreError: the folder cannot be written.
     """
     (name,) = importer.discover()
     kept = {"turns": unread.about.turns, "date": unread.about.date, "generator": unread.about.generator}
@@ -178,12 +167,12 @@ def settle_reply(importer: ReplyImporter, folder: Path, unread: Submission) -> N
 
 
 def lay_out_files(files: Mapping[str, bytes], folder: Path) -> None:
-    """As `lay_out_reply`, of files by relative path."""
+    """Write files by relative path, as `lay_out_reply` does."""
     refuse_both_forms(folder)
     if os.path.lexists(folder):
         raise SpecError(
             folder, "exists already; nothing was changed",
-            hint=f"{_another_name(SubmissionName.of_folder(folder))}; to replace it, remove it first:  rm -r {folder}",
+            hint=f"{_suggest_name(SubmissionName.of_folder(folder))}; to replace it, remove it first:  rm -r {folder}",
         )  # fmt: skip
     above = next(place for place in folder.parents if place.exists())
     made = folder.with_name(f".{folder.name}.new.{os.getpid()}")
@@ -202,7 +191,7 @@ def lay_out_files(files: Mapping[str, bytes], folder: Path) -> None:
         raise StoreError(f"{folder}: cannot be written: {error.strerror}\n  {remedy(error)}") from error
 
 
-def _another_name(name: SubmissionName) -> str:
+def _suggest_name(name: SubmissionName) -> str:
     if name.attempt is not None:
         return "under a number of its own"
     return f"under a name of its own:  --model ANOTHER-NAME; or, as another attempt, after  harness attempt {name}"

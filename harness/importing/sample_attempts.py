@@ -1,4 +1,4 @@
-"""Attempts made of the samples of a file: each is laid out whole or refused, and the others go on."""
+"""Attempts from the samples of a file; a sample that fails does not stop the others."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from harness.submission_folders import attempt_folders
 from harness.workspace import COLLECTIONS, Workspace
 
 _SEPARATORS = re.compile(r"[/:@+ ]+")
-"""What the names of models hold elsewhere and folders do not."""
+"""Characters of model names that folder names lack."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 MOST_ATTEMPTS = 999_999
 
@@ -26,11 +26,9 @@ class ImportedSample:
     """A sample that became an attempt.
 
     Attributes:
-        place: where it stands in the file.
-        name: of the attempt.
-        folder: of the attempt.
-        unanswered: why the reply holds no answer; empty where it holds one.
-        unread: why the reply could not be read with certainty; empty where it was.
+        place: position in the file.
+        unanswered: why the reply holds no submission, or "".
+        unread: why the reply is ambiguous, or "".
     """
 
     place: str
@@ -42,7 +40,7 @@ class ImportedSample:
 
 @dataclass(frozen=True)
 class RefusedSample:
-    """A sample that became none, and why, in a sentence that names its place."""
+    """A sample that failed, and a sentence that says where and why."""
 
     place: str
     why: str
@@ -52,9 +50,8 @@ class SampleImport:
     """The import of one file into a workspace.
 
     Args:
-        workspace: where the attempts go.
-        path: of the file, for messages.
-        append: give samples without a number those after the highest that is there; else from 1 on.
+        path: path of the file, for messages.
+        append: number samples after the highest attempt in the workspace, instead of from 1.
     """
 
     def __init__(self, workspace: Workspace, path: Path, append: bool = False) -> None:
@@ -66,28 +63,24 @@ class SampleImport:
         self._given: dict[str, str] = {}
 
     def run(self, samples: Iterable[ReplySample | UnreadSample]) -> Iterator[ImportedSample | RefusedSample]:
-        """Make an attempt of each sample, in their order.
+        """Make an attempt of each sample, in order.
 
-        A sample without a number has the one after the highest of its model and challenge so far, whether or not its
-        reply can be used: to import a mended file again makes what is missing.
+        A sample without a number gets the next one of its model and challenge, even if its reply is unusable. So
+        importing a corrected file again adds just the missing attempts.
         """
         for sample in samples:
             if isinstance(sample, UnreadSample):
                 yield RefusedSample(sample.place, f"{self._path}, {sample.place}: {sample.why}")
                 continue
             try:
-                yield self._imported(sample)
+                yield self._import_sample(sample)
             except Exception as error:
                 where = f"{self._path}, {sample.place}: "
                 why = str(as_own_error(error, where.removesuffix(": "))).removeprefix(where)
                 yield RefusedSample(sample.place, f"{where}{why}")
 
-    def _imported(self, sample: ReplySample) -> ImportedSample:
-        """One attempt.
-
-        Raises:
-            HarnessError: it cannot be made; nothing of it is left.
-        """
+    def _import_sample(self, sample: ReplySample) -> ImportedSample:
+        """Make one attempt, or raise `HarnessError` and leave nothing behind."""
         where = f"{self._path}, {sample.place}"
         missing = [
             name for name in FIELDS
@@ -97,11 +90,11 @@ class SampleImport:
             raise SpecError(
                 where, f"has no {' and no '.join(missing)}", hint="say where it is:  --field NAME=PATH"
             )  # fmt: skip
-        name = self._name(where, sample)
+        name = self._choose_name(where, sample)
         earlier = self._places.setdefault(name, sample.place)
         if earlier != sample.place:
             raise SpecError(where, f"is {name}, as {earlier} is already")
-        data = _bytes(where, sample.values["reply"])
+        data = _encode_reply(where, sample.values["reply"])
         challenge = self._workspace.challenge(name.challenge)
         importer = importer_in_batch(where, data, name, challenge)
         folder = self._workspace.submissions_folder.joinpath(*name.parts)
@@ -111,8 +104,8 @@ class SampleImport:
         about = importer.submission.about
         return ImportedSample(sample.place, name, folder, about.unanswered or "", about.unread or "")
 
-    def _name(self, where: str, sample: ReplySample) -> SubmissionName:
-        model = self._model(where, sample.values["model"])
+    def _choose_name(self, where: str, sample: ReplySample) -> SubmissionName:
+        model = self._choose_model(where, sample.values["model"])
         challenge = sample.values["challenge"]
         if not isinstance(challenge, str):
             raise SpecError(where, f"must be the id of a challenge, not {challenge!r}", field="challenge")
@@ -122,25 +115,25 @@ class SampleImport:
         if isinstance(number, str) and number.isdecimal():
             number = int(number)
         if number is None:
-            number = 1 + self._so_far(single)
+            number = 1 + self._find_highest(single)
         if type(number) is not int or not 1 <= number <= MOST_ATTEMPTS:
             raise SpecError(where, f"must be a whole number from 1 on, not {number!r}", field="attempt")
         self._highest[str(single)] = max(number, self._highest.get(str(single), 0))
         return SubmissionName(model, challenge, number)
 
-    def _so_far(self, single: SubmissionName) -> int:
-        """The highest number of a model's attempts at a challenge, in the file or, to append, in the workspace."""
+    def _find_highest(self, single: SubmissionName) -> int:
+        """Return the highest attempt number so far, in the file or, to append, in the workspace."""
         if str(single) not in self._highest:
             place = self._workspace.submissions_folder.joinpath(*single.parts)
             there = [SubmissionName.of_folder(folder).attempt or 0 for folder in attempt_folders(place)]
             self._highest[str(single)] = max(there, default=0) if self._append else 0
         return self._highest[str(single)]
 
-    def _model(self, where: str, given: Any) -> str:
-        """The folder's name of a model: `Vendor/Model-1` is `vendor-model-1`.
+    def _choose_model(self, where: str, given: Any) -> str:
+        """Return the folder name of a model: `Vendor/Model-1` becomes `vendor-model-1`.
 
         Raises:
-            SpecError: it has none, or another model of the file has it.
+            SpecError: the name is invalid, or also that of another model in the file.
         """
         text = given if isinstance(given, str) else ""
         name = _SEPARATORS.sub("-", text.lower())
@@ -152,10 +145,10 @@ class SampleImport:
         return name
 
 
-def _bytes(where: str, reply: Any) -> bytes:
-    """A reply as a file would hold it: its text, or the JSON of a chat."""
+def _encode_reply(where: str, reply: Any) -> bytes:
+    """Return a reply as a file would hold it: text, or the JSON of a chat."""
     if isinstance(reply, str):
-        # half of a pair of escapes is no character, and no file can hold it
+        # replace lone surrogates, which UTF-8 cannot encode
         return reply.encode(errors="replace")
     if isinstance(reply, dict | list):
         return json.dumps(reply).encode()

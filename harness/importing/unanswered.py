@@ -1,6 +1,6 @@
-"""Replies of which no answer is taken: each becomes an attempt of its own kind, by whatever way it came in.
+"""Attempts made of replies without a usable submission.
 
-One that holds no answer meets nothing. One that could not be read with certainty is not graded.
+One without a submission meets no criterion. An ambiguous one is not graded.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,12 +22,10 @@ class UnansweredReply:
     """An `Importer` of an attempt without files.
 
     Attributes:
-        name: of the submission.
-        challenge: what was asked.
         data: the reply.
-        reason: why no answer is taken from it, as what follows `it`.
-        found: what it holds instead, a line each.
-        unread: whether it could not be read with certainty; else it holds no answer.
+        reason: why it gives no submission, to follow the word `it`.
+        found: its blocks, a line each.
+        unread: true for an ambiguous reply.
     """
 
     name: SubmissionName
@@ -39,7 +37,7 @@ class UnansweredReply:
 
     @property
     def submission(self) -> Submission:
-        """What its submission.toml says."""
+        """Content of its submission.toml."""
         about = About(
             model=self.name.model, challenge=self.challenge.id, language=self.challenge.language,
             unanswered=None if self.unread else self.reason, unread=self.reason if self.unread else None, entry=(),
@@ -48,11 +46,11 @@ class UnansweredReply:
         return Submission(submission=about)
 
     def discover(self) -> Sequence[str]:
-        """As `Importer.discover`."""
+        """See `Importer.discover`."""
         return [str(self.name)]
 
     def read(self, name: str) -> Mapping[str, bytes]:
-        """As `Importer.read`, the beginning of the reply included."""
+        """See `Importer.read`; the reply is included, cut to the size limit."""
         stated = submission_toml(self.submission)
         return {REPLY_FILE: self.data[:MAX_BYTES], SUBMISSION_FILE: stated.encode()}
 
@@ -61,18 +59,15 @@ def importer_of(
     path: str, data: bytes, name: SubmissionName, challenge: Challenge,
     claimed: Mapping[str, Capability] = MappingProxyType({}), take: Mapping[int, str] = MappingProxyType({}),
 ) -> ReplyImporter | UnansweredReply:  # fmt: skip
-    """Return what imports a reply, where somebody is there to settle a doubt: its answer, or the attempt without one.
+    """Return the importer of a reply whose errors a person can settle.
 
     Args:
-        path: of the reply, for messages.
+        path: path of the reply, for messages.
         data: the reply.
-        name: of the submission.
-        challenge: what was asked.
-        claimed: options that the answer offers.
-        take: the blocks that are the answer, by number, and their names or ""; empty where the reply itself says it.
+        claimed, take: see `ReplyImporter`.
 
     Raises:
-        ReplyError: no answer can be taken from it, for another reason than that there is none.
+        ReplyError: the reply is ambiguous or unreadable.
     """
     try:
         return ReplyImporter(reply_text(path, data), name.model, challenge, name.attempt, claimed, take)
@@ -83,10 +78,10 @@ def importer_of(
 def importer_in_batch(
     path: str, data: bytes, name: SubmissionName, challenge: Challenge
 ) -> ReplyImporter | UnansweredReply:
-    """Read one of many replies with `importer_of`; one that leaves a choice becomes an attempt as well.
+    """Return the importer of one of many replies; an ambiguous one becomes an attempt.
 
     Raises:
-        ReplyError: no answer can be taken from it, and what is wrong with it is certain.
+        ReplyError: the reply is unreadable.
     """
     try:
         return importer_of(path, data, name, challenge)
@@ -97,7 +92,7 @@ def importer_in_batch(
 def importer_alone(
     path: str, data: bytes, name: SubmissionName, challenge: Challenge
 ) -> ReplyImporter | UnansweredReply:
-    """Read a reply that nobody can mend with `importer_in_batch`; any that is not read becomes an attempt."""
+    """Return the importer of a reply that cannot be corrected; any error makes it an attempt."""
     try:
         return importer_in_batch(path, data, name, challenge)
     except ReplyError as error:

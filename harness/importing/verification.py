@@ -1,4 +1,4 @@
-"""Records of a collection held to what was found in its answers by hand: field by field, no sentence is read."""
+"""Comparison of a collection's records with findings made by hand, by their fields rather than their prose."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ FILE = "expected.toml"
 
 
 class Agreement(StrEnum):
-    """How the records stand to one finding."""
+    """Relation of the records to one finding."""
 
     FOUND = "found"
     MISSING = "missing"
@@ -32,12 +32,9 @@ _NOT_SHOWN = {Necessity.MUST: Agreement.MISSING, Necessity.MAY: Agreement.NOT_SE
 
 @dataclass(frozen=True)
 class VerifiedFinding:
-    """One finding and what the records say of it.
+    """A finding made by hand, its agreement with the record, and the criteria that show it.
 
-    Attributes:
-        finding: what was found by hand.
-        agreement: how the record stands to it.
-        shown_by: the criteria that show it; `build` for the build.
+    A failure of the build shows as `build`.
     """
 
     finding: ExpectedFinding
@@ -46,40 +43,35 @@ class VerifiedFinding:
 
     @property
     def right(self) -> bool:
-        """Whether it is as it should be."""
+        """True if the record agrees with the finding."""
         wrong = (Agreement.MISSING, Agreement.PRESENT)
         ungraded = self.agreement is Agreement.UNGRADED and self.finding.kind is not Necessity.MAY
         return self.agreement not in wrong and not ungraded
 
 
 def verify(findings: Iterable[ExpectedFinding], records: Mapping[str, Record]) -> list[VerifiedFinding]:
-    """Every finding with how the records stand to it, in their order.
-
-    Args:
-        findings: found by hand.
-        records: by `MODEL/CHALLENGE`.
-    """
-    return [_verified(finding, records.get(finding.name)) for finding in findings]
+    """Compare findings with the records, by `MODEL/CHALLENGE`, in their order."""
+    return [_verify_finding(finding, records.get(finding.name)) for finding in findings]
 
 
 def unlisted(findings: Iterable[ExpectedFinding], records: Mapping[str, Record]) -> Iterator[tuple[str, str]]:
-    """Submission and criterion of what the records say is wrong and no finding that must or may be there covers."""
+    """Yield submission and criterion of every fault in the records that no expected finding covers."""
     known = [finding for finding in findings if finding.kind is not Necessity.NEVER]
     for name, record in sorted(records.items()):
         for repaired in (False, True):
             about = (f for f in known if f.name == name and f.repaired is repaired)
-            covered = {id for finding in about for id in _showing(finding, record)}
+            covered = {id for finding in about for id in _find_showing_criteria(finding, record)}
             repeated = record.build.criteria if record.build and not repaired else ()
-            for item in _evidence(record, repaired=repaired):
+            for item in _select_evidence(record, repaired=repaired):
                 if item.faulty and item.criterion not in covered and item.criterion not in repeated:
                     yield f"{name}, repaired," if repaired else name, item.criterion
 
 
 def expected_findings(workspace: Workspace, collection: Collection) -> tuple[ExpectedFinding, ...]:
-    """The findings beside a collection's manifest.
+    """Return the findings beside a collection's manifest.
 
     Raises:
-        SpecError: there are none, the file is malformed, or one is of no answer or no criterion that there is.
+        SpecError: the file is missing or malformed, or names an unknown submission or criterion.
     """
     path = workspace.collection_folder(collection.id) / FILE
     found = read_toml(path, ExpectedFindings).findings
@@ -94,28 +86,26 @@ def expected_findings(workspace: Workspace, collection: Collection) -> tuple[Exp
     return found
 
 
-def _verified(finding: ExpectedFinding, record: Record | None) -> VerifiedFinding:
+def _verify_finding(finding: ExpectedFinding, record: Record | None) -> VerifiedFinding:
     if record is None:
         return VerifiedFinding(finding, Agreement.UNGRADED)
-    shown_by = tuple(_showing(finding, record))
+    shown_by = tuple(_find_showing_criteria(finding, record))
     return VerifiedFinding(finding, (_SHOWN if shown_by else _NOT_SHOWN)[finding.kind], shown_by)
 
 
-def _showing(finding: ExpectedFinding, record: Record) -> Iterator[str]:
-    """The criteria of the record that show the finding."""
+def _find_showing_criteria(finding: ExpectedFinding, record: Record) -> Iterator[str]:
     if finding.build:
         built = record.build
         caused = finding.cause in (None, record.repaired.cause if record.repaired else None)
-        if built and built.stage == finding.build and caused and _placed(finding, built.locations):
+        if built and built.stage == finding.build and caused and _matches_place(finding, built.locations):
             yield "build"
         return
-    for item in _evidence(record, repaired=finding.repaired):
+    for item in _select_evidence(record, repaired=finding.repaired):
         if (not finding.criteria or item.criterion in finding.criteria) and _shows(finding, item):
             yield item.criterion
 
 
-def _evidence(record: Record, *, repaired: bool) -> Sequence[Evidence]:
-    """What the probes saw of the answer, or of its repaired copy."""
+def _select_evidence(record: Record, *, repaired: bool) -> Sequence[Evidence]:
     if not repaired:
         return record.evidence
     return record.repaired.evidence if record.repaired else ()
@@ -129,17 +119,17 @@ def _shows(finding: ExpectedFinding, item: Evidence) -> bool:
         and item.rests_on is None
         and (not finding.titles or any(fnmatchcase(t, pattern) for t in titles for pattern in finding.titles))
         and (not finding.mutants or mutant in finding.mutants)
-        and _placed(finding, item.locations)
-        and _measured(finding, item)
+        and _matches_place(finding, item.locations)
+        and _matches_figures(finding, item)
     )
 
 
-def _placed(finding: ExpectedFinding, locations: Iterable[Location]) -> bool:
+def _matches_place(finding: ExpectedFinding, locations: Iterable[Location]) -> bool:
     places = {words for place in locations for words in (place.file, f"{place.file}:{place.line}")}
     return not finding.locations or not places.isdisjoint(finding.locations)
 
 
-def _measured(finding: ExpectedFinding, item: Evidence) -> bool:
+def _matches_figures(finding: ExpectedFinding, item: Evidence) -> bool:
     figures = (item.counterexample.measured if item.counterexample else {}) | item.measured
     values = {name: figures.get(name) for name in finding.measured}
     return all(

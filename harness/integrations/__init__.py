@@ -1,1 +1,1 @@
-"""Other people's evaluation frameworks: challenges as their tasks, grades as their scores."""
+"""Adapters to other evaluation frameworks: challenges become tasks, grades become scores."""

@@ -1,4 +1,4 @@
-"""The process that grades for a verifier of Harbor: one answer, whose record it prints."""
+"""The grading process of a Harbor verifier: grades one submission and prints its record."""
 
 import contextlib
 import sys
@@ -13,8 +13,8 @@ def _main(workspace: str, challenge: str, answer: str, profile: str) -> None:
     from harness.api import grade_many
 
     printed = sys.stdout
-    with contextlib.redirect_stdout(sys.stderr):  # what a probe prints is no record
-        # anew: what an earlier run left in the workspace is no evidence
+    with contextlib.redirect_stdout(sys.stderr):  # a probe's prints must not mix with the record
+        # force: ignore records that an earlier run left in the workspace
         (record,) = grade_many([answer], challenge, workspace=workspace, profile=profile, force=True, jobs=1)
     printed.write(record.to_json())
 

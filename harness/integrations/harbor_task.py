@@ -1,7 +1,7 @@
-"""A challenge as a task of Harbor: https://www.harborframework.com/docs/tasks.
+"""A challenge as a Harbor task: https://www.harborframework.com/docs/tasks.
 
-The verifier runs in an image of its own, which never held the answer's author, and is given the folder of the answer
-and nothing else of the agent's container. The probes are in that image alone.
+The verifier runs in an image of its own, the only one with the probes. It receives just the submission's folder from
+the agent's container.
 """
 
 import shutil
@@ -20,35 +20,30 @@ from harness.stored_files import remedy
 from harness.workspace import Workspace
 
 ANSWER = "/app/answer"
-"""Where the agent leaves its answer; the only thing of its container that the verifier sees."""
+"""Folder of the agent's submission; the verifier sees only this part of the agent's container."""
 REWARDS = "/logs/verifier"
-"""Where Harbor looks for the reward. Nothing below it may ever be an artifact: those are put back before the verifier
-runs, and a `reward.json` among them would come before ours."""
+"""Folder in which Harbor looks for the reward. Never declare an artifact below it: Harbor restores artifacts before the
+verifier runs, and a planted `reward.json` would precede ours."""
 _TEMPLATES = "templates/harbor"
 _CHEATS = "cheat/answer"
 _AGENTS = ("numpy", "pytest")
-"""What the agent's image has, in the versions that the verifier's has."""
+"""Packages in the agent's image, in the verifier's versions."""
 
 
 def write_harbor_task(workspace: Workspace, challenge: str, folder: Path) -> None:
-    """Write a task into a new folder, whole or not at all.
-
-    Args:
-        workspace: where the challenge is.
-        challenge: its id.
-        folder: of the task; it must not be there.
+    """Write a task into a new folder, all or none.
 
     Raises:
-        NotFoundError: there is no such challenge.
-        SpecError: the folder is there, or a file of the challenge cannot be read.
-        PrerequisiteError: this harness was never installed.
+        NotFoundError: the challenge is unknown.
+        SpecError: the folder exists, or a file of the challenge cannot be read.
+        PrerequisiteError: the running harness is not installed.
         StoreError: the folder cannot be written.
     """
     task = workspace.challenge(challenge)
     if folder.exists() or folder.is_symlink():
         raise SpecError(folder, "exists already; nothing was changed", hint="name a new folder for the task")
-    texts = {**_rendered(task), "instruction.md": _instruction(task_prompt(workspace, task.id), task)}
-    reference = _reference(workspace, task)
+    texts = {**_render_texts(task), "instruction.md": _build_instruction(task_prompt(workspace, task.id), task)}
+    reference = _find_reference(workspace, task)
     made = folder.with_name(f".{folder.name}.new")
     try:
         made.mkdir(parents=True)
@@ -71,15 +66,14 @@ def write_harbor_task(workspace: Workspace, challenge: str, folder: Path) -> Non
         raise StoreError(f"{folder}: cannot be written: {error.strerror}\n  {remedy(error)}") from error
 
 
-def _reference(workspace: Workspace, challenge: Challenge) -> Path:
+def _find_reference(workspace: Workspace, challenge: Challenge) -> Path:
     path = workspace.reference_folder(challenge.id) / f"reference{language(challenge.language).suffix}"
     if not path.is_file():
         raise SpecError(path, "is missing", hint="a task brings a right answer along: Harbor's oracle")
     return path
 
 
-def _instruction(prompt: str, challenge: Challenge) -> str:
-    """What the agent is told: the prompt, and where the answer goes."""
+def _build_instruction(prompt: str, challenge: Challenge) -> str:
     suffix = language(challenge.language).suffix
     return (
         f"{prompt}\n## Where the answer goes\n\nPut the files of your answer into `{ANSWER}`. They are read from there "
@@ -88,8 +82,7 @@ def _instruction(prompt: str, challenge: Challenge) -> str:
     )
 
 
-def _rendered(challenge: Challenge) -> dict[str, str]:
-    """The texts of a task by their place in its folder."""
+def _render_texts(challenge: Challenge) -> dict[str, str]:
     suffix = language(challenge.language).suffix
     words: Mapping[str, object] = {
         "challenge": challenge, "name": challenge.id.replace("_", "-"), "profile": GradeProfile.CORRECTNESS,
@@ -103,10 +96,10 @@ def _rendered(challenge: Challenge) -> dict[str, str]:
     )  # fmt: skip
     return {
         name.removesuffix(".j2"): templates.get_template(name).render(words)
-        for name in _of_language(templates.list_templates(), suffix)
+        for name in _select_templates(templates.list_templates(), suffix)
     }
 
 
-def _of_language(names: list[str], suffix: str) -> Iterator[str]:
-    """Every template but the cheating answers in other languages."""
+def _select_templates(names: list[str], suffix: str) -> Iterator[str]:
+    """Return the templates, without cheating submissions in other languages."""
     return (name for name in names if not name.startswith(_CHEATS) or name.endswith(f"{suffix}.j2"))

@@ -27,23 +27,23 @@ from harness.sandbox.boot import process_control
 from harness.stored_files import remedy
 
 REWARD_FILES = ("reward.txt", "reward.json")
-"""In the order of writing: readers differ in which one they prefer, so both say the same."""
+"""Reward files in the order of writing; both hold the reward, since readers differ in which they prefer."""
 RECORD_FILE = "record.json"
-"""The whole record beside them."""
+"""File of the whole record, beside the reward."""
 NO_REWARD = 3
-"""Exit code where our side failed, that of a judge error."""
+"""Exit code of a failure on our side, such as a judge error."""
 _MOST_BYTES = 64 << 20
 _CHILDREN = Path(f"/proc/self/task/{os.getpid()}/children")
 
 
 @dataclass(frozen=True)
 class HarborVerdict:
-    """What became of an answer.
+    """Result of a submission.
 
     Attributes:
         reward: 0 to 1.
-        record: of the grade; None where there was no folder to grade.
-        said: in a line, for the log.
+        record: record of the grade; None without a folder to grade.
+        said: summary in one line, for the log.
     """
 
     reward: float
@@ -52,17 +52,14 @@ class HarborVerdict:
 
 
 def verify(workspace: Path, challenge: str, answer: Path, profile: GradeProfile, seconds: float) -> HarborVerdict:
-    """Have an answer graded by a process that is gone, with all that it started, when this returns.
+    """Grade a submission in another process, which is dead on return, with all that it started.
 
     Args:
-        workspace: folder with the challenge.
-        challenge: its id.
-        answer: folder of the answer's files.
-        profile: what is run.
-        seconds: wall time after which our side has failed.
+        workspace, answer: folders of the challenge and of the submission.
+        seconds: wall time after which the grade counts as a judge error.
 
     Raises:
-        JudgeError: nothing can be said of the answer.
+        JudgeError: the grade failed, or gave no reward.
     """
     if not answer.is_dir() or answer.resolve() != Path(os.path.abspath(answer)):
         return HarborVerdict(0.0, None, f"{answer} is no folder of an answer")
@@ -79,7 +76,7 @@ def verify(workspace: Path, challenge: str, answer: Path, profile: GradeProfile,
             code = None
         finally:
             _end_all_below()
-            scratch.sweep()  # among what was ended is what would have removed the answer's files
+            scratch.sweep()  # the killed processes can no longer remove their scratch folders
         found.seek(0)
         told = found.read(_MOST_BYTES)
     if code is None:
@@ -93,7 +90,7 @@ def verify(workspace: Path, challenge: str, answer: Path, profile: GradeProfile,
 
 
 def _end_all_below() -> None:
-    """Kill and reap every descendant; orphans among them are children of this process."""
+    """Kill and reap every descendant; as a subreaper, this process inherits their orphans."""
     while True:
         for pid in map(int, _CHILDREN.read_text().split()):
             with contextlib.suppress(ProcessLookupError):
@@ -106,7 +103,7 @@ def _end_all_below() -> None:
 
 
 def clear(folder: Path) -> None:
-    """Remove what lies where the reward goes, whatever it is, and whoever put it there.
+    """Remove whatever occupies the paths of reward and record.
 
     Raises:
         StoreError: it cannot be removed.
@@ -126,10 +123,10 @@ def clear(folder: Path) -> None:
 
 
 def write(folder: Path, verdict: HarborVerdict) -> None:
-    """Write the record, and after it the reward, each as a new file that no link leads to.
+    """Write the record and then the reward, each as a new file and without following links.
 
     Raises:
-        StoreError: it cannot be written.
+        StoreError: a file cannot be written.
     """
     texts = {} if verdict.record is None else {RECORD_FILE: json.dumps(verdict.record.printed(), indent=1)}
     texts |= dict(zip(REWARD_FILES, (f"{verdict.reward}", json.dumps({"reward": verdict.reward})), strict=True))
@@ -150,7 +147,7 @@ def write(folder: Path, verdict: HarborVerdict) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Grade an answer and write its reward; the exit code."""
+    """Grade a submission, write its reward and return the exit code."""
     make_undumpable()
     parser = argparse.ArgumentParser(prog="harbor_verifier", description=__doc__)
     parser.add_argument("--workspace", type=Path, required=True)

@@ -1,7 +1,7 @@
-"""Challenges as tasks of inspect_ai, with a scorer that runs the answer: https://inspect.aisi.org.uk.
+"""Challenges as inspect_ai tasks, scored by running the submission: https://inspect.aisi.org.uk.
 
-The prompt is the challenge's, the score the reward of a grade in the sandbox, from 0 to 1. Where our side fails a
-sample is unscored and leaves the metrics. Needs the extra `inspect`.
+The score is the reward, from 0 to 1. A failure of ours leaves a sample unscored and outside the metrics. Needs the
+extra `inspect`.
 """
 
 import os
@@ -25,22 +25,22 @@ if TYPE_CHECKING:
     from harness.model import Record
 
 PACKAGE = "harness"
-"""The tasks are `harness/CHALLENGE`."""
+"""Prefix of the tasks: `harness/CHALLENGE`."""
 JUDGE_ERROR = "judge_error"
 """Machine-readable reason of an unscored sample."""
 
 
 @task
 def kernel(challenge: str, profile: str = "correctness", workspace: str | None = None) -> Task:
-    """A task of one challenge: its prompt as the one sample, its grader as the scorer.
+    """Return the task of one challenge: its prompt as the only sample, its grader as the scorer.
 
     Args:
         challenge: id of the challenge.
-        profile: what the grader runs, "reward" or "correctness".
+        profile: "reward" or "correctness".
         workspace: folder that holds challenges/; found from the current folder by default.
 
     Raises:
-        NotFoundError: there is no such challenge, or no workspace.
+        NotFoundError: the challenge or the workspace is missing.
     """
     from harness.asking.task import task_prompt
 
@@ -51,29 +51,20 @@ def kernel(challenge: str, profile: str = "correctness", workspace: str | None =
 
 @scorer(metrics=[mean(), stderr()])
 def kernel_reward(challenge: str, profile: str = "correctness", workspace: str | None = None) -> Scorer:
-    """The reward of a reply: its files taken from the Markdown, run in the sandbox.
-
-    Args:
-        challenge: what is answered.
-        profile: what the grader runs, "reward" or "correctness".
-        workspace: folder that holds challenges/; found from the current folder by default.
-
-    Raises:
-        NotFoundError: there is no such challenge, or no workspace.
-    """
+    """Return a scorer that grades the files in a reply's Markdown; see `kernel` for the arguments."""
     from harness.integrations.reply_grade import ReplyGrader
 
     grader = ReplyGrader(challenge, profile, workspace)
 
     async def score(state: TaskState, target: Target) -> Score:
-        # as many at a time as there are processors, whatever the number of samples in flight
+        # one grade per processor, whatever the number of samples in flight
         async with concurrency(PACKAGE, len(os.sched_getaffinity(0))):
-            return _score(await anyio.to_thread.run_sync(grader.grade, state.output.completion))
+            return _build_score(await anyio.to_thread.run_sync(grader.grade, state.output.completion))
 
     return score
 
 
-def _score(record: "Record") -> Score:
+def _build_score(record: "Record") -> Score:
     from harness.integrations.reply_grade import explanation, stored
 
     found, kept = explanation(record), stored(record)
@@ -82,8 +73,8 @@ def _score(record: "Record") -> Score:
     return Score(value=record.reward, explanation=found, metadata=kept)
 
 
-def _challenges() -> list[str]:
-    """Ids of the challenges here, else of the bundled ones."""
+def _list_challenges() -> list[str]:
+    """Return the ids of the workspace's challenges, else of the bundled ones."""
     with suppress(HarnessError):
         return Workspace.find().challenges()
     with suppress(HarnessError):
@@ -92,7 +83,7 @@ def _challenges() -> list[str]:
 
 
 def _register(challenge: str) -> None:
-    """Make `harness/CHALLENGE` a task of its own; inspect_ai puts the package's name before it once it is installed."""
+    """Register the task `harness/CHALLENGE`; inspect_ai adds the prefix itself for an installed package."""
 
     def build(profile: str = "correctness", workspace: str | None = None) -> Task:
         return kernel(challenge, profile, workspace)
@@ -101,5 +92,5 @@ def _register(challenge: str) -> None:
     task(name=challenge if installed else f"{PACKAGE}/{challenge}")(build)
 
 
-for _id in _challenges():
+for _id in _list_challenges():
     _register(_id)

@@ -1,4 +1,4 @@
-"""The wheel of the harness that runs, and what it runs with: who installs both grades as this machine does."""
+"""A wheel of the running harness, and its pinned requirements, to reproduce this installation elsewhere."""
 
 import base64
 import hashlib
@@ -15,31 +15,31 @@ from harness.errors import PrerequisiteError
 DISTRIBUTION = "kernel-harness"
 _TAG = "py3-none-any"
 _MADE = (1980, 1, 1, 0, 0, 0)
-"""The time of every file in it, so that equal sources make equal bytes."""
+"""Fixed time of every file, so that equal sources give equal bytes."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 def wheel_name() -> str:
-    """The file name of the wheel, by which pip knows what it is."""
-    return f"{DISTRIBUTION.replace('-', '_')}-{_own().version}-{_TAG}.whl"
+    """Return the file name of the wheel."""
+    return f"{DISTRIBUTION.replace('-', '_')}-{_find_distribution().version}-{_TAG}.whl"
 
 
 def wheel() -> bytes:
-    """The package as it runs here, without the bundled challenges.
+    """Return a wheel of the package as it runs here, without the bundled challenges.
 
     Raises:
-        PrerequisiteError: it was never installed, so nothing says what it requires.
+        PrerequisiteError: the harness is not installed, so its metadata is missing.
     """
-    own = _own()
+    own = _find_distribution()
     about = f"{DISTRIBUTION.replace('-', '_')}-{own.version}.dist-info"
     stated = "".join(f"{line}\n" for line in ("Wheel-Version: 1.0", "Root-Is-Purelib: true", f"Tag: {_TAG}"))
     files: dict[str, bytes] = {
-        **_sources(PACKAGE),
+        **_read_sources(PACKAGE),
         f"{about}/METADATA": (own.read_text("METADATA") or "").encode(),
         f"{about}/entry_points.txt": (own.read_text("entry_points.txt") or "").encode(),
         f"{about}/WHEEL": stated.encode(),
     }
-    files[f"{about}/RECORD"] = _record(files, f"{about}/RECORD")
+    files[f"{about}/RECORD"] = _build_record(files, f"{about}/RECORD")
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files.items():
@@ -51,14 +51,14 @@ def wheel() -> bytes:
 
 
 def constraints() -> list[str]:
-    """`name==version` of everything installed here that the harness requires, directly or not, sorted.
+    """Return a sorted `name==version` for every direct or indirect requirement that is installed.
 
-    Marks may move with these versions.
+    Pin them: other versions may change grades.
     """
-    return sorted(f"{name}=={found.version}" for name, found in _required(DISTRIBUTION, {}).items())
+    return sorted(f"{name}=={found.version}" for name, found in _collect_required(DISTRIBUTION, {}).items())
 
 
-def _own() -> Distribution:
+def _find_distribution() -> Distribution:
     try:
         return distribution(DISTRIBUTION)
     except PackageNotFoundError:
@@ -68,15 +68,15 @@ def _own() -> Distribution:
         ) from None
 
 
-def _sources(package: Path) -> dict[str, bytes]:
-    """Every file of the package by its place in the wheel, in order; none that was compiled here, and no challenge."""
+def _read_sources(package: Path) -> dict[str, bytes]:
+    """Return the package's files by path in the wheel, without bytecode and challenges."""
     left_out = {"__pycache__", BUNDLED}
     paths = (path for path in sorted(package.rglob("*")) if not left_out & {*path.relative_to(package).parts})
     return {path.relative_to(package.parent).as_posix(): path.read_bytes() for path in paths if path.is_file()}
 
 
-def _record(files: Mapping[str, bytes], itself: str) -> bytes:
-    """The list of files that a wheel carries, with their hashes."""
+def _build_record(files: Mapping[str, bytes], itself: str) -> bytes:
+    """Return the wheel's RECORD: its files with their hashes."""
     lines = [
         f"{name},sha256={base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b'=').decode()},{len(data)}"
         for name, data in files.items()
@@ -84,20 +84,20 @@ def _record(files: Mapping[str, bytes], itself: str) -> bytes:
     return "\n".join([*lines, f"{itself},,", ""]).encode()
 
 
-def _required(name: str, seen: dict[str, Distribution]) -> Mapping[str, Distribution]:
-    """What an installation of `name` brings along, as far as it is here; extras are left out."""
-    for wanted in _requirements(name):
+def _collect_required(name: str, seen: dict[str, Distribution]) -> Mapping[str, Distribution]:
+    """Collect the installed requirements of `name`, direct and indirect, without extras."""
+    for wanted in _read_requirements(name):
         if wanted in seen:
             continue
         try:
             seen[wanted] = distribution(wanted)
-        except PackageNotFoundError:  # for another platform or version of Python
+        except PackageNotFoundError:  # required on another platform or Python version only
             continue
-        _required(wanted, seen)
+        _collect_required(wanted, seen)
     return seen
 
 
-def _requirements(name: str) -> Iterator[str]:
+def _read_requirements(name: str) -> Iterator[str]:
     for line in distribution(name).requires or ():
         required, _, marker = line.partition(";")
         if "extra ==" not in marker and (found := _NAME.match(required)):

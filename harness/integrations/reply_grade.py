@@ -1,4 +1,4 @@
-"""Grades of models' raw replies, for frameworks that hand over text."""
+"""Grading of raw replies, for frameworks that pass text."""
 
 import os
 from pathlib import Path
@@ -13,21 +13,20 @@ from harness.sandbox import scratch
 from harness.workspace import Workspace
 
 MODEL = "reply"
-"""Who answered, in the record: the framework knows, and the grader need not."""
+"""Model name in the records; the framework keeps the real one."""
 FIELDS = ("status", "reward", "seed", "profile", "error", "environment", "build", "findings", "evidence")
-"""Of a record, what a framework stores beside a score."""
+"""Fields of a record that a framework stores beside a score."""
 
 
 class ReplyGrader:
-    """Grades replies to one challenge; may be called from many threads.
+    """Grades replies to one challenge; thread-safe.
 
     Args:
-        challenge: its id.
-        profile: what is run, "reward" or "correctness" as a rule.
+        profile: usually "reward" or "correctness".
         workspace: folder that holds challenges/; found from the current folder by default.
 
     Raises:
-        NotFoundError: there is no such challenge, or no workspace.
+        NotFoundError: the challenge or the workspace is missing.
     """
 
     def __init__(self, challenge: str, profile: str, workspace: str | os.PathLike[str] | None = None) -> None:
@@ -36,11 +35,10 @@ class ReplyGrader:
         self._profile = profile
 
     def grade(self, reply: str) -> Record:
-        """The record of what a reply answers: of one that holds no answer as well, and one
-        without a reward of a reply that could not be read with certainty.
+        """Return the record of a reply, even without a submission; an ambiguous reply's has no reward.
 
         Raises:
-            HarnessError: nothing can be graded here at all.
+            HarnessError: grading is impossible here.
         """
         name, data = SubmissionName(MODEL, self.challenge.id), reply.encode(errors="replace")
         with scratch.folder() as place:
@@ -50,13 +48,13 @@ class ReplyGrader:
 
 
 def explanation(record: Record) -> str:
-    """What was found, a line each; why there is no reward where there is none."""
+    """Return the findings, a line each, or why the reward is missing."""
     if record.reward is None:
         return f"not graded: {record.error or 'the anchor could not be assessed'}"
     return "\n".join(f"{finding.severity}: {finding.title}" for finding in record.findings) or "nothing was found"
 
 
 def stored(record: Record) -> dict[str, object]:
-    """The part of a record to keep beside a score, as JSON values."""
+    """Return the part of a record to store beside a score, as JSON values."""
     printed = record.printed()
     return {name: printed[name] for name in FIELDS if name in printed}

@@ -1,4 +1,4 @@
-"""What writes a challenge as a task of another framework, by the option of `harness export` that asks for it."""
+"""Writers of challenges as tasks of other frameworks, by option of `harness export`."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -7,6 +7,6 @@ from harness.integrations.harbor_task import write_harbor_task
 from harness.workspace import Workspace
 
 TaskWriter = Callable[[Workspace, str, Path], None]
-"""Takes the workspace, the challenge's id and the folder to make."""
+"""Takes the workspace, the challenge's id and the new folder."""
 
 TASK_WRITERS: Mapping[str, TaskWriter] = {"harbor": write_harbor_task}

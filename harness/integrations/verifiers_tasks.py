@@ -1,6 +1,6 @@
-"""Challenges as a taskset of verifiers, whose reward is a grade: https://docs.primeintellect.ai/verifiers.
+"""Challenges as a verifiers taskset, with grades as rewards: https://docs.primeintellect.ai/verifiers.
 
-Where our side fails the reward raises: verifiers records the error on the trace, whose reward stays unset. Needs the
+On a failure of ours the reward function raises, and verifiers records the error on a trace without a reward. Needs the
 extra `verifiers`.
 """
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 __all__ = ["KernelTaskset", "load_environment"]
 
 TASKSET = "harness_kernels"
-"""The id of the taskset: the module that exports it."""
+"""Id of the taskset: the module that exports it."""
 _AT_A_TIME = asyncio.Semaphore(len(os.sched_getaffinity(0)))
-"""Grades of this process, whatever the number of rollouts in flight."""
+"""Bound on concurrent grades of this process, whatever the number of rollouts."""
 
 
 class KernelConfig(vf.TasksetConfig):
-    """Which challenges, how they are graded, and where they are; all of this workspace's by default."""
+    """Choice of challenges, profile and workspace; by default all challenges of the current workspace."""
 
     challenges: tuple[str, ...] = ()
     profile: str = "reward"
@@ -37,7 +37,7 @@ class KernelConfig(vf.TasksetConfig):
 
 
 class KernelData(vf.TaskData):
-    """What a task needs to grade its replies."""
+    """Data with which a task grades its replies."""
 
     challenge: str
     profile: str
@@ -49,10 +49,10 @@ class KernelTask(vf.Task[KernelData, vf.State]):
 
     @vf.reward
     async def kernel_reward(self, trace: vf.Trace) -> float:
-        """The reward of the last reply, 0 to 1; what was found is `trace.info["harness"]`.
+        """Return the reward of the last reply, 0 to 1, and store the findings in `trace.info["harness"]`.
 
         Raises:
-            JudgeError: our side failed: nothing can be said of the answer.
+            JudgeError: grading failed on our side.
         """
         async with _AT_A_TIME:
             record = await asyncio.to_thread(self._grade, trace.last_reply)
@@ -66,13 +66,13 @@ class KernelTask(vf.Task[KernelData, vf.State]):
 
 
 class KernelTaskset(vf.Taskset[KernelTask, KernelConfig]):
-    """A task for each challenge: its prompt is what the model is asked."""
+    """One task per challenge, with the challenge's prompt."""
 
     def load(self) -> Iterator[KernelTask]:
-        """The tasks.
+        """Yield the tasks.
 
         Raises:
-            NotFoundError: there is no such challenge, or no workspace.
+            NotFoundError: a challenge or the workspace is missing.
         """
         given = self.config.workspace
         place = Workspace.find() if given is None else Workspace.at(Path(given))
@@ -85,6 +85,6 @@ class KernelTaskset(vf.Taskset[KernelTask, KernelConfig]):
 
 
 def load_environment(challenge: str, profile: str = "reward", workspace: str | None = None) -> vf.SingleAgentEnv:
-    """An environment of one challenge, played by one agent."""
+    """Return a single-agent environment of one challenge."""
     config = KernelConfig(id=TASKSET, challenges=(challenge,), profile=profile, workspace=workspace)
     return vf.SingleAgentEnv(vf.SingleAgentEnvConfig(taskset=config))

@@ -1,4 +1,4 @@
-"""The languages that answers are written in, by name. Each is one module; nothing elsewhere depends on which it is."""
+"""The languages of submissions, by name. Each is one module, and other code treats them alike."""
 
 import hashlib
 import sys
@@ -61,21 +61,21 @@ __all__ = [
 
 @cache
 def language(name: str) -> Language:
-    """The language registered under `name`.
+    """Return the language registered under `name`.
 
     Raises:
-        NotFoundError: there is none of that name.
+        NotFoundError: the name is unknown.
         PrerequisiteError: its module does not load.
     """
     point = next(iter(entry_points(group=LANGUAGES, name=name)), None)
     if point is None:
         known = known_languages()
         raise NotFoundError(f"no language {name!r}{nearest(name, known)}\n  languages are {', '.join(known)}")
-    return _loaded(point)
+    return _load(point)
 
 
 def every_language() -> list[Language]:
-    """All languages, by name.
+    """Return all languages, by name.
 
     Raises:
         PrerequisiteError: a module does not load.
@@ -84,15 +84,15 @@ def every_language() -> list[Language]:
 
 
 def source_hash(used: Language) -> str:
-    """SHA-256 of the module that defines a language; grades depend on it, and it may be another package's."""
+    """Return the SHA-256 of the module that defines a language, which grades depend on and another package may own."""
     file = sys.modules[type(used).__module__].__file__
     return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else ""
 
 
-def _loaded(point: EntryPoint) -> Language:
+def _load(point: EntryPoint) -> Language:
     try:
         found: Language = point.load()
-    except Exception as error:  # a package of somebody else's
+    except Exception as error:  # the module may come from another package
         reason = f"{type(error).__name__}: {error}"
         raise PrerequisiteError(f"language {point.name!r}: {point.value} does not load: {reason}") from error
     if found.name != point.name:

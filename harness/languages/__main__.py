@@ -1,6 +1,6 @@
-"""Lists the tools that this machine lacks and an extra brings: a line with the extra, megabytes and what it is.
+"""Prints the tools that this machine lacks and an extra brings: a line each with the extra, megabytes and tool.
 
-Names of languages restrict it to what answers in them need.
+Names of languages as arguments restrict the list to them.
 """
 
 import sys

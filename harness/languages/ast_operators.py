@@ -1,4 +1,4 @@
-"""What may be changed in Python's syntax tree, and by what: expressions of statements that compute something."""
+"""Mutation operators on Python's syntax tree, for the expressions of statements that compute something."""
 
 import ast
 import itertools
@@ -22,53 +22,48 @@ _LEFT_ALONE = (ast.Assert, ast.Raise, ast.Import, ast.ImportFrom, ast.Global, as
 _SILENT_CALLS = re.compile(r"print|debug|info|warning|warn|error|log|format")
 
 Site = tuple[ast.expr | ast.AugAssign, ast.stmt]
-"""What may be changed, and the statement it stands in."""
+"""Node to change, and the statement that holds it."""
 
 
 class Offsets:
-    """Where the nodes of a tree lie in its text, in characters."""
+    """Character offsets of the nodes of a tree in its text."""
 
     def __init__(self, text: str) -> None:
         self._lines = text.split("\n")
         self._starts = list(itertools.accumulate((len(line) + 1 for line in self._lines), initial=0))
 
     def span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
-        """The first character of a node, and the first after it."""
+        """Return the offset of a node's first character, and that behind its last."""
         end = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
-        return self._offset(node.lineno, node.col_offset), self._offset(*end)
+        return self._compute_offset(node.lineno, node.col_offset), self._compute_offset(*end)
 
-    def _offset(self, line: int, column: int) -> int:
+    def _compute_offset(self, line: int, column: int) -> int:
         # columns of the tree count bytes of UTF-8
         return self._starts[line - 1] + len(self._lines[line - 1].encode()[:column].decode())
 
 
 def called_name(call: ast.Call) -> str:
-    """Last part of the name of what is called, empty where it has none."""
+    """Return the last part of the called name, empty without one."""
     if isinstance(call.func, ast.Attribute):
         return call.func.attr
     return call.func.id if isinstance(call.func, ast.Name) else ""
 
 
 def sites(body: Iterable[ast.stmt], spared: Callable[[str], object]) -> Iterator[Site]:
-    """Everything in `body` that may be changed, outermost first.
-
-    Args:
-        body: statements.
-        spared: of the name of a function, whether it is left as it is.
-    """
+    """Yield everything in `body` that may be changed, outermost first, except in functions that are `spared`."""
     for statement in body:
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
             if not spared(statement.name):
                 defaults = [*statement.args.defaults, *(value for value in statement.args.kw_defaults if value)]
-                yield from ((site, statement) for value in defaults for site in _within(value))
+                yield from ((site, statement) for value in defaults for site in _find_within(value))
                 yield from sites(statement.body, spared)
         elif isinstance(statement, ast.ClassDef):
             yield from sites(statement.body, spared)
         elif not isinstance(statement, _LEFT_ALONE) and not _is_main_block(statement):
-            yield from _in_statement(statement, spared)
+            yield from _find_in_statement(statement, spared)
 
 
-def _in_statement(statement: ast.stmt, spared: Callable[[str], object]) -> Iterator[Site]:
+def _find_in_statement(statement: ast.stmt, spared: Callable[[str], object]) -> Iterator[Site]:
     if isinstance(statement, ast.AugAssign):
         yield statement, statement
     for name, value in ast.iter_fields(statement):
@@ -76,14 +71,14 @@ def _in_statement(statement: ast.stmt, spared: Callable[[str], object]) -> Itera
             if isinstance(child, ast.withitem):
                 child = child.context_expr
             if isinstance(child, ast.expr) and name != "annotation":
-                yield from ((site, statement) for site in _within(child))
+                yield from ((site, statement) for site in _find_within(child))
             elif isinstance(child, ast.stmt):
                 yield from sites([child], spared)
             elif isinstance(child, ast.ExceptHandler | ast.match_case):
                 yield from sites(child.body, spared)
 
 
-def _within(expression: ast.expr) -> Iterator[ast.expr]:
+def _find_within(expression: ast.expr) -> Iterator[ast.expr]:
     if isinstance(expression, ast.JoinedStr):
         return
     if isinstance(expression, ast.Call) and _SILENT_CALLS.fullmatch(called_name(expression)):
@@ -91,12 +86,12 @@ def _within(expression: ast.expr) -> Iterator[ast.expr]:
     yield expression
     for child in ast.iter_child_nodes(expression):
         if isinstance(child, ast.expr):
-            yield from _within(child)
+            yield from _find_within(child)
         elif isinstance(child, ast.keyword):
-            yield from _within(child.value)
+            yield from _find_within(child.value)
         elif isinstance(child, ast.comprehension):
             for part in (child.iter, *child.ifs):
-                yield from _within(part)
+                yield from _find_within(part)
 
 
 def _is_main_block(statement: ast.stmt) -> bool:
@@ -104,37 +99,37 @@ def _is_main_block(statement: ast.stmt) -> bool:
 
 
 def replacements(site: ast.expr | ast.AugAssign, statement: ast.stmt) -> Iterator[ast.expr | ast.AugAssign]:
-    """What a site is replaced by, one after the other."""
+    """Yield a site's replacements."""
     match site:
         case ast.AugAssign() if swapped := _ARITHMETIC.get(type(site.op)):
             yield ast.AugAssign(site.target, swapped(), site.value)
-        case ast.BinOp() if not _on_text(site):
-            yield from _arithmetic(site)
+        case ast.BinOp() if not _is_on_text(site):
+            yield from _change_arithmetic(site)
         case ast.UnaryOp(op=ast.USub() | ast.Not()):
             yield site.operand
         case ast.BoolOp():
             yield ast.BoolOp(ast.Or() if isinstance(site.op, ast.And) else ast.And(), site.values)
         case ast.Compare():
-            yield from _comparisons(site)
+            yield from _change_comparisons(site)
         case ast.Constant():
-            yield from _other_constants(site.value)
+            yield from _change_constant(site.value)
         case ast.Slice():
-            yield from _moved_bounds(site)
+            yield from _move_bounds(site)
         case ast.Tuple() if isinstance(statement, ast.Return) and statement.value is site:
             for index in range(len(site.elts) - 1):
                 first, second = site.elts[index : index + 2]
                 yield ast.Tuple([*site.elts[:index], second, first, *site.elts[index + 2 :]], ast.Load())
 
 
-def _comparisons(site: ast.Compare) -> Iterator[ast.Compare]:
+def _change_comparisons(site: ast.Compare) -> Iterator[ast.Compare]:
     for index, op in enumerate(site.ops):
         for other in _COMPARISONS[type(op)]:
             if (type(op), other) in _AS_ONE_MORE and _is_integer(site.comparators[index]):
-                continue  # the same fault as a number that is larger by one, which is planted as well
+                continue  # equal to the planted fault of a number larger by one
             yield ast.Compare(site.left, [*site.ops[:index], other(), *site.ops[index + 1 :]], site.comparators)
 
 
-def _arithmetic(site: ast.BinOp) -> Iterator[ast.expr]:
+def _change_arithmetic(site: ast.BinOp) -> Iterator[ast.expr]:
     if swapped := _ARITHMETIC.get(type(site.op)):
         yield ast.BinOp(site.left, swapped(), site.right)
     if isinstance(site.op, _DROPPED):
@@ -143,7 +138,7 @@ def _arithmetic(site: ast.BinOp) -> Iterator[ast.expr]:
         yield site.right
 
 
-def _on_text(site: ast.BinOp) -> bool:
+def _is_on_text(site: ast.BinOp) -> bool:
     return any(
         isinstance(side, ast.JoinedStr) or (isinstance(side, ast.Constant) and isinstance(side.value, str | bytes))
         for side in (site.left, site.right)
@@ -154,7 +149,7 @@ def _is_integer(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and type(node.value) is int
 
 
-def _other_constants(value: object) -> Iterator[ast.Constant]:
+def _change_constant(value: object) -> Iterator[ast.Constant]:
     if isinstance(value, bool):
         yield ast.Constant(not value)
     elif isinstance(value, int) and value < 1 << 62:
@@ -163,8 +158,8 @@ def _other_constants(value: object) -> Iterator[ast.Constant]:
         yield ast.Constant(2 * value if value else 1.0)
 
 
-def _moved_bounds(site: ast.Slice) -> Iterator[ast.Slice]:
-    """Bounds that are no plain number, which is changed as such, moved by one."""
+def _move_bounds(site: ast.Slice) -> Iterator[ast.Slice]:
+    """Yield slices with one bound moved by one, if it is not a plain number, which other operators change."""
     for bound in (site.lower, site.upper):
         number = bound.operand if isinstance(bound, ast.UnaryOp) else bound
         if bound is not None and not isinstance(number, ast.Constant):

@@ -1,7 +1,7 @@
-"""What a language is to the grader: the `Language` protocol and the data that its methods return.
+"""The `Language` protocol and the data that its methods return.
 
-A language is one module with one object, registered by name in the entry point group `harness.languages`. Methods with
-a body have a default; a language overrides them where it differs.
+A language is one object of one module, registered by name under the entry point group `harness.languages`. Methods with
+a body are defaults to override.
 """
 
 import random
@@ -19,12 +19,11 @@ from harness.sandbox import WorkerSpec, detect
 
 @dataclass(frozen=True)
 class AnswerFiles:
-    """What an answer consists of.
+    """The files of a submission.
 
     Attributes:
-        folder: its files.
-        entries: those that `entry` names.
-        capabilities: optional features it claims.
+        entries: files that `entry` names.
+        capabilities: optional features that it claims.
     """
 
     folder: Path
@@ -39,11 +38,11 @@ class AnswerFiles:
 
 @dataclass(frozen=True)
 class Device:
-    """Where answers run; a language may derive a class with what it needs to build for one.
+    """A device that runs submissions; a language may derive a class with what it needs to build for one.
 
     Attributes:
-        name: as records state it.
-        passed_over: a better device of this machine that is not used, and why; empty where there is none.
+        name: name in records.
+        passed_over: better device of this machine that is not used, with the reason; empty without one.
     """
 
     name: str
@@ -51,16 +50,16 @@ class Device:
 
 
 CPU = Device("cpu")
-"""This machine's processor."""
+"""Processor of this machine."""
 
 
 @dataclass(frozen=True)
 class CompilerVerdict:
-    """Whether a requirement that the compiler checks is met.
+    """The compiler's verdict on a requirement.
 
     Attributes:
-        met: None when the compiler does not say.
-        detail: the reason.
+        met: true or false; None if the compiler does not say.
+        detail: reason.
         measured: figures by name.
     """
 
@@ -71,14 +70,14 @@ class CompilerVerdict:
 
 @dataclass(frozen=True)
 class CompilerReport:
-    """What the language's own compiler says of an answer.
+    """The report of the language's own compiler on a submission.
 
     Attributes:
-        compiler: its name and version; empty when there is none.
-        ok: whether the answer compiles and exports its functions; None when nothing here could tell.
-        text: the reason when `ok` is not true.
+        compiler: name and version; empty without one.
+        ok: true if the submission compiles and exports its functions; None if that is unknown here.
+        text: reason if `ok` is not true.
         measured: figures by name.
-        verdicts: on further requirements, by the name that a criterion's `compiler` states.
+        verdicts: verdicts on further requirements, by the name in a criterion's `compiler`.
         locations: places in the submission that `text` names.
     """
 
@@ -92,11 +91,11 @@ class CompilerReport:
 
 @dataclass(frozen=True)
 class RepairedAnswer:
-    """A copy of an answer that does not build, with what stopped its compiler repaired.
+    """A copy of a submission that does not build, with what stopped its compiler repaired.
 
     Attributes:
-        repairs: what was changed, in this order; after each one the compiler got past the place it had stopped at.
-        detail: why the copy does not build either; empty when it does.
+        repairs: repairs in order, each of which got the compiler past the place where it had stopped.
+        detail: reason why the copy does not build either; empty if it does.
     """
 
     repairs: tuple[Repair, ...]
@@ -105,17 +104,17 @@ class RepairedAnswer:
 
 @dataclass(frozen=True)
 class Runnable:
-    """What the sandbox runs of an answer, or why it cannot.
+    """The part of a submission that the sandbox runs, or the reason why it cannot.
 
     Attributes:
-        target: what the sandbox loads; None when there is nothing to run.
-        fault: why the answer does not build, which is its failure; empty when it does.
-        unsupported: why this machine cannot run it, which is not its failure; empty when it can.
-        launched: whether functions are called through the `launch` of the entry, and not by their own names.
-        emulated: the answer on an emulated device, for what real hardware cannot tell: `target` itself where there is
-            no such hardware, None where the answer cannot run there.
-        not_emulated: why it cannot.
-        sources: files of the answer that a device's report may point to.
+        target: module for the sandbox to load, or None.
+        fault: reason why the submission does not build, which is its own failure; empty otherwise.
+        unsupported: reason why this machine cannot run it, which is not its failure; empty otherwise.
+        launched: true if functions are called through the entry's `launch` instead of by name.
+        emulated: the submission on an emulated device, for what real hardware cannot tell: `target` itself without such
+            hardware, None if it cannot run there.
+        not_emulated: reason why it cannot.
+        sources: files of the submission that a device's report may mention.
     """
 
     target: WorkerSpec | None
@@ -136,7 +135,7 @@ class MissingTool:
         what: the tool in a phrase.
         megabytes: size of the download.
         consequence: what cannot be done without it, and how to get it.
-        needed: whether no answer can be run without it.
+        needed: true if no submission runs without it.
     """
 
     extra: str
@@ -147,24 +146,24 @@ class MissingTool:
 
 
 class Language(Protocol):
-    """What answers are written in: how they are compiled, opened, measured.
+    """A language of submissions: how they are compiled, opened and measured.
 
     Attributes:
-        name: as challenge.toml and submission.toml state it, and as the entry point is called.
-        title: as prose has it.
-        suffix: of an answer's entry, of the reference and of the contract.
-        syntax: how its source files are read.
-        several_entries: whether `entry` may list several files.
-        entry_note: what `entry` names, in a phrase.
-        exposes: completes "the ... no function 'f'" where an answer lacks one.
-        fences: what the code blocks of a Markdown reply call it, besides its name and suffix.
-        test_command: what runs tests that are written in it; empty where nothing does.
-        builds: times that an answer is compiled at most, each within `build_seconds`.
-        runs_in_process: whether the reference and its mutants are Python, so that a failing answer can be compared with
-            them call by call in this process.
-        traces_lines: whether the sandbox sees which lines of an answer a call executes.
+        name: name in challenge.toml and submission.toml, and of the entry point.
+        title: name in prose.
+        suffix: suffix of a submission's entry, of the reference and of the contract.
+        syntax: reader of its source files.
+        several_entries: true if `entry` may list several files.
+        entry_note: meaning of `entry`, in a phrase.
+        exposes: completion of "the ... no function 'f'" for a missing function.
+        fences: names of its code blocks in Markdown, besides its name and suffix.
+        test_command: command that runs tests written in it; empty without one.
+        builds: most times that a submission is compiled, each within `build_seconds`.
+        runs_in_process: true if the reference and its mutants are Python, so that this process can compare them with a
+            failing submission call by call.
+        traces_lines: true if the sandbox sees the lines that a call executes.
         devices: devices that `--device` may ask for.
-        host_device: the device that every machine has.
+        host_device: device that every machine has.
     """
 
     name: str
@@ -184,31 +183,31 @@ class Language(Protocol):
 
     @property
     def entry(self) -> str:
-        """Name of an answer's file where nothing else names one."""
+        """Default name of a submission's file."""
         return f"answer{self.suffix}"
 
     @property
     def reference(self) -> str:
-        """The file under references/<id>/ that mutants and variants are edits of."""
+        """File under references/<id>/ that mutants and variants edit."""
         return f"reference{self.suffix}"
 
     @property
     def contract(self) -> str:
-        """The file under challenges/<id>/ that shows what an answer exposes."""
+        """File under challenges/<id>/ with the functions to expose."""
         return f"contract{self.suffix}"
 
     def entry_problem(self, entry: str | tuple[str, ...]) -> str:
-        """What is wrong with the form of `entry`; empty when nothing is."""
+        """Return the problem with the form of `entry`, or an empty string."""
         if self.several_entries or (isinstance(entry, str) and entry.endswith(self.suffix)):
             return ""
         return f"must be one {self.suffix} file in a submission in {self.title}"
 
     def stub(self, contract: str) -> str:
-        """An answer to start from, made from the text of the contract."""
+        """Return an initial submission, made from the contract's text."""
         return contract
 
     def device(self, asked: str) -> Device:
-        """Where answers run when `--device` is `asked`: `auto`, one of `devices`, or one of another language's.
+        """Return the device for `--device asked`: `auto`, one of `devices`, or one of another language's.
 
         Raises:
             PrerequisiteError: this machine does not have it.
@@ -216,75 +215,63 @@ class Language(Protocol):
         return self.host_device
 
     def toolchain(self) -> tuple[tuple[str, str], ...]:
-        """Name and version of each tool that an answer meets here, as a record keeps them."""
+        """Return the name and version of each tool that a submission meets here, for the record."""
         return ()
 
     def missing_tools(self) -> tuple[MissingTool, ...]:
-        """Tools this machine lacks that an extra of this package brings."""
+        """Return the tools that this machine lacks and an extra of this package brings."""
         return ()
 
     def compile(self, files: AnswerFiles, challenge: Challenge, *, brief: bool = False) -> CompilerReport | None:
-        """What the language's compiler says of an answer; None where answers are not compiled before they run.
+        """Return the compiler's report on a submission; None if the language does not compile before a run.
 
         Args:
-            files: what the answer consists of.
-            challenge: what it answers.
-            brief: whether only `compiles` is asked for: what that takes no time for is left out.
+            brief: leave out whatever takes time beyond the criterion `compiles`.
         """
         return None
 
     def repaired(
         self, files: AnswerFiles, challenge: Challenge, into: Path, spared: Collection[str] = ()
     ) -> RepairedAnswer | None:
-        """A copy of an answer that `compile` refused, with the smallest repairs that get its compiler past that.
+        """Copy a submission that `compile` refused, with the smallest repairs that get its compiler past that.
 
         Args:
-            files: what the answer consists of; they stay as they are.
-            challenge: what it answers.
-            into: an empty folder for the copy. Its lines have the numbers they have in the answer.
-            spared: files that are not the answer's own and are never changed.
+            into: empty folder for the copy, whose lines keep their numbers.
+            spared: files that belong to the harness and never change.
 
         Returns:
-            The repairs; None where there are none, or none that is known to help.
+            The repairs, or None if none is known to help.
         """
         return None
 
     def changes(self, source: str, spared: Collection[str] = (), called: Collection[str] = ()) -> list[SourceChange]:
-        """Faults that may be planted in a source; none where the language has no operators of its own.
+        """Return the faults that may be planted in a source; none if the language has no operators.
 
         Args:
-            source: an answer's text.
-            spared: names of functions that stay as they are, with all that only they use.
-            called: functions that are called from outside, and so are used whatever the source says.
+            spared: functions that stay unchanged, with everything that only they use.
+            called: functions with callers elsewhere, which count as used.
         """
         return []
 
     def planted(self, source: str, change: SourceChange, guard: GuardCode, *, trapped: bool = False) -> str:
-        """The source with a fault that acts where its guard says.
+        """Return the source with a fault that acts under its guard.
 
         Args:
-            source: an answer's text.
             change: one of `changes`.
-            guard: when it acts.
-            trapped: end the call in place of acting, to tell whether it would.
+            trapped: end the call instead of acting, to tell whether the fault would act.
         """
         return change.applied(source)
 
     def shown(self, source: str, change: SourceChange, guard: GuardCode) -> str:
-        """The source with a fault as a reader sees it, without what its guard needs besides."""
+        """Return the source with a fault as readers see it, without the code behind its guard."""
         return change.applied(source)
 
     def computed(self, value: int, rng: random.Random) -> str:
-        """An expression that is `value` and does not name it."""
+        """Return an expression for `value` that does not contain it."""
         return str(value)
 
     def open(self, files: AnswerFiles, challenge: Challenge, device: Device) -> AbstractContextManager[Runnable]:
-        """Prepare an answer for the sandbox, for the length of the block.
-
-        Args:
-            files: what it consists of.
-            challenge: what it answers.
-            device: as `device` gives it.
+        """Prepare a submission for the sandbox, for the length of the block.
 
         Raises:
             BoxError: a compiler could not be started in the sandbox.
@@ -294,6 +281,6 @@ class Language(Protocol):
 
 
 def target_of(challenge: Challenge, folder: Path, entry: str) -> WorkerSpec:
-    """What the sandbox loads: a Python module that has the contract's functions, under the challenge's limits."""
+    """Return the worker that loads a Python module with the contract's functions, under the challenge's limits."""
     functions = (*challenge.contract.functions, *challenge.contract.optional)
     return WorkerSpec(folder, entry, functions, challenge.limits, detect())

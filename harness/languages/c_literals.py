@@ -1,4 +1,4 @@
-"""The integers that C, C++ or CUDA source names: literals, and the constant expressions made of them."""
+"""Integers in C, C++ or CUDA source: literals, and constant expressions of them."""
 
 import operator
 import re
@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
-# a grammar is loaded when source in C is read
+# the grammar is loaded when C source is read
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
 LARGEST = 2**31
-"""Larger integers are no sizes."""
+"""Largest integer that may be a size."""
 _WIDEST = 2**63
 _NUMBER = re.compile(r"(?i)(?P<digits>0x[0-9a-f]+|0b[01]+|[0-9]+)[ulz]{0,3}")
 _BINARY: Mapping[str, Callable[[int, int], int]] = {
@@ -31,42 +31,42 @@ _WRAPPERS = frozenset({"parenthesized_expression", "initializer_list", "argument
 
 
 def integer_literals(text: str) -> frozenset[int]:
-    """All integers of 0..2^31 in C, C++ or CUDA source.
+    """Return all integers of 0..2^31 in C, C++ or CUDA source.
 
-    Literals of every base and suffix, and the values of expressions of literals, named constants (`const`,
-    `constexpr`, enumerators, macros without parameters, defined above their use) and `sizeof` of plain types. Text
-    that does not parse is read as far as it does.
+    These are literals of every base and suffix, and values of expressions of literals, named constants (`const`,
+    `constexpr`, enumerators, macros without parameters, defined above their use) and `sizeof` of plain types. Text that
+    does not parse is read as far as possible.
     """
     constants: dict[str, int] = {}
-    found = set(_values(text.encode(), constants))
+    found = set(_iter_values(text.encode(), constants))
     return frozenset(value for value in found if 0 <= value <= LARGEST)
 
 
-def _values(text: bytes, constants: dict[str, int]) -> Iterator[int]:
-    """The value of each constant expression, named constants taken from `constants` and added to it."""
+def _iter_values(text: bytes, constants: dict[str, int]) -> Iterator[int]:
     known: dict[int, int] = {}
-    for node in _children_first(_parser().parse(text).root_node):
+    for node in _walk_children_first(_make_parser().parse(text).root_node):
         if node.type == "preproc_def":
-            yield from _macro(node, constants)
+            yield from _read_macro(node, constants)
             continue
-        value = _value(node, known, constants)
+        value = _evaluate(node, known, constants)
         if value is not None and abs(value) < _WIDEST:
             known[node.id] = value
             yield value
-        elif (named := _named(node, known)) is not None:
+        elif (named := _find_named(node, known)) is not None:
             constants[named[0]] = named[1]
 
 
 @cache
-def _parser() -> "Parser":
+def _make_parser() -> "Parser":
     import tree_sitter_cuda
     from tree_sitter import Language, Parser
 
     return Parser(Language(tree_sitter_cuda.language()))
 
 
-def _children_first(root: "Node") -> Iterator["Node"]:
-    """All named nodes, each after the nodes inside it, without recursion."""
+def _walk_children_first(root: "Node") -> Iterator["Node"]:
+    """Yield all named nodes, children first."""
+    # without recursion, which deep nesting would exhaust
     cursor = root.walk()
     while True:
         if cursor.goto_first_child():
@@ -80,33 +80,33 @@ def _children_first(root: "Node") -> Iterator["Node"]:
                 return
 
 
-def _value(node: "Node", known: Mapping[int, int], constants: Mapping[str, int]) -> int | None:
-    """The value of an expression whose parts are `known`; None where it is no constant."""
+def _evaluate(node: "Node", known: Mapping[int, int], constants: Mapping[str, int]) -> int | None:
+    """Return the value of an expression of `known` parts, or None."""
     match node.type:
         case "number_literal":
-            return _number(_text(node))
+            return _parse_number(_get_text(node))
         case "identifier":
-            return constants.get(_text(node))
+            return constants.get(_get_text(node))
         case "binary_expression":
-            return _applied(_BINARY, node, [_part(node, "left", known), _part(node, "right", known)])
+            return _apply(_BINARY, node, [_get_part(node, "left", known), _get_part(node, "right", known)])
         case "unary_expression":
-            return _applied(_UNARY, node, [_part(node, "argument", known)])
+            return _apply(_UNARY, node, [_get_part(node, "argument", known)])
         case "cast_expression" | "compound_literal_expression":
-            return _part(node, "value", known)
+            return _get_part(node, "value", known)
         case "call_expression":
             function = node.child_by_field_name("function")
-            cast = function is not None and _text(function).startswith("static_cast")
-            return _part(node, "arguments", known) if cast else None
+            cast = function is not None and _get_text(function).startswith("static_cast")
+            return _get_part(node, "arguments", known) if cast else None
         case "sizeof_expression":
-            return _BYTES.get(_text(node).removeprefix("sizeof").strip("() \t"))
+            return _BYTES.get(_get_text(node).removeprefix("sizeof").strip("() \t"))
         case kind if kind in _WRAPPERS and node.named_child_count == 1:
             return known.get(node.named_children[0].id)
     return None
 
 
-def _applied(table: Mapping[str, Callable[..., int]], node: "Node", parts: list[int | None]) -> int | None:
+def _apply(table: Mapping[str, Callable[..., int]], node: "Node", parts: list[int | None]) -> int | None:
     sign = node.child_by_field_name("operator")
-    function = None if sign is None else table.get(_text(sign))
+    function = None if sign is None else table.get(_get_text(sign))
     if function is None or any(part is None for part in parts):
         return None
     try:
@@ -115,40 +115,39 @@ def _applied(table: Mapping[str, Callable[..., int]], node: "Node", parts: list[
         return None
 
 
-def _part(node: "Node", field: str, known: Mapping[int, int]) -> int | None:
+def _get_part(node: "Node", field: str, known: Mapping[int, int]) -> int | None:
     child = node.child_by_field_name(field)
     return None if child is None else known.get(child.id)
 
 
-def _named(node: "Node", known: Mapping[int, int]) -> tuple[str, int] | None:
-    """The constant that a node declares; None where it declares none."""
-    value = _part(node, "value", known) if node.type in ("enumerator", "init_declarator") else None
+def _find_named(node: "Node", known: Mapping[int, int]) -> tuple[str, int] | None:
+    """Return the constant that a node declares, or None."""
+    value = _get_part(node, "value", known) if node.type in ("enumerator", "init_declarator") else None
     name = node.child_by_field_name("name" if node.type == "enumerator" else "declarator")
     if node.type == "field_declaration":
-        value = _part(node, "default_value", known)
+        value = _get_part(node, "default_value", known)
     holder = node.parent if node.type == "init_declarator" else node
     if value is None or name is None or holder is None:
         return None
-    if node.type != "enumerator" and not any(_text(child) in _CONSTANT for child in holder.named_children):
+    if node.type != "enumerator" and not any(_get_text(child) in _CONSTANT for child in holder.named_children):
         return None
-    return _text(name), value
+    return _get_text(name), value
 
 
-def _macro(node: "Node", constants: dict[str, int]) -> Iterator[int]:
-    """The values in the text that a macro without parameters stands for, which becomes a constant where it is one."""
+def _read_macro(node: "Node", constants: dict[str, int]) -> Iterator[int]:
+    """Yield the values in a macro without parameters; add it to `constants` if it is one."""
     name, body = node.child_by_field_name("name"), node.child_by_field_name("value")
     if name is None or body is None:
         return
     wrapped = b"const int a = " + (body.text or b"").replace(b"\\\n", b"  ") + b";"
     own = dict(constants)
     own.pop("a", None)
-    yield from _values(wrapped, own)
+    yield from _iter_values(wrapped, own)
     if "a" in own:
-        constants[_text(name)] = own["a"]
+        constants[_get_text(name)] = own["a"]
 
 
-def _number(text: str) -> int | None:
-    """The value of an integer literal; None for any other."""
+def _parse_number(text: str) -> int | None:
     whole = _NUMBER.fullmatch(text.replace("'", ""))
     if whole is None or len(text) > 66:
         return None
@@ -159,5 +158,5 @@ def _number(text: str) -> int | None:
     return int(digits, 8) if octal and not set(digits) & set("89") else int(digits)
 
 
-def _text(node: "Node") -> str:
+def _get_text(node: "Node") -> str:
     return (node.text or b"").decode(errors="replace")

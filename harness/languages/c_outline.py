@@ -1,4 +1,4 @@
-"""What a source in C, C++ or CUDA defines and leaves out, from its syntax tree."""
+"""The outline of a source in C, C++ or CUDA, from its syntax tree."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -31,18 +31,13 @@ _WORD = re.compile(rb"[A-Za-z_]\w*")
 
 
 def c_outline(text: str, fault: NamedLine | None) -> Outline:
-    """As `Syntax.outline`.
-
-    Args:
-        text: the source.
-        fault: the first line that no compiler takes for code.
-    """
+    """See `Syntax.outline`; `fault` is the first line that no compiler accepts as code."""
     data = text.encode(errors="replace")
     try:
         tree = parse(data, lexer.lex(data))
     except (ValueError, RecursionError, MemoryError) as error:
         return Outline(fault or NamedLine(1, type(error).__name__))
-    named = dict(_bodies(tree))
+    named = dict(_iter_bodies(tree))
     stubs = frozenset(name for name, body in named.items() if _is_empty(body))
     gaps = {*lines_left_out(text), *(n for n, line in enumerate(text.split("\n"), 1) if _ELLIPSIS.match(line))}
     found = [match for match in _NAMED.finditer(data) if not tree.in_function(match.start())]
@@ -51,12 +46,11 @@ def c_outline(text: str, fault: NamedLine | None) -> Outline:
     return Outline(
         fault, frozenset(named) - stubs, stubs, frozenset(named), declared,
         {name: frozenset("*") for name in _INCLUDED.findall(text)}, used - {*named} - declared, tuple(sorted(gaps)),
-        unwritten=_unwritten(named, stubs, tree),
+        unwritten=_find_unwritten(named, stubs, tree),
     )  # fmt: skip
 
 
-def _bodies(tree: SyntaxTree) -> Iterator[tuple[str, Node]]:
-    """The name of each function with a body, and that."""
+def _iter_bodies(tree: SyntaxTree) -> Iterator[tuple[str, Node]]:
     for function in tree.functions:
         name, body = name_of(function.child_by_field_name("declarator")), function.child_by_field_name("body")
         if name is None or body is None:
@@ -70,8 +64,8 @@ def _is_empty(body: Node) -> bool:
     return not any(child.type != "comment" for child in body.named_children)
 
 
-def _unwritten(named: Mapping[str, Node], stubs: frozenset[str], tree: SyntaxTree) -> frozenset[str]:
-    """Functions that do nothing with what they are given; all of them where every kernel is empty."""
+def _find_unwritten(named: Mapping[str, Node], stubs: frozenset[str], tree: SyntaxTree) -> frozenset[str]:
+    """Return functions that do nothing with their arguments; all of them if every kernel is empty."""
     kernels = [
         body for each in tree.marked if each.has(b"__global__") if (body := each.node.child_by_field_name("body"))
     ]
@@ -83,7 +77,7 @@ def _unwritten(named: Mapping[str, Node], stubs: frozenset[str], tree: SyntaxTre
 
 
 def _does_nothing(body: Node, tree: SyntaxTree) -> bool:
-    """Whether a body of a function that is given pointers only guards, declares and returns."""
+    """Return whether a function with pointer arguments only guards, declares and returns."""
     head = body.parent
     if head is None or b"*" not in tree.text[head.start_byte : body.start_byte]:
         return False

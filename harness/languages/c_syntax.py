@@ -1,4 +1,4 @@
-"""The syntax of C, C++ and CUDA: comments, functions documented by the comment above them, hints."""
+"""The syntax of C, C++ and CUDA: comments, documented functions, hints."""
 
 import ast
 import re
@@ -12,7 +12,7 @@ _RAW = r'\bR"(?P<raw>[^()\\\s]{0,16})\((?s:.*?)(?:\)(?P=raw)"|\Z)'
 _QUOTED = r"""(?s:"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')"""
 _LITERAL_OR_COMMENT = re.compile(rf"(?P<literal>{_RAW}|{_QUOTED})|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _LITERAL = re.compile(f"{_RAW}|{_QUOTED}")
-# what may repeat is bounded: an answer must not buy hours with a line of blanks
+# repetitions are bounded: a line of blanks must not cost hours
 _MENTIONED = {
     "has inline assembly": re.compile(r"\b(?:asm|__asm|__asm__)\b\s{0,9}(?:volatile|__volatile__)?\s{0,9}\("),
     "runs code before it is called": re.compile(
@@ -40,50 +40,50 @@ class CFamilySyntax(Syntax):
     suffixes = frozenset({".cu", ".cuh", ".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".inl"})
 
     def code_lines(self, text: str) -> Iterator[SourceLine]:
-        """As `Syntax.code_lines`."""
+        """See `Syntax.code_lines`."""
         return filled_lines(without_comments(text))
 
     def foreign_line(self, text: str) -> NamedLine | None:
-        """A fence of a Markdown code block, or a character that is in no token: both only in comments and strings."""
-        bare = _without_literals(without_comments(text))
+        """Return the first Markdown fence, or character outside every token, that is not in a comment or string."""
+        bare = _blank_literals(without_comments(text))
         for number, line in enumerate(bare.split("\n"), 1):
             code = line.strip()
             if code.startswith("```"):
                 return NamedLine(number, "a Markdown code block begins or ends there")
-            # after a directive's name any text may stand
-            if not code.isascii() and not code.startswith("#") and any(map(_in_no_token, code)):
+            # any text may follow the name of a directive
+            if not code.isascii() and not code.startswith("#") and any(map(_is_in_no_token, code)):
                 return NamedLine(number, "a character outside comments and strings is in no token of the language")
         return None
 
     def outline(self, text: str) -> Outline:
-        """As `Syntax.outline`."""
+        """See `Syntax.outline`."""
         from harness.languages.c_outline import c_outline
 
         return c_outline(text, self.foreign_line(text))
 
     def is_code(self, text: str) -> bool:
-        """As `Syntax.is_code`: it begins and ends as code does, with nothing between that is no token."""
+        """See `Syntax.is_code`: code at both ends, and only tokens between."""
         lines = [line.strip() for line in text.strip().split("\n")]
         ends = lines[-1].startswith("//") or lines[-1].endswith(_ENDS)
         return lines[0].startswith(_BEGINS) and ends and self.foreign_line(text) is None
 
     def is_test(self, path: str) -> bool:
-        """As `Syntax.is_test`: by its own name, or by that of a folder above."""
+        """See `Syntax.is_test`: by its own name, or that of a folder above."""
         *folders, name = path.split("/")
         return not _TEST_FOLDERS.isdisjoint(folders) or _TEST_NAME.fullmatch(PurePosixPath(name).stem) is not None
 
     def imports(self, text: str, tree: ast.Module | None) -> Iterator[str]:
-        """As `Syntax.imports`: the files it includes."""
+        """See `Syntax.imports`: the included files."""
         return (PurePosixPath(found[1]).stem for found in _INCLUDED.finditer(text))
 
     def literals(self, text: str) -> Iterator[int]:
-        """As `Syntax.literals`."""
+        """See `Syntax.literals`."""
         return iter(integer_literals(text))
 
     def public_names(
         self, text: str, tree: ast.Module | None, functions: Sequence[NamedLine]
     ) -> Iterator[DocumentedName]:
-        """As `Syntax.public_names`: functions, by the comment above them."""
+        """See `Syntax.public_names`: functions, documented by a comment above."""
         lines = text.split("\n")
         for line, name in functions:
             before = lines[: line - 1]
@@ -93,26 +93,26 @@ class CFamilySyntax(Syntax):
             yield DocumentedName(line, name, above.startswith(("//", "/*", "*")) or above.endswith("*/"))
 
     def hints(self, path: str, text: str, tree: ast.Module | None) -> Iterator[NamedLine]:
-        """As `Syntax.hints`."""
+        """See `Syntax.hints`."""
         uncommented = without_comments(text)
-        bare = _without_literals(uncommented)
+        bare = _blank_literals(uncommented)
         embedded = (_EMBEDDED, uncommented, "embeds a file by .incbin")
         for pattern, where, what in (embedded, *((p, bare, what) for what, p in _MENTIONED.items())):
             if found := pattern.search(where):
                 yield NamedLine(where.count("\n", 0, found.start()) + 1, what)
 
 
-def _without_literals(text: str) -> str:
-    """C, C++ or CUDA text with every string emptied, line numbers kept."""
+def _blank_literals(text: str) -> str:
+    """Return C, C++ or CUDA text with all strings emptied and line numbers kept."""
     return _LITERAL.sub(lambda found: '""' + "\n" * found[0].count("\n"), text)
 
 
-def _in_no_token(character: str) -> bool:
+def _is_in_no_token(character: str) -> bool:
     return not character.isascii() and not f"a{character}".isidentifier()
 
 
 def without_comments(text: str) -> str:
-    """C, C++ or CUDA text with every comment blanked out, line numbers kept."""
+    """Return C, C++ or CUDA text with all comments blanked out and line numbers kept."""
     return _LITERAL_OR_COMMENT.sub(
         lambda found: found["literal"] or " " + "\n" * found[0].count("\n"),
         text,

@@ -1,4 +1,4 @@
-"""Changes of source text: faults planted in it, and the guards under which they act."""
+"""Changes that plant faults in source text, and the guards under which they act."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,18 +6,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class SourceChange:
-    """One span of a source that may be replaced.
+    """A replacement for one span of a source.
 
     Attributes:
-        operator: the kind of change in a word or two: constant, slice, comparison, ...
-        line: from 1.
-        start: first character of the span.
-        end: first character after it.
-        text: what stands there instead.
-        statement: whether the span is a whole statement; otherwise it is an expression.
-        guardable: whether it may act under a condition of the call.
-        repeats: whether it may run more than once in a call.
-        array: whether what it is part of may be an array, so that it can act on some elements alone.
+        operator: kind of change in a word or two, such as slice or comparison.
+        line: line number from 1.
+        start: offset of the span's first character.
+        end: offset behind its last character.
+        text: replacement.
+        statement: true if the span is a whole statement, not an expression.
+        guardable: true if it may act under a condition of the call.
+        repeats: true if it may run more than once in a call.
+        array: true if it may be part of an array, and so act on some elements alone.
     """
 
     operator: str
@@ -31,20 +31,20 @@ class SourceChange:
     array: bool = True
 
     def applied(self, source: str) -> str:
-        """The source with the span replaced, under no condition."""
+        """Return the source with the span replaced unconditionally."""
         return source[: self.start] + self.text + source[self.end :]
 
 
 @dataclass(frozen=True)
 class GuardCode:
-    """When a planted fault acts, in the words of the language; an empty expression is always true.
+    """The condition under which a planted fault acts, as code; empty expressions are always true.
 
     Attributes:
-        call: an expression over the arguments of the call of the contract that runs.
-        place: an expression over where in that call the changed code runs.
-        element: an expression over which elements of an array the changed expression gives.
-        names: source of a module of the challenge that says what `call` may name besides.
-        functions: those of the contract.
+        call: expression over the arguments of the contract's running function.
+        place: expression over the place of the changed code within that call.
+        element: expression over the elements of the array that the changed expression gives.
+        names: source of a module of the challenge with further names for `call`.
+        functions: functions of the contract.
     """
 
     call: str = ""
@@ -55,5 +55,5 @@ class GuardCode:
 
     @property
     def always(self) -> bool:
-        """Whether the fault acts under no condition."""
+        """True if the fault acts unconditionally."""
         return not (self.call or self.place or self.element)

@@ -1,4 +1,4 @@
-"""CUDA: compiled by the real compiler, run on the emulated device, and on a GPU where there is one."""
+"""CUDA: compiled by the real compiler, run on the emulated device and on a GPU if there is one."""
 
 import math
 import random
@@ -27,7 +27,7 @@ from harness.model import Challenge, Figure, Location
 from harness.sandbox import detect, scratch
 from harness.sandbox.beside import Beside
 
-# compilers and the device are looked for when an answer in CUDA is met
+# loaded when the first CUDA submission comes
 if TYPE_CHECKING:
     from harness.cuda.gate import CompilerResult
     from harness.cuda.gpu import GpuBuild, GpuDevice
@@ -53,14 +53,14 @@ class LocalGpu(Device):
     """A GPU of this machine.
 
     Attributes:
-        gpu: what to build for.
+        gpu: target of builds.
     """
 
     gpu: "GpuDevice"
 
 
 class Cuda(Language):
-    """Answers that are CUDA files exporting C functions."""
+    """Submissions of CUDA files that export C functions."""
 
     name = "cuda"
     title = "CUDA"
@@ -77,7 +77,7 @@ class Cuda(Language):
     host_device = Device("emulated")
 
     def device(self, asked: str) -> Device:
-        """As `Language.device`: for `auto` a GPU, where there is one and nvcc to build for it."""
+        """See `Language.device`: `auto` means a GPU, if there is one with nvcc to build for it."""
         from harness.cuda.gpu import gpu_device, out_of_reach
         from harness.cuda.nvcc import nvcc
 
@@ -94,32 +94,32 @@ class Cuda(Language):
         return replace(self.host_device, passed_over=f"{gpu.name}: {why}") if why else LocalGpu(gpu.name, gpu)
 
     def toolchain(self) -> tuple[tuple[str, str], ...]:
-        """The real CUDA compiler and the one that builds for the emulated device."""
+        """See `Language.toolchain`: the real CUDA compiler, and the one for the emulated device."""
         from harness.cuda.toolchain import versions
 
         return versions()
 
     def missing_tools(self) -> tuple[MissingTool, ...]:
-        """As `Language.missing_tools`."""
+        """See `Language.missing_tools`."""
         from harness.cuda.nvcc import lacking
 
         return tuple(EXTRAS[extra] for extra in lacking())
 
     def compile(self, files: AnswerFiles, challenge: Challenge, *, brief: bool = False) -> CompilerReport:
-        """As `Language.compile`: with `no_spills` beside whether it compiles."""
+        """See `Language.compile`: also judges `no_spills`."""
         from harness.cuda.gate import gate
 
         symbols, seconds = challenge.contract.functions, challenge.limits.build_seconds
         said = gate(files.folder, files.entries, symbols, tier=detect(), seconds=seconds, optimised=not brief)
-        if brief and said.ok is False:  # what does not compile is refused by the words of a full grade
+        if brief and said.ok is False:  # compile again, so that a refusal has the words of a full grade
             said = gate(files.folder, files.entries, symbols, tier=detect(), seconds=seconds)
         verdicts = {"no_spills": _spills(said)}
-        return CompilerReport(said.compiler or "", said.ok, said.text, _figures(said), verdicts, _locations(said))
+        return CompilerReport(said.compiler or "", said.ok, said.text, _collect_figures(said), verdicts, _list_locations(said))
 
     def repaired(
         self, files: AnswerFiles, challenge: Challenge, into: Path, spared: Collection[str] = ()
     ) -> RepairedAnswer | None:
-        """As `Language.repaired`."""
+        """See `Language.repaired`."""
         from harness.cuda.repairs import repaired_copy
 
         done = repaired_copy(
@@ -128,46 +128,45 @@ class Cuda(Language):
         return RepairedAnswer(done.repairs, "" if done.built else done.text) if done.repairs else None
 
     def changes(self, source: str, spared: Collection[str] = (), called: Collection[str] = ()) -> list[SourceChange]:
-        """As `Language.changes`."""
+        """See `Language.changes`."""
         from harness.languages.cuda_changes import cuda_changes
 
         return cuda_changes(source, spared)
 
     def planted(self, source: str, change: SourceChange, guard: GuardCode, *, trapped: bool = False) -> str:
-        """As `Language.planted`."""
+        """See `Language.planted`."""
         from harness.languages import cuda_planting
 
         return cuda_planting.planted(source, change, guard, trapped=trapped)
 
     def shown(self, source: str, change: SourceChange, guard: GuardCode) -> str:
-        """As `Language.shown`."""
+        """See `Language.shown`."""
         from harness.languages import cuda_planting
 
         return cuda_planting.shown(source, change, guard)
 
     def computed(self, value: int, rng: random.Random) -> str:
-        """As `Language.computed`."""
+        """See `Language.computed`."""
         from harness.languages import cuda_planting
 
         return cuda_planting.computed(value, rng)
 
     @contextmanager
     def open(self, files: AnswerFiles, challenge: Challenge, device: Device) -> Iterator[Runnable]:
-        """As `Language.open`: built for the emulated device, and for the GPU where `device` is one."""
+        """See `Language.open`: builds for the emulated device, and for `device` if that is a GPU."""
         with scratch.folder() as folder, scratch.folder() as beside:
             if not isinstance(device, LocalGpu):
-                yield _emulated(files, challenge, folder)
+                yield _emulate(files, challenge, folder)
                 return
-            building = Beside(partial(_built_for, device.gpu, files, challenge, beside))
+            building = Beside(partial(_build_for, device.gpu, files, challenge, beside))
             try:
-                emulated = _emulated(files, challenge, folder)
-                yield emulated if emulated.fault else _on_gpu(building, challenge, device.gpu, emulated)
+                emulated = _emulate(files, challenge, folder)
+                yield emulated if emulated.fault else _finish_on_gpu(building, challenge, device.gpu, emulated)
             finally:
                 building.give_up()
 
 
-def _emulated(files: AnswerFiles, challenge: Challenge, folder: Path) -> Runnable:
-    """The answer on the emulated device."""
+def _emulate(files: AnswerFiles, challenge: Challenge, folder: Path) -> Runnable:
     from harness.cuda.emulated import ENTRY, emulate
     from harness.cuda.host_compiler import host_compiler
 
@@ -182,20 +181,19 @@ def _emulated(files: AnswerFiles, challenge: Challenge, folder: Path) -> Runnabl
     return Runnable(target, launched=True, emulated=target, sources=files.paths)
 
 
-def _built_for(gpu: "GpuDevice", files: AnswerFiles, challenge: Challenge, folder: Path) -> "GpuBuild":
-    """Build the answer for a GPU, laid out in `folder`."""
+def _build_for(gpu: "GpuDevice", files: AnswerFiles, challenge: Challenge, folder: Path) -> "GpuBuild":
     from harness.cuda import gpu as cuda_gpu
 
     seconds = challenge.limits.build_seconds
     return cuda_gpu.build_for(gpu, files.folder, files.entries, folder, tier=detect(), seconds=seconds)
 
 
-def _on_gpu(building: "Beside[GpuBuild]", challenge: Challenge, gpu: "GpuDevice", emulated: Runnable) -> Runnable:
-    """The answer on a GPU, with the emulated device for what a GPU cannot tell."""
+def _finish_on_gpu(building: "Beside[GpuBuild]", challenge: Challenge, gpu: "GpuDevice", emulated: Runnable) -> Runnable:
+    """Return the submission on a GPU, with the emulated device for what a GPU cannot tell."""
     from harness.cuda import gpu as cuda_gpu
 
     built = building.result(math.inf)
-    assert built is not None  # it has all the time there is
+    assert built is not None  # the wait is unlimited
     if not built.ok:
         return Runnable(None, fault=built.errors)
     target = cuda_gpu.target(gpu, built, challenge.contract.functions, detect(), challenge.limits)
@@ -204,13 +202,12 @@ def _on_gpu(building: "Beside[GpuBuild]", challenge: Challenge, gpu: "GpuDevice"
     )
 
 
-def _locations(gate: "CompilerResult") -> tuple[Location, ...]:
-    """The places in the submission that the compiler's errors name, each once."""
+def _list_locations(gate: "CompilerResult") -> tuple[Location, ...]:
     return tuple(dict.fromkeys(place for e in gate.errors if e.file for place in Location.within(e.file, e.line)))
 
 
 def _spills(gate: "CompilerResult") -> CompilerVerdict:
-    """Whether no kernel spills; beside it the largest stack frame, which lies in local memory, spills or not."""
+    """Return whether no kernel spills, with the largest stack frame, which may lie in local memory without spills."""
     if not gate.kernels:
         return CompilerVerdict(None, f"{gate.compiler} tells nothing of registers")
     spilled = sum(k.spill_store_bytes + k.spill_load_bytes for k in gate.kernels)
@@ -222,8 +219,7 @@ def _spills(gate: "CompilerResult") -> CompilerVerdict:
     return CompilerVerdict(False, detail, measured)
 
 
-def _figures(gate: "CompilerResult") -> dict[str, Figure]:
-    """What the compiler measured, the largest of all kernels."""
+def _collect_figures(gate: "CompilerResult") -> dict[str, Figure]:
     named: dict[str, Figure] = {"compiler": gate.compiler or ""}
     if not gate.kernels:
         return named

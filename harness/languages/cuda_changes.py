@@ -1,4 +1,4 @@
-"""Faults that may be planted in CUDA: what each operator finds in a source, and puts there instead."""
+"""Mutation operators for CUDA."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
@@ -28,23 +28,23 @@ _CONSTANT = frozenset({
     "template_argument_list", "array_declarator", "static_assert_declaration", "case_statement", "sizeof_expression",
     "enumerator", "string_literal", "char_literal",
 })  # fmt: skip
-"""Nodes inside which an expression must be a constant, or has no value of its own."""
+"""Nodes inside which an expression must be constant, or has no value."""
 _NARROWED = "__uint_as_float(__float_as_uint({}) & 0xffff0000u)"
-"""A float with the 8 bits of a bfloat16."""
+"""Float rounded to the 8 significant bits of a bfloat16."""
 Change = tuple[str, str]
-"""An operator, and the text it puts in place of a node."""
+"""Operator, and the text that replaces a node."""
 Said = Callable[["Node | None"], str]
-"""The author's text of a node."""
+"""Function that returns the author's text of a node."""
 
 
 def parsed(source: str) -> SyntaxTree:
-    """The tree of a source; offsets in it count bytes."""
+    """Return the tree of a source, whose offsets count bytes."""
     text = source.encode()
     return parse(text, lex(text))
 
 
 def cuda_changes(source: str, spared: Collection[str]) -> list[SourceChange]:
-    """Every change of the source, in the order of its lines; functions named in `spared` stay as they are."""
+    """Return every change of a source in text order, except in functions named in `spared`."""
     text = source.encode()
     found: dict[tuple[int, int, str], SourceChange] = {}
     for function in parsed(source).functions:
@@ -52,8 +52,8 @@ def cuda_changes(source: str, spared: Collection[str]) -> list[SourceChange]:
         name = name_of(function.child_by_field_name("declarator"))
         if body is None or (name is not None and text[name.start_byte : name.end_byte].decode() in spared):
             continue
-        for node in _variable(body):
-            for operator, place, replacement in _of_node(node, text):
+        for node in _iter_variable(body):
+            for operator, place, replacement in _change_node(node, text):
                 start, end = (len(text[:offset].decode()) for offset in (place.start_byte, place.end_byte))
                 statement = place.type.endswith("statement")
                 change = SourceChange(operator, place.start_point[0] + 1, start, end, replacement, statement)
@@ -62,35 +62,35 @@ def cuda_changes(source: str, spared: Collection[str]) -> list[SourceChange]:
     return sorted(found.values(), key=lambda change: (change.start, change.end, change.text))
 
 
-def _variable(root: "Node") -> Iterator["Node"]:
-    """The nodes in which an expression need not be a constant."""
+def _iter_variable(root: "Node") -> Iterator["Node"]:
+    """Yield nodes whose expressions need not be constant."""
     stack = [root]
     while stack:
         node = stack.pop()
-        if node.type in _CONSTANT or (node.type == "declaration" and _constexpr(node)):
+        if node.type in _CONSTANT or (node.type == "declaration" and _is_constexpr(node)):
             continue
         yield node
         stack.extend(reversed(node.children))
 
 
-def _constexpr(declaration: "Node") -> bool:
+def _is_constexpr(declaration: "Node") -> bool:
     return any(child.text in (b"constexpr", b"static") for child in declaration.children)
 
 
-def _of_node(node: "Node", text: bytes) -> Iterator[tuple[str, "Node", str]]:
-    """The operator, the node that it replaces, and by what."""
+def _change_node(node: "Node", text: bytes) -> Iterator[tuple[str, "Node", str]]:
+    """Yield operators, each with the node and the text that replaces it."""
 
     def said(part: "Node | None") -> str:
         return text[part.start_byte : part.end_byte].decode() if part is not None else ""
 
-    yield from ((operator, node, changed) for operator, changed in _in_place(node, said))
+    yield from ((operator, node, changed) for operator, changed in _change_in_place(node, said))
     match node.type:
         case "subscript_argument_list" if len(node.named_children) == 1:
             index = node.named_children[0]
             if index.type != "number_literal":
                 yield from (("index", index, f"({said(index)} {sign} 1)") for sign in "+-")
         case "assignment_expression":
-            yield from _assignment(node, said)
+            yield from _change_assignment(node, said)
         case "if_statement":
             condition = node.child_by_field_name("condition")
             value = condition.child_by_field_name("value") if condition is not None else None
@@ -101,23 +101,22 @@ def _of_node(node: "Node", text: bytes) -> Iterator[tuple[str, "Node", str]]:
                 yield "dropped statement", node, ";"
 
 
-def _in_place(node: "Node", said: Said) -> Iterator[Change]:
-    """What the node itself is replaced by."""
+def _change_in_place(node: "Node", said: Said) -> Iterator[Change]:
     match node.type:
         case "number_literal":
-            yield from _numbers(said(node))
+            yield from _change_number(said(node))
         case "binary_expression":
-            yield from _binary(*(said(node.child_by_field_name(part)) for part in ("left", "operator", "right")))
+            yield from _change_binary(*(said(node.child_by_field_name(part)) for part in ("left", "operator", "right")))
         case "unary_expression":
             yield "sign", f"({said(node.child_by_field_name('argument'))})"
         case "call_expression":
-            yield from _call(node, said)
+            yield from _change_call(node, said)
         case "conditional_expression":
             test, yes, no = (said(node.child_by_field_name(n)) for n in ("condition", "consequence", "alternative"))
             yield "condition", f"({test} ? {no} : {yes})"
 
 
-def _numbers(number: str) -> Iterator[Change]:
+def _change_number(number: str) -> Iterator[Change]:
     if number.isdigit():
         value = int(number)
         yield from (("constant", str(other)) for other in (value + 1, value - 1, 0, 2 * value) if other >= 0)
@@ -126,7 +125,7 @@ def _numbers(number: str) -> Iterator[Change]:
         yield from (("constant", f"{other!r}f") for other in (2 * value_of or 1.0, 0.0))
 
 
-def _binary(left: str, sign: str, right: str) -> Iterator[Change]:
+def _change_binary(left: str, sign: str, right: str) -> Iterator[Change]:
     if other := _ARITHMETIC.get(sign):
         yield "arithmetic", f"({left} {other} {right})"
         yield "removed term", f"({left})"
@@ -138,7 +137,7 @@ def _binary(left: str, sign: str, right: str) -> Iterator[Change]:
         yield from (("removed term", f"({side})") for side in (left, right))
 
 
-def _call(node: "Node", said: Said) -> Iterator[Change]:
+def _change_call(node: "Node", said: Said) -> Iterator[Change]:
     name, listed = said(node.child_by_field_name("function")), node.child_by_field_name("arguments")
     arguments = [said(child) for child in listed.named_children if child.type != "comment"] if listed else []
     if name in _OTHER_FUNCTION:
@@ -152,7 +151,7 @@ def _call(node: "Node", said: Said) -> Iterator[Change]:
         yield "narrower accumulator", _NARROWED.format(said(node))
 
 
-def _assignment(node: "Node", said: Said) -> Iterator[tuple[str, "Node", str]]:
+def _change_assignment(node: "Node", said: Said) -> Iterator[tuple[str, "Node", str]]:
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
     sign = said(node.child_by_field_name("operator"))
     statement = node.parent
@@ -164,7 +163,7 @@ def _assignment(node: "Node", said: Said) -> Iterator[tuple[str, "Node", str]]:
 
 
 def on_device(source: str, offset: int) -> bool:
-    """Whether the character at `offset` is in a function that runs on the device."""
+    """Return whether the character at `offset` is in a device function."""
     tree, place = parsed(source), len(source[:offset].encode())
     return any(
         mark.node.type == "function_definition" and mark.node.start_byte <= place < mark.node.end_byte
@@ -174,7 +173,7 @@ def on_device(source: str, offset: int) -> bool:
 
 
 def exported(source: str, names: Collection[str]) -> Iterator[tuple[int, str]]:
-    """For each function of those names: the character behind its opening brace, and the name of its stream."""
+    """Yield the offset behind the opening brace, and the name of the stream, of each function in `names`."""
     text = source.encode()
     for function in parsed(source).functions:
         name, body = name_of(function.child_by_field_name("declarator")), function.child_by_field_name("body")

@@ -1,20 +1,15 @@
-"""Integers that an answer's source names: where its code may change its way of working."""
+"""Integers in a submission's source, where its code may change its way of working."""
 
 from harness.languages.base import AnswerFiles, Language
 
 LARGEST = 2**31
-"""No size is larger."""
+"""Largest size."""
 MAX_BYTES = 1 << 20
-"""Of source that are read, file by file; what comes after is left out."""
+"""Most bytes of source to read, file by file; the rest is left out."""
 
 
 def literals(used: Language, files: AnswerFiles) -> frozenset[int]:
-    """Integers from 2 on in the source of an answer, constant expressions such as `1 << 10` included.
-
-    Args:
-        used: the language, whose syntax finds them.
-        files: the answer's.
-    """
+    """Return the integers from 2 on in a submission's source, including constant expressions such as `1 << 10`."""
     found: set[int] = set()
     left = MAX_BYTES
     for name in sorted(files.paths):
@@ -25,6 +20,6 @@ def literals(used: Language, files: AnswerFiles) -> frozenset[int]:
         left -= len(text)
         try:
             found.update(n for n in used.syntax.literals(text) if 2 <= n <= LARGEST)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):  # it says nothing then
+        except (SyntaxError, ValueError, RecursionError, MemoryError):  # a file that does not parse has no integers
             continue
     return frozenset(found)

@@ -1,4 +1,4 @@
-"""Python: the sandbox imports the answer's module and calls its functions."""
+"""Python: the sandbox imports the submission's module and calls its functions."""
 
 import random
 import re
@@ -13,7 +13,7 @@ from harness.model import Challenge
 
 
 class Python(Language):
-    """Answers that are a Python module."""
+    """Submissions of Python modules."""
 
     name = "python"
     title = "Python"
@@ -27,36 +27,36 @@ class Python(Language):
     traces_lines = True
 
     def stub(self, contract: str) -> str:
-        """The contract's functions, none of them done yet."""
+        """See `Language.stub`: every function raises NotImplementedError."""
         return re.sub(r"(?m)^(\s+)\.\.\.$", r"\1raise NotImplementedError", contract)
 
     def changes(self, source: str, spared: Collection[str] = (), called: Collection[str] = ()) -> list[SourceChange]:
-        """As `Language.changes`."""
+        """See `Language.changes`."""
         from harness.languages.python_changes import python_changes
 
         return python_changes(source, spared, called)
 
     def planted(self, source: str, change: SourceChange, guard: GuardCode, *, trapped: bool = False) -> str:
-        """As `Language.planted`."""
+        """See `Language.planted`."""
         from harness.languages import python_planting
 
         return python_planting.planted(source, change, guard, trapped=trapped)
 
     def shown(self, source: str, change: SourceChange, guard: GuardCode) -> str:
-        """As `Language.shown`."""
+        """See `Language.shown`."""
         from harness.languages import python_planting
 
         return python_planting.shown(source, change, guard)
 
     def computed(self, value: int, rng: random.Random) -> str:
-        """As `Language.computed`."""
+        """See `Language.computed`."""
         from harness.languages import python_planting
 
         return python_planting.computed(value, rng)
 
     @contextmanager
     def open(self, files: AnswerFiles, challenge: Challenge, device: Device) -> Iterator[Runnable]:
-        """As `Language.open`: there is nothing to build."""
+        """See `Language.open`: Python needs no build."""
         yield Runnable(replace(target_of(challenge, files.folder, files.entries[0]), sources=files.paths))
 
 

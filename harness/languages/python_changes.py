@@ -1,4 +1,4 @@
-"""Faults that may be planted in Python: what each operator finds in a source, and puts there instead."""
+"""Mutation operators for Python."""
 
 import ast
 from collections.abc import Collection, Iterator, Mapping
@@ -17,25 +17,25 @@ _NARROWER: Mapping[str, str] = {"longdouble": "float64", "float64": "float32", "
 _SUMS = frozenset({"sum", "mean", "einsum", "dot", "matmul", "cumsum", "vdot", "inner"})
 _AXES = frozenset({"axis", "axes"})
 Change = tuple[str, str]
-"""An operator, and the text it puts in place of an expression."""
+"""Operator, and the text that replaces an expression."""
 
 
 def python_changes(source: str, spared: Collection[str], called: Collection[str] = ()) -> list[SourceChange]:
-    """Every change of the source, in the order of its lines.
+    """Return every change of a source in text order.
 
-    Functions named in `spared` stay as they are, and so does whatever only they use (but for `called`), and a
-    statement that calls one of them and uses no result: a check of arguments.
+    Functions in `spared` stay unchanged, with everything that only they use (except `called`), and so do statements
+    that call one of them and ignore its result, as checks of arguments do.
     """
     tree = ast.parse(source)
     offsets, reach = Offsets(source), Reach(tree)
     spared = {*spared, *only_serving(tree, spared, called)}
-    inside = _statements_of_functions(tree)
+    inside = _collect_statements(tree)
     found: dict[tuple[int, int, str], SourceChange] = {}
 
     def keep(operator: str, node: ast.expr | ast.stmt, text: str, statement: ast.stmt) -> None:
         start, end = offsets.span(node)
         whole, guardable = isinstance(node, ast.stmt), statement in inside
-        if (whole and not _alone(source, start, end)) or text == source[start:end]:
+        if (whole and not _is_alone(source, start, end)) or text == source[start:end]:
             return
         if not guardable and operator != "constant":
             return
@@ -49,48 +49,45 @@ def python_changes(source: str, spared: Collection[str], called: Collection[str]
     for site, statement in sites(module, spared.__contains__):
         if _calls_alone(statement, spared):
             continue
-        for operator, text in _of_site(site, statement, source, offsets):
+        for operator, text in _change_site(site, statement, source, offsets):
             keep(operator, site, text, statement)
-        for operator, part, text in _of_parts(site):
+        for operator, part, text in _change_parts(site):
             keep(operator, part, text, statement)
-    for function in _functions(tree, spared):
-        for statement in _droppable(function):
+    for function in _list_functions(tree, spared):
+        for statement in _iter_droppable(function):
             if not _calls_alone(statement, spared):
                 keep("dropped statement", statement, "pass", statement)
     return sorted(found.values(), key=lambda change: (change.start, change.end, change.text))
 
 
 def _calls_alone(statement: ast.stmt, names: Collection[str]) -> bool:
-    """Whether a statement is a call of one of these functions and nothing else."""
     match statement:
         case ast.Expr(value=ast.Call() as call):
             return called_name(call) in names
     return False
 
 
-def _functions(tree: ast.AST, spared: Collection[str]) -> list[ast.FunctionDef]:
+def _list_functions(tree: ast.AST, spared: Collection[str]) -> list[ast.FunctionDef]:
     return [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name not in spared]
 
 
-def _statements_of_functions(tree: ast.Module) -> set[ast.stmt]:
-    """Statements that run when a function is called."""
-    bodies = [statement for function in _functions(tree, ()) for statement in function.body]
+def _collect_statements(tree: ast.Module) -> set[ast.stmt]:
+    bodies = [statement for function in _list_functions(tree, ()) for statement in function.body]
     return {node for statement in bodies for node in ast.walk(statement) if isinstance(node, ast.stmt)}
 
 
-def _alone(source: str, start: int, end: int) -> bool:
-    """Whether a statement has its lines for itself."""
+def _is_alone(source: str, start: int, end: int) -> bool:
     before = source[source.rfind("\n", 0, start) + 1 : start]
     stop = source.find("\n", end)
     after = source[end : stop if stop >= 0 else len(source)].strip()
     return not before.strip() and (not after or after.startswith("#"))
 
 
-def _of_site(site: ast.expr | ast.AugAssign, statement: ast.stmt, source: str, offsets: Offsets) -> Iterator[Change]:
-    """The changes that replace a site as a whole."""
+def _change_site(site: ast.expr | ast.AugAssign, statement: ast.stmt, source: str, offsets: Offsets) -> Iterator[Change]:
+    """Yield replacements of a whole site."""
     if not isinstance(site, ast.Slice):
         for changed in replacements(site, statement):
-            yield _operator(site, changed), ast.unparse(changed)
+            yield _name_operator(site, changed), ast.unparse(changed)
     match site:
         case ast.Constant(value=int(value)) if not isinstance(value, bool):
             yield from (("constant", repr(other)) for other in (value - 1, 0, 2 * value))
@@ -101,7 +98,7 @@ def _of_site(site: ast.expr | ast.AugAssign, statement: ast.stmt, source: str, o
         case ast.Attribute(attr=name) if name in _NARROWER:
             yield "dtype", ast.unparse(ast.Attribute(site.value, _NARROWER[name], ast.Load()))
         case ast.Call():
-            yield from _of_call(site)
+            yield from _change_call(site)
         case ast.BinOp(op=ast.MatMult()):
             both = (f"np.asarray({ast.unparse(side)}, np.float32)" for side in (site.left, site.right))
             yield "narrower accumulator", f"({' @ '.join(both)}).astype(({ast.unparse(site.left)}).dtype)"
@@ -109,7 +106,7 @@ def _of_site(site: ast.expr | ast.AugAssign, statement: ast.stmt, source: str, o
             yield "condition", ast.unparse(ast.IfExp(site.test, site.orelse, site.body))
 
 
-def _operator(site: ast.expr | ast.AugAssign, changed: ast.expr | ast.AugAssign) -> str:
+def _name_operator(site: ast.expr | ast.AugAssign, changed: ast.expr | ast.AugAssign) -> str:
     match site:
         case ast.BinOp() if not isinstance(changed, ast.BinOp) or changed.op is site.op:
             return "removed term"
@@ -126,27 +123,26 @@ def _operator(site: ast.expr | ast.AugAssign, changed: ast.expr | ast.AugAssign)
     return "arithmetic"
 
 
-def _of_call(call: ast.Call) -> Iterator[Change]:
-    """Other functions, other orders of arguments, sums in fewer bits."""
+def _change_call(call: ast.Call) -> Iterator[Change]:
     name = called_name(call)
     if name in _OTHER_FUNCTION:
-        yield "function", ast.unparse(ast.Call(_renamed(call.func, _OTHER_FUNCTION[name]), call.args, call.keywords))
+        yield "function", ast.unparse(ast.Call(_rename(call.func, _OTHER_FUNCTION[name]), call.args, call.keywords))
     for index in range(len(call.args) - 1):
         first, second = call.args[index : index + 2]
         if ast.dump(first) != ast.dump(second):
             swapped = [*call.args[:index], second, first, *call.args[index + 2 :]]
             yield "swapped arguments", ast.unparse(ast.Call(call.func, swapped, call.keywords))
-    yield from _narrower(call, name)
+    yield from _narrow(call, name)
 
 
-def _renamed(function: ast.expr, name: str) -> ast.expr:
+def _rename(function: ast.expr, name: str) -> ast.expr:
     if isinstance(function, ast.Attribute):
         return ast.Attribute(function.value, name, ast.Load())
     return ast.Name(name, ast.Load())
 
 
-def _narrower(call: ast.Call, name: str) -> Iterator[Change]:
-    """A sum whose terms are rounded to float32 or float16, in the type it had."""
+def _narrow(call: ast.Call, name: str) -> Iterator[Change]:
+    """Yield a sum of terms rounded to float32 or float16, in its original type."""
     if name not in _SUMS or not isinstance(call.func, ast.Attribute):
         return
     method = not (isinstance(call.func.value, ast.Name) and call.func.value.id in ("np", "numpy"))
@@ -167,32 +163,32 @@ def _is_text(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
-def _of_parts(site: ast.expr | ast.AugAssign) -> Iterator[tuple[str, ast.expr, str]]:
-    """The changes that replace a part of a site: bounds, indices, axes."""
+def _change_parts(site: ast.expr | ast.AugAssign) -> Iterator[tuple[str, ast.expr, str]]:
+    """Yield replacements of parts of a site: bounds, indices, axes."""
     match site:
         case ast.Slice():
             for bound in (site.lower, site.upper):
                 if bound is not None:
-                    yield from (("slice", bound, text) for text in _moved(bound))
+                    yield from (("slice", bound, text) for text in _move(bound))
                     yield "slice", bound, "None"
         case ast.Subscript():
             indices = site.slice.elts if isinstance(site.slice, ast.Tuple) else [site.slice]
             for index in indices:
                 if isinstance(index, ast.Name | ast.Attribute | ast.BinOp) and "newaxis" not in ast.dump(index):
-                    yield from (("index", index, text) for text in _moved(index))
+                    yield from (("index", index, text) for text in _move(index))
         case ast.Call():
             for keyword in site.keywords:
                 if keyword.arg in _AXES:
-                    yield from (("axis", keyword.value, text) for text in _other_axes(keyword.value))
+                    yield from (("axis", keyword.value, text) for text in _change_axes(keyword.value))
 
 
-def _moved(bound: ast.expr) -> Iterator[str]:
+def _move(bound: ast.expr) -> Iterator[str]:
     number = bound.operand if isinstance(bound, ast.UnaryOp) else bound
     if not isinstance(number, ast.Constant):
         yield from (f"{ast.unparse(bound)} {sign} 1" for sign in "-+")
 
 
-def _other_axes(axis: ast.expr) -> Iterator[str]:
+def _change_axes(axis: ast.expr) -> Iterator[str]:
     match axis:
         case ast.Tuple():
             yield from (ast.unparse(part) for part in axis.elts)
@@ -204,10 +200,10 @@ def _other_axes(axis: ast.expr) -> Iterator[str]:
             return
 
 
-def _droppable(function: ast.FunctionDef) -> Iterator[ast.stmt]:
-    """Simple statements without which the function still runs: what they change has another value before."""
+def _iter_droppable(function: ast.FunctionDef) -> Iterator[ast.stmt]:
+    """Yield simple statements that can go, because what they change has an earlier value."""
     known = {argument.arg for argument in (*function.args.args, *function.args.kwonlyargs)}
-    for statement in _in_order(function.body):
+    for statement in _walk_in_order(function.body):
         match statement:
             case ast.Expr(value=ast.Call()) | ast.AugAssign() | ast.Continue() | ast.Break():
                 yield statement
@@ -219,8 +215,8 @@ def _droppable(function: ast.FunctionDef) -> Iterator[ast.stmt]:
                 known.add(name)
 
 
-def _in_order(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+def _walk_in_order(body: list[ast.stmt]) -> Iterator[ast.stmt]:
     for statement in body:
         yield statement
         if isinstance(statement, ast.If | ast.For | ast.While | ast.With):
-            yield from _in_order([*statement.body, *getattr(statement, "orelse", [])])
+            yield from _walk_in_order([*statement.body, *getattr(statement, "orelse", [])])

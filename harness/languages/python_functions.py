@@ -1,4 +1,4 @@
-"""The functions of a Python file: where each begins and ends, and how many ways lead through it."""
+"""The functions of a Python file: their lines and complexity."""
 
 import ast
 from collections.abc import Iterator
@@ -11,29 +11,28 @@ _BRANCHES = (ast.If, ast.IfExp, ast.For, ast.AsyncFor, ast.While, ast.ExceptHand
 
 
 def python_functions(tree: ast.Module) -> Iterator[FunctionSpan]:
-    """Every function and method in order of its line, those within others as well.
+    """Yield every function and method in order of lines, including nested ones.
 
-    A function begins at its first decorator. Its cyclomatic complexity (McCabe, 1976) is 1 and one for each branch,
-    loop, handler, case and `and` or `or` in it, and for each loop and condition of a comprehension; what is in a
-    function within it counts there alone.
+    A function begins at its first decorator. Its cyclomatic complexity (McCabe, 1976) is 1 plus one per branch, loop,
+    handler, case, `and`, `or`, and loop or condition of a comprehension. Nested functions count on their own.
     """
     found = [node for node in ast.walk(tree) if isinstance(node, Function)]
     for node in sorted(found, key=lambda node: node.lineno):
         first = min((node.lineno, *(decorator.lineno for decorator in node.decorator_list)))
-        yield FunctionSpan(node.name, node.lineno, first, node.end_lineno or node.lineno, _complexity(node))
+        yield FunctionSpan(node.name, node.lineno, first, node.end_lineno or node.lineno, _compute_complexity(node))
 
 
-def _complexity(function: Function) -> int:
-    return 1 + sum(map(_branches, _own_nodes(function)))
+def _compute_complexity(function: Function) -> int:
+    return 1 + sum(map(_count_branches, _iter_own_nodes(function)))
 
 
-def _branches(node: ast.AST) -> int:
+def _count_branches(node: ast.AST) -> int:
     if isinstance(node, ast.BoolOp):
         return len(node.values) - 1
     return 1 + len(node.ifs) if isinstance(node, ast.comprehension) else isinstance(node, _BRANCHES)
 
 
-def _own_nodes(function: Function) -> Iterator[ast.AST]:
+def _iter_own_nodes(function: Function) -> Iterator[ast.AST]:
     waiting: list[ast.AST] = [*function.body]
     while waiting:
         node = waiting.pop()

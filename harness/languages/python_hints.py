@@ -1,4 +1,4 @@
-"""What a Python file mentions that a kernel rarely needs: the interpreter, its memory, other processes, the network."""
+"""Hints at Python code that a kernel rarely needs: the interpreter, its memory, other processes, the network."""
 
 import ast
 from collections.abc import Iterator, Mapping
@@ -9,7 +9,7 @@ MODULES = frozenset({
     "_ctypes", "_posixsubprocess", "_socket", "_thread", "atexit", "cffi", "ctypes", "gc", "inspect", "multiprocessing",
     "numpy.ctypeslib", "socket", "subprocess", "threading",
 })  # fmt: skip
-"""Ways to reach the interpreter, its memory, other processes or the network."""
+"""Modules that reach the interpreter, its memory, other processes or the network."""
 USES = frozenset({
     "os.execv", "os.execve", "os.execvp", "os.fork", "os.forkpty", "os.posix_spawn", "os.system",
     "sys._current_frames", "sys._getframe", "sys.setprofile", "sys.settrace",
@@ -18,25 +18,25 @@ CALLS = frozenset({"eval", "exec"})
 IMPORTERS = frozenset({"__import__", "importlib.__import__", "importlib.import_module"})
 BUILTINS = CALLS | {"__import__", "getattr"}
 LONGEST = 4
-"""Steps of a dotted name that are followed; what is looked for has two."""
+"""Steps of a dotted name to follow; names of interest have two."""
 
 
 def python_hints(path: str, tree: ast.Module) -> Iterator[NamedLine]:
-    """Hints about one file, a line and what is there each, in no order and maybe more than once."""
-    names = _imported_names(tree)
+    """Yield the hints of one file, unordered and perhaps repeated."""
+    names = _collect_imported_names(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
-            for name in _imports(node):
-                yield from _mentions(name, node.lineno)
+            for name in _list_imports(node):
+                yield from _find_mentions(name, node.lineno)
         elif isinstance(node, ast.Attribute | ast.Call | ast.Subscript):
-            yield from _mentions(_dotted(node, names), node.lineno)
-        if isinstance(node, ast.Call) and (name := _dotted(node.func, names).removeprefix("builtins.")) in CALLS:
+            yield from _find_mentions(_resolve_dotted(node, names), node.lineno)
+        if isinstance(node, ast.Call) and (name := _resolve_dotted(node.func, names).removeprefix("builtins.")) in CALLS:
             yield NamedLine(node.lineno, f"calls {name}")
-        if isinstance(node, ast.stmt) and _climbs(node) > path.count("/") + 1:
+        if isinstance(node, ast.stmt) and _count_climbs(node) > path.count("/") + 1:
             yield NamedLine(node.lineno, "looks from __file__ beyond its own folder")
 
 
-def _mentions(name: str, line: int) -> Iterator[NamedLine]:
+def _find_mentions(name: str, line: int) -> Iterator[NamedLine]:
     parts = name.split(".")
     for module in (".".join(parts[:length]) for length in range(1, len(parts) + 1)):
         if module in MODULES:
@@ -45,15 +45,13 @@ def _mentions(name: str, line: int) -> Iterator[NamedLine]:
         yield NamedLine(line, f"uses {name}")
 
 
-def _imports(node: ast.Import | ast.ImportFrom) -> list[str]:
-    """Full names that an import brings; none for a module of the answer's own package."""
+def _list_imports(node: ast.Import | ast.ImportFrom) -> list[str]:
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     return [] if node.level else [f"{node.module}.{alias.name}" for alias in node.names]
 
 
-def _imported_names(tree: ast.Module) -> dict[str, str]:
-    """What names of the file stand for, wherever in it they are imported."""
+def _collect_imported_names(tree: ast.Module) -> dict[str, str]:
     names: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -65,40 +63,40 @@ def _imported_names(tree: ast.Module) -> dict[str, str]:
     return names
 
 
-def _dotted(node: ast.expr, names: Mapping[str, str], steps: int = LONGEST) -> str:
-    """The full name that an expression stands for, as far as the text tells; else empty."""
+def _resolve_dotted(node: ast.expr, names: Mapping[str, str], steps: int = LONGEST) -> str:
+    """Return the full name that an expression stands for, or an empty string."""
     if isinstance(node, ast.Name):
         return names.get(node.id, node.id if node.id in BUILTINS else "")
     if steps == 0:
         return ""
     if isinstance(node, ast.Attribute):
-        return _joined(_dotted(node.value, names, steps - 1), node.attr)
-    if isinstance(node, ast.Subscript) and _dotted(node.value, names, steps - 1) == "sys.modules":
-        return _text(node.slice)
+        return _join(_resolve_dotted(node.value, names, steps - 1), node.attr)
+    if isinstance(node, ast.Subscript) and _resolve_dotted(node.value, names, steps - 1) == "sys.modules":
+        return _get_text(node.slice)
     if isinstance(node, ast.Call):
-        called = _dotted(node.func, names, steps - 1)
+        called = _resolve_dotted(node.func, names, steps - 1)
         if called in IMPORTERS and node.args:
-            return _text(node.args[0])
+            return _get_text(node.args[0])
         if called == "getattr" and len(node.args) > 1:
-            return _joined(_dotted(node.args[0], names, steps - 1), _text(node.args[1]))
+            return _join(_resolve_dotted(node.args[0], names, steps - 1), _get_text(node.args[1]))
     return ""
 
 
-def _joined(owner: str, name: str) -> str:
+def _join(owner: str, name: str) -> str:
     return f"{owner}.{name}" if owner and name else ""
 
 
-def _text(node: ast.expr) -> str:
+def _get_text(node: ast.expr) -> str:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
-def _climbs(statement: ast.stmt) -> int:
-    """How many folders up from `__file__` an expression of the statement goes; 0 where it does not name that."""
+def _count_climbs(statement: ast.stmt) -> int:
+    """Return how many folders up from `__file__` an expression of the statement goes."""
     parts = (child for child in ast.iter_child_nodes(statement) if isinstance(child, ast.expr | ast.withitem))
-    return max((_climbs_of(list(ast.walk(part))) for part in parts), default=0)
+    return max((_count_climbs_of(list(ast.walk(part))) for part in parts), default=0)
 
 
-def _climbs_of(nodes: list[ast.AST]) -> int:
+def _count_climbs_of(nodes: list[ast.AST]) -> int:
     if not any(isinstance(node, ast.Name) and node.id == "__file__" for node in nodes):
         return 0
     up = 0

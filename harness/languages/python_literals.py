@@ -1,4 +1,4 @@
-"""Integers in Python source: literals, and what constant expressions of them and of constant names come to."""
+"""Integers in Python source: literals, and constant expressions of them and of constant names."""
 
 import ast
 import operator
@@ -12,22 +12,21 @@ _OPERATORS: Mapping[type[ast.operator], Callable[[int, int], int]] = {
 
 
 def python_literals(text: str) -> Iterator[int]:
-    """Values of all constant integer expressions, those of names that are assigned once included.
+    """Yield the values of all constant integer expressions, including those of names assigned once.
 
     Raises:
         SyntaxError, ValueError, RecursionError, MemoryError: the text does not parse.
     """
     tree = ast.parse(text)
-    names = _constants(tree)
+    names = _find_constants(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant | ast.BinOp):
-            value = _value(node, names)
+            value = _evaluate(node, names)
             if value is not None:
                 yield value
 
 
-def _constants(tree: ast.Module) -> Mapping[str, int]:
-    """Names that one statement assigns a constant integer to, and no other statement anything."""
+def _find_constants(tree: ast.Module) -> Mapping[str, int]:
     assigned: dict[str, list[ast.expr]] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
@@ -36,21 +35,20 @@ def _constants(tree: ast.Module) -> Mapping[str, int]:
             assigned.setdefault(node.target.id, []).append(node.value)
     names: dict[str, int] = {}
     for name, values in assigned.items():
-        value = _value(values[0], names) if len(values) == 1 else None
+        value = _evaluate(values[0], names) if len(values) == 1 else None
         if value is not None:
             names[name] = value
     return names
 
 
-def _value(node: ast.expr, names: Mapping[str, int]) -> int | None:
-    """What an expression comes to; None where it is no constant integer, or a very large one."""
+def _evaluate(node: ast.expr, names: Mapping[str, int]) -> int | None:
     if isinstance(node, ast.Constant):
         return node.value if type(node.value) is int and abs(node.value) <= LARGEST else None
     if isinstance(node, ast.Name):
         return names.get(node.id)
     if not isinstance(node, ast.BinOp) or type(node.op) not in _OPERATORS:
         return None
-    left, right = _value(node.left, names), _value(node.right, names)
+    left, right = _evaluate(node.left, names), _evaluate(node.right, names)
     if left is None or right is None or (isinstance(node.op, ast.LShift | ast.Pow) and not 0 <= right <= 40):
         return None
     if isinstance(node.op, ast.FloorDiv) and right == 0:

@@ -1,4 +1,4 @@
-"""What a Python source defines, needs and leaves out, from its syntax tree and its symbol table: nothing is run."""
+"""The outline of a Python source, from its syntax tree and symbol table, without running it."""
 
 import ast
 import builtins
@@ -18,28 +18,28 @@ _CANNOT = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
 def python_outline(text: str) -> Outline:
-    """As `Syntax.outline`. Of a text that does not parse, functions are those whose heads can be seen."""
+    """See `Syntax.outline`. If the text does not parse, its functions are those with a visible head."""
     gaps = tuple(lines_left_out(text))
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # an answer's odd escape is its own affair
+            warnings.simplefilter("ignore")  # a submission's invalid escapes concern only its author
             tree = ast.parse(text)
-            needs = frozenset(_needs(text))
+            needs = frozenset(_find_needs(text))
     except _CANNOT as error:
         line = error.lineno if isinstance(error, SyntaxError) and error.lineno else 1
         said = error.msg if isinstance(error, SyntaxError) else type(error).__name__
         return Outline(NamedLine(line, said), functions=frozenset(_DEFINED.findall(text)), gaps=gaps)
-    stubs = frozenset(node.name for node in _top(tree) if isinstance(node, _FUNCTION) and _is_stub(node))
-    bound = frozenset(chain.from_iterable(map(_bound, _top(tree))))
+    stubs = frozenset(node.name for node in _iter_top(tree) if isinstance(node, _FUNCTION) and _is_stub(node))
+    bound = frozenset(chain.from_iterable(map(_find_bound, _iter_top(tree))))
     functions = frozenset(node.name for node in ast.walk(tree) if isinstance(node, _FUNCTION))
-    imports = _imports(tree)
+    imports = _collect_imports(tree)
     lines = text.split("\n")
     return Outline(
-        None, bound - stubs, stubs, functions, frozenset(chain.from_iterable(map(_imported, _top(tree)))), imports,
-        None if any("*" in names for names in imports.values()) else needs,
-        tuple(sorted({*gaps, *_ellipses(tree)})), any(map(_is_test, tree.body)),
+        None, bound - stubs, stubs, functions, frozenset(chain.from_iterable(map(_find_imported, _iter_top(tree)))),
+        imports, None if any("*" in names for names in imports.values()) else needs,
+        tuple(sorted({*gaps, *_find_ellipses(tree)})), any(map(_is_test, tree.body)),
         unwritten=frozenset(
-            node.name for node in _top(tree) if isinstance(node, _FUNCTION) and is_placeholder(node, lines)
+            node.name for node in _iter_top(tree) if isinstance(node, _FUNCTION) and is_placeholder(node, lines)
         ),
     )  # fmt: skip
 
@@ -47,8 +47,8 @@ def python_outline(text: str) -> Outline:
 _FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def _top(tree: ast.Module) -> Iterator[ast.stmt]:
-    """Statements that run when the module is imported, those under `if`, `try` and `with` included."""
+def _iter_top(tree: ast.Module) -> Iterator[ast.stmt]:
+    """Yield statements that run on import, also under `if`, `try` and `with`."""
     waiting: list[ast.stmt] = [*tree.body]
     while waiting:
         node = waiting.pop()
@@ -60,7 +60,7 @@ def _top(tree: ast.Module) -> Iterator[ast.stmt]:
                 waiting += handler.body
 
 
-def _bound(node: ast.stmt) -> Iterator[str]:
+def _find_bound(node: ast.stmt) -> Iterator[str]:
     match node:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             yield name
@@ -72,7 +72,7 @@ def _bound(node: ast.stmt) -> Iterator[str]:
             yield name
 
 
-def _imported(node: ast.stmt) -> Iterator[str]:
+def _find_imported(node: ast.stmt) -> Iterator[str]:
     if isinstance(node, ast.Import | ast.ImportFrom):
         for alias in node.names:
             yield alias.asname or alias.name.partition(".")[0]
@@ -93,8 +93,8 @@ def _is_stub(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     )
 
 
-def _ellipses(tree: ast.Module) -> Iterator[int]:
-    """Lines of `...` that stand among other statements of a function or a module: code left out."""
+def _find_ellipses(tree: ast.Module) -> Iterator[int]:
+    """Yield lines of `...` among other statements: code left out."""
     for node in ast.walk(tree):
         if isinstance(node, _FUNCTION | ast.Module):
             body = [statement for statement in node.body if not _is_docstring(statement)]
@@ -102,7 +102,7 @@ def _ellipses(tree: ast.Module) -> Iterator[int]:
             yield from found if len(body) > len(found) else ()
 
 
-def _imports(tree: ast.Module) -> dict[str, frozenset[str]]:
+def _collect_imports(tree: ast.Module) -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = defaultdict(set)
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -117,8 +117,8 @@ def _is_test(node: ast.stmt) -> bool:
     return isinstance(node, _FUNCTION | ast.ClassDef) and node.name.lower().startswith("test")
 
 
-def _needs(text: str) -> Iterator[str]:
-    """Global names that some scope uses and the module never binds."""
+def _find_needs(text: str) -> Iterator[str]:
+    """Yield global names that a scope uses and the module never binds."""
     top = symtable.symtable(text, "reply", "exec")
     bound = {symbol.get_name() for symbol in top.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
     known = bound | _IMPLICIT | {*dir(builtins)}

@@ -1,4 +1,4 @@
-"""Functions of a Python source whose body is a placeholder: told by its syntax tree, whatever its words say."""
+"""Detection of Python functions with a placeholder body, by syntax and not by the words of comments."""
 
 import ast
 import itertools
@@ -7,21 +7,20 @@ from collections.abc import Iterator, Sequence
 
 _FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
 _BELOW = 3
-"""Lines below a function among which a comment is its end."""
+"""Lines below a function in which a comment belongs to its end."""
 
 
 def is_placeholder(node: ast.FunctionDef | ast.AsyncFunctionDef, lines: Sequence[str]) -> bool:
-    """Whether a function is left to be written.
+    """Return whether a function is still to be written.
 
-    It returns nothing and ends by raising NotImplementedError; or it changes nothing, and returns nothing or always the
-    same constant. Where it calls something, `pass` or a comment at its end has to stand for the rest. One that is
-    annotated to return None and has no comment may have nothing to do.
+    One kind returns nothing and ends by raising NotImplementedError. The other changes nothing, and returns nothing or
+    always the same constant; if it calls something, `pass` or a comment at its end must stand for the rest. A function
+    annotated to return None, without a comment, may have nothing to do.
 
     Args:
-        node: the function.
-        lines: of the whole source.
+        lines: lines of the whole source.
     """
-    inner = list(_inner(node))
+    inner = list(_iter_inner(node))
     returned = [each.value for each in inner if isinstance(each, ast.Return) and each.value is not None]
     if any(isinstance(each, ast.Yield | ast.YieldFrom) for each in inner):
         return False
@@ -29,17 +28,16 @@ def is_placeholder(node: ast.FunctionDef | ast.AsyncFunctionDef, lines: Sequence
         return not returned
     if any(map(_has_effect, inner)) or not _is_one_constant(returned, inner):
         return False
-    if returned and not _parameters(node):
+    if returned and not _has_parameters(node):
         return False
     if isinstance(node.returns, ast.Constant) and node.returns.value is None and not _has_comment(node, lines):
         return False
-    raised = {id(each.exc) for each in inner if isinstance(each, ast.Raise)}  # a guard's exception
+    raised = {id(each.exc) for each in inner if isinstance(each, ast.Raise)}  # exceptions of guards are no calls
     calls = any(isinstance(each, ast.Call) and id(each) not in raised for each in inner)
     return not calls or _ends_in_pass(node.body[-1]) or _ends_in_comment(node, lines)
 
 
-def _inner(node: ast.AST) -> Iterator[ast.AST]:
-    """What the body of a function holds, without that of functions defined there."""
+def _iter_inner(node: ast.AST) -> Iterator[ast.AST]:
     waiting: list[ast.AST] = [*getattr(node, "body", ())]
     while waiting:
         each = waiting.pop()
@@ -56,7 +54,7 @@ def _raises_not_implemented(node: ast.stmt) -> bool:
 
 
 def _has_effect(node: ast.AST) -> bool:
-    """Whether a statement may change what lives on after the call."""
+    """Return whether a statement may change what outlives the call."""
     match node:
         case ast.Expr(value=ast.Constant()):
             return False
@@ -68,7 +66,7 @@ def _has_effect(node: ast.AST) -> bool:
 
 
 def _is_one_constant(returned: Sequence[ast.expr], inner: Sequence[ast.AST]) -> bool:
-    """Whether all that is returned is one and the same constant, or a name that is given nothing else."""
+    """Return whether all returned values are one constant, or a name bound only to it."""
     bound = {
         node.targets[0].id: node.value
         for node in inner
@@ -95,13 +93,13 @@ def _is_constant(node: ast.expr) -> bool:
     return False
 
 
-def _parameters(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+def _has_parameters(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     given = node.args
     return bool(given.posonlyargs or given.args or given.kwonlyargs or given.vararg or given.kwarg)
 
 
 def _ends_in_pass(node: ast.stmt) -> bool:
-    """Whether a statement is `pass` or `...`, or a loop or block that ends in one."""
+    """Return whether a statement is `pass` or `...`, or a block that ends in one."""
     match node:
         case ast.Pass():
             return True
@@ -115,13 +113,12 @@ def _ends_in_pass(node: ast.stmt) -> bool:
 
 
 def _has_comment(node: ast.FunctionDef | ast.AsyncFunctionDef, lines: Sequence[str]) -> bool:
-    """Whether a line of a function, or the one just below it, is a comment."""
     within = lines[node.lineno : node.end_lineno]
     return any(line.lstrip().startswith("#") for line in within) or _ends_in_comment(node, lines)
 
 
 def _ends_in_comment(node: ast.FunctionDef | ast.AsyncFunctionDef, lines: Sequence[str]) -> bool:
-    """Whether an indented comment follows the last statement of a function, or precedes its last `return`."""
+    """Return whether an indented comment follows the last statement, or precedes the last `return`."""
     last, end = node.body[-1], node.end_lineno or node.lineno
     if isinstance(last, ast.Return) and lines[last.lineno - 2].lstrip().startswith("#"):
         return True

@@ -1,4 +1,4 @@
-"""A fault planted in a Python module, so that it acts only where its guard says."""
+"""Faults planted in a Python module under a guard."""
 
 import ast
 import random
@@ -91,34 +91,31 @@ class _Fault(_Fault):
 
 
 def planted(source: str, change: SourceChange, guard: GuardCode, *, trapped: bool = False) -> str:
-    """The source with a fault under its guard; as it reads, and with what the guard needs behind it.
+    """Return the source with a guarded fault, followed by the code that the guard needs.
 
     Args:
-        source: of the module.
-        change: what is planted.
-        guard: when it acts.
-        trapped: raise an error in place of acting, to tell whether it would.
+        trapped: raise an error instead of acting, to tell whether the fault would act.
     """
     if guard.always and not trapped:
         return change.applied(source)
-    text = change.applied(source) if not change.guardable else _under_guard(source, change, bool(guard.element))
-    return text.rstrip("\n") + "\n" + "".join(_behind(source, guard, trapped))
+    text = change.applied(source) if not change.guardable else _put_under_guard(source, change, bool(guard.element))
+    return text.rstrip("\n") + "\n" + "".join(_make_support(source, guard, trapped))
 
 
 def shown(source: str, change: SourceChange, guard: GuardCode) -> str:
-    """The source as a reader sees the fault: the changed line, and the guard beside it."""
-    return change.applied(source) if guard.always else _under_guard(source, change, bool(guard.element))
+    """Return the source as readers see the fault: the changed line with its guard."""
+    return change.applied(source) if guard.always else _put_under_guard(source, change, bool(guard.element))
 
 
 def computed(value: int, rng: random.Random) -> str:
-    """An expression that is `value` and does not name it."""
+    """Return an expression for `value` that does not contain it."""
     forms = [f'int("{value:x}", 16)', f"round({value:.1f})", f'int("{value:o}", base=8)']
     if value <= 60:
         forms.append(f'len("{"." * value}")')
     return rng.choice(forms)
 
 
-def _under_guard(source: str, change: SourceChange, blended: bool) -> str:
+def _put_under_guard(source: str, change: SourceChange, blended: bool) -> str:
     original = source[change.start : change.end]
     if change.statement:
         indent = source[source.rfind("\n", 0, change.start) + 1 : change.start]
@@ -127,7 +124,7 @@ def _under_guard(source: str, change: SourceChange, blended: bool) -> str:
         else:
             text = f"if _fault():\n{indent}    {change.text}\n{indent}else:\n{indent}    {original}"
     elif blended:
-        start, end = _whole_value(source, change)
+        start, end = _find_whole_value(source, change)
         changed = source[start : change.start] + change.text + source[change.end : end]
         text = f"_fault.blend(lambda: ({changed}), lambda: ({source[start:end]}))"
         return source[:start] + text + source[end:]
@@ -136,27 +133,27 @@ def _under_guard(source: str, change: SourceChange, blended: bool) -> str:
     return source[: change.start] + text + source[change.end :]
 
 
-def _whole_value(source: str, change: SourceChange) -> tuple[int, int]:
-    """The span of what the changed expression is part of: the value that its statement computes."""
+def _find_whole_value(source: str, change: SourceChange) -> tuple[int, int]:
+    """Return the span of the value that the surrounding statement computes."""
     offsets = Offsets(source)
     values = (computed_value(node, change.start, change.end, offsets) for node in ast.walk(ast.parse(source)))
     value = next(filter(None, values), None)
     return (change.start, change.end) if value is None else offsets.span(value)
 
 
-def _behind(source: str, guard: GuardCode, trapped: bool) -> Iterator[str]:
+def _make_support(source: str, guard: GuardCode, trapped: bool) -> Iterator[str]:
     yield _PLUMBING
     if trapped:
         yield _TRAP
     yield f"_fault_names = {{}}\nexec({guard.names!r}, _fault_names)\n"
-    lambdas = ", ".join(_lambda(text) for text in (guard.call, guard.place, guard.element))
+    lambdas = ", ".join(_make_lambda(text) for text in (guard.call, guard.place, guard.element))
     yield f"_fault = _Fault(_fault_names, {lambdas})\n"
     defined = {node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)}
     yield from (f"{name} = _fault.watched({name})\n" for name in guard.functions if name in defined)
 
 
-def _lambda(expression: str) -> str:
-    """A function of the names in an expression that ignores all others."""
+def _make_lambda(expression: str) -> str:
+    """Return a lambda over the names in an expression, which ignores others."""
     if not expression:
         return "lambda **_: True"
     tree = ast.parse(expression, mode="eval")

@@ -21,14 +21,14 @@ from harness.languages.syntax import (
 )
 
 _READ = frozenset({"utf-8", "utf-8-sig", "ascii", "iso-8859-1", "iso-8859-15", "cp1252"})
-"""Encodings a Python file may declare; among the others are some that take hours over a megabyte (punycode)."""
+"""Encodings that a file may declare; some of the others take hours for a megabyte (punycode)."""
 _TEST_NAME = re.compile(r"(test_.*|.*_test|tests|conftest)\.py")
 _TEST_FOLDERS = frozenset({"test", "tests"})
 _LAYOUT = frozenset(
     {tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING, tokenize.ENDMARKER}
 )
 _TEXT = frozenset({tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)})
-"""Tokens of text; of f-strings from Python 3.12 on."""
+"""Tokens of text, including f-strings from Python 3.12 on."""
 
 
 class PythonSyntax(Syntax):
@@ -39,39 +39,39 @@ class PythonSyntax(Syntax):
     binds_names = True
 
     def encoding(self, data: bytes) -> str:
-        """As `Syntax.encoding`: what the file declares."""
+        """See `Syntax.encoding`: the declared one."""
         declared = tokenize.detect_encoding(io.BytesIO(data).readline)[0]
         if declared not in _READ:
             raise SyntaxError(f"declares {declared}")
         return declared
 
     def parse(self, text: str) -> ast.Module:
-        """As `Syntax.parse`."""
+        """See `Syntax.parse`."""
         return ast.parse(text)
 
     def outline(self, text: str) -> Outline:
-        """As `Syntax.outline`."""
+        """See `Syntax.outline`."""
         return python_outline(text)
 
     def is_code(self, text: str) -> bool:
-        """As `Syntax.is_code`: it parses, and prose never does."""
+        """See `Syntax.is_code`: the text parses, which prose never does."""
         return python_outline(text).fault is None
 
     def literals(self, text: str) -> Iterator[int]:
-        """As `Syntax.literals`."""
+        """See `Syntax.literals`."""
         return python_literals(text)
 
     def is_test(self, path: str) -> bool:
-        """As `Syntax.is_test`: by its own name, or by that of a folder above."""
+        """See `Syntax.is_test`: by its own name, or that of a folder above."""
         *folders, name = path.split("/")
         return not _TEST_FOLDERS.isdisjoint(folders) or _TEST_NAME.fullmatch(name) is not None
 
     def functions(self, tree: ast.Module) -> Iterator[FunctionSpan]:
-        """As `Syntax.functions`."""
+        """See `Syntax.functions`."""
         return python_functions(tree)
 
     def imports(self, text: str, tree: ast.Module | None) -> Iterator[str]:
-        """As `Syntax.imports`, strings included: they may feed `import_module`."""
+        """See `Syntax.imports`, including strings, which may feed `import_module`."""
         for node in ast.walk(tree) if tree else ():
             if isinstance(node, ast.Import | ast.ImportFrom):
                 names = [alias.name for alias in node.names]
@@ -83,7 +83,7 @@ class PythonSyntax(Syntax):
                 yield node.value.removesuffix(".py").rpartition(".")[2]
 
     def code_lines(self, text: str) -> Iterator[SourceLine]:
-        """As `Syntax.code_lines`, without docstrings (bare string statements) and the inner lines of other strings."""
+        """See `Syntax.code_lines`, without docstrings and the inner lines of other strings."""
         lines = text.split("\n")
         code: set[int] = set()
         statement: set[int] = set()
@@ -110,29 +110,29 @@ class PythonSyntax(Syntax):
     def public_names(
         self, text: str, tree: ast.Module | None, functions: Sequence[NamedLine]
     ) -> Iterator[DocumentedName]:
-        """As `Syntax.public_names`: every public class, function and method, by their docstrings."""
-        for node, name in _public(tree) if tree else ():
+        """See `Syntax.public_names`: public classes, functions and methods, documented by docstrings."""
+        for node, name in _iter_public(tree) if tree else ():
             documented = ast.get_docstring(node, clean=False) is not None
-            yield DocumentedName(node.lineno, name, documented, tuple(_annotated(node, name)))
+            yield DocumentedName(node.lineno, name, documented, tuple(_iter_annotated(node, name)))
 
     def hints(self, path: str, text: str, tree: ast.Module | None) -> Iterator[NamedLine]:
-        """As `Syntax.hints`; none of a file that does not parse."""
+        """See `Syntax.hints`; none if the file does not parse."""
         return python_hints(path, tree) if tree else iter(())
 
 
-def _public(
+def _iter_public(
     node: ast.Module | ast.ClassDef, within: str = ""
 ) -> Iterator[tuple[ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, str]]:
-    """Yield every public class, function and method in `node`, functions within functions left out."""
+    """Yield public classes, functions and methods, except functions within functions."""
     for child in node.body:
         if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and child.name[0] != "_":
             yield child, f"{within}{child.name}"
             if isinstance(child, ast.ClassDef):
-                yield from _public(child, f"{within}{child.name}.")
+                yield from _iter_public(child, f"{within}{child.name}.")
 
 
-def _annotated(node: ast.AST, name: str) -> Iterator[bool]:
-    """For each parameter of a function whether it is annotated, `self` and `cls` of a method left out."""
+def _iter_annotated(node: ast.AST, name: str) -> Iterator[bool]:
+    """Yield for each parameter, except `self` and `cls`, whether it is annotated."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         named = [*node.args.posonlyargs, *node.args.args]
         if "." in name and named and named[0].arg in ("self", "cls"):

@@ -1,4 +1,4 @@
-"""How source files of one kind are read: the part of a language that source metrics and hints depend on."""
+"""The syntax of source files, on which source metrics and hints depend."""
 
 import ast
 import re
@@ -8,21 +8,21 @@ from typing import NamedTuple, Protocol
 
 
 class SourceLine(NamedTuple):
-    """One line that holds code: its number from 1 and its text without comment and outer blanks."""
+    """A line with code: its number from 1, and its text without comment and outer blanks."""
 
     number: int
     text: str
 
 
 class NamedLine(NamedTuple):
-    """A line and what is there."""
+    """A line with a description."""
 
     line: int
     name: str
 
 
 class DocumentedName(NamedTuple):
-    """A public name: its line from 1, whether it is documented, and of each parameter whether it has a type."""
+    """A public name: its line from 1, whether it is documented, and for each parameter whether it has a type."""
 
     line: int
     name: str
@@ -31,7 +31,7 @@ class DocumentedName(NamedTuple):
 
 
 class FunctionSpan(NamedTuple):
-    """One function: its name, the line of its name, its first and last line, and its cyclomatic complexity."""
+    """One function: its name, the line of the name, its first and last line, and its cyclomatic complexity."""
 
     name: str
     line: int
@@ -42,20 +42,20 @@ class FunctionSpan(NamedTuple):
 
 @dataclass(frozen=True)
 class Outline:
-    """What a source defines, needs and leaves out, read without running it.
+    """The outline of a source, read without running it.
 
     Attributes:
-        fault: where it is no code of the language, and why; None where it is.
-        defines: names it gives a value at its top level, imports and stubs left out.
-        stubs: functions at its top level that have no body.
-        unwritten: functions at its top level whose body is a placeholder: it does no more than guard, and returns
-            nothing or a constant, or it only ends by raising NotImplementedError.
-        functions: names of all functions in it, those within classes and functions as well.
-        imported: names that its imports bind at its top level; in C those of its macros, types and constants.
-        imports: for each module or file it imports, the names it takes from there; "*" stands for all.
-        needs: names it uses and gives no value, in C all words of it; None where that cannot be told.
-        gaps: lines that stand for code left out.
-        tests: whether it holds tests.
+        fault: place and reason if the source is no code of the language, else None.
+        defines: names bound at its top level, without imports and stubs.
+        stubs: functions at its top level without a body.
+        unwritten: functions at its top level with a placeholder body: one that only guards, and returns nothing or a
+            constant, or ends by raising NotImplementedError.
+        functions: names of all functions, including nested ones and methods.
+        imported: names bound by imports at its top level; in C by macros, types and constants.
+        imports: names taken from each imported module or file; "*" stands for all.
+        needs: names used but not bound, in C all words; None if unknown.
+        gaps: lines that stand for omitted code.
+        tests: true if it holds tests.
     """
 
     fault: NamedLine | None = None
@@ -71,12 +71,12 @@ class Outline:
 
 
 class Syntax(Protocol):
-    """How files of some suffixes are read; methods with a body have a default.
+    """A reader for files of some suffixes; methods with a body have a default.
 
     Attributes:
-        suffixes: of the files.
-        linted: whether ruff reads them.
-        binds_names: whether a source binds each name that it uses, by its imports too.
+        suffixes: suffixes of the files.
+        linted: true if ruff reads them.
+        binds_names: true if a source binds each name that it uses, by imports too.
     """
 
     suffixes: frozenset[str]
@@ -84,35 +84,29 @@ class Syntax(Protocol):
     binds_names: bool = False
 
     def code_lines(self, text: str) -> Iterator[SourceLine]:
-        """The lines that hold code: no blank ones, no comments."""
+        """Yield the lines with code, without blank lines and comments."""
         ...
 
     def public_names(
         self, text: str, tree: ast.Module | None, functions: Sequence[NamedLine]
     ) -> Iterator[DocumentedName]:
-        """What a file offers, and how it is documented.
-
-        Args:
-            text: the file's.
-            tree: as `parse` gives it.
-            functions: those in the file.
-        """
+        """Yield the public names of a file and their documentation."""
         ...
 
     def functions(self, tree: ast.Module) -> Iterator[FunctionSpan] | None:
-        """The functions of a file, from its tree; None where lizard finds them, in text."""
+        """Yield the functions of a file from its tree; None if lizard finds them in the text."""
         return None
 
     def encoding(self, data: bytes) -> str:
-        """The encoding of a file.
+        """Return the encoding of a file.
 
         Raises:
-            SyntaxError: it states none that is read.
+            SyntaxError: it declares one that is not supported.
         """
         return "utf-8"
 
     def parse(self, text: str) -> ast.Module | None:
-        """Python's syntax tree; None in any other language.
+        """Return Python's syntax tree; None in any other language.
 
         Raises:
             SyntaxError, ValueError, RecursionError, MemoryError: the text does not parse.
@@ -120,19 +114,19 @@ class Syntax(Protocol):
         return None
 
     def foreign_line(self, text: str) -> NamedLine | None:
-        """The first line that no compiler takes for code, and why; None where there is none to be seen."""
+        """Return the first line that no compiler accepts as code, with the reason."""
         return None
 
     def outline(self, text: str) -> Outline | None:
-        """What a source defines and needs; None where the language has no reader for it. Never raises."""
+        """Return the outline of a source, or None without a reader for the language. Never raises."""
         return None
 
     def is_code(self, text: str) -> bool:
-        """Whether a text is code from its first line to its last, and no prose."""
+        """Return whether a whole text is code, without prose."""
         return False
 
     def literals(self, text: str) -> Iterator[int]:
-        """Integers that the text names, constant expressions of them included.
+        """Yield the integers in a text, including constant expressions.
 
         Raises:
             SyntaxError, ValueError, RecursionError, MemoryError: the text does not parse.
@@ -140,20 +134,20 @@ class Syntax(Protocol):
         return iter(())
 
     def is_test(self, path: str) -> bool:
-        """Whether a file is called like a test."""
+        """Return whether a file has the name of a test."""
         return False
 
     def imports(self, text: str, tree: ast.Module | None) -> Iterator[str]:
-        """Names, without folder and suffix, of all files and modules that a file may import or include."""
+        """Yield names, without folder and suffix, of all files and modules that a file may import."""
         return iter(())
 
     def hints(self, path: str, text: str, tree: ast.Module | None) -> Iterator[NamedLine]:
-        """What the file mentions that a kernel rarely needs."""
+        """Yield mentions of things that a kernel rarely needs."""
         return iter(())
 
 
 def filled_lines(text: str) -> Iterator[SourceLine]:
-    """All lines that are not blank."""
+    """Yield all lines that are not blank."""
     for number, line in enumerate(text.split("\n"), 1):
         if stripped := line.strip():
             yield SourceLine(number, stripped)
@@ -166,9 +160,9 @@ _BEGINS = re.compile(r"(?:def|class|async|@\w|template|__global__|__device__|sta
 
 
 def lines_left_out(text: str) -> Iterator[int]:
-    """Lines whose comment stands for code: an ellipsis alone, on both sides of its words, or with no code below it.
+    """Yield lines with a comment that stands for omitted code: an ellipsis alone, around its words, or above no code.
 
-    What the words say decides nothing. A comment that begins with an ellipsis and explains the code below it is none.
+    The words decide nothing. A comment that begins with an ellipsis and explains the code below it does not count.
     """
     lines, below = text.split("\n"), ""
     for number in range(len(lines), 0, -1):

@@ -1,4 +1,4 @@
-"""The words of the project as frozen pydantic models."""
+"""The project's vocabulary as frozen pydantic models."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""How a model was asked for an answer, and what it replied: the file beside each answer that was asked for."""
+"""Requests to a model for a submission and its replies, in a file beside the submission."""
 
 from typing import ClassVar
 
@@ -7,90 +7,90 @@ from pydantic import AwareDatetime, Field
 from harness.model.base import Identifier, Model, NonEmpty, Stored
 
 ASKED_FILE = "asked.json"
-"""In the folder of an answer that was asked for; as with reviews, the answer is the same without it."""
+"""File in a requested submission's folder; like reviews, it is no part of the submission."""
 
 
 class AskSettings(Model):
-    """What a model was asked, and how."""
+    """The request to a model."""
 
     server: NonEmpty
     """URL of the API, without user, password and query."""
     model: NonEmpty
-    """The model by the server's name."""
+    """Server's name for the model."""
     prompt_sha256: NonEmpty
     """SHA-256 of the prompt, as `harness prompt` prints it."""
     turns: int = Field(default=1, ge=1, le=100)
-    """Replies the model is allowed."""
+    """Replies allowed to the model."""
     temperature: float | None = None
-    """Of sampling; None where it was left to the server."""
+    """Sampling temperature; None for the server's default."""
     max_tokens: int | None = None
-    """Longest reply; None where it was left to the server."""
+    """Longest reply in tokens; None for the server's default."""
     seed: int | None = None
-    """Of sampling: that of the first attempt, one more for each next; None where none was sent."""
+    """Sampling seed of the first attempt, plus one for each further one; None if not sent."""
 
 
 class Turn(Model):
     """One reply."""
 
     reply: str
-    """The text."""
+    """Text of the reply."""
     refusal: str = ""
-    """What the server says in place of a text, where it does."""
+    """Server's refusal in place of a text."""
     finish: str = ""
-    """Why the text ends, in the server's word."""
+    """Server's reason for the end of the text."""
     model: str = ""
-    """The model as the server named it; empty where it did not."""
+    """Server's name for the model; empty if not stated."""
     prompt_tokens: int | None = Field(default=None, ge=0)
-    """As the server counts them."""
+    """Server's count of prompt tokens."""
     completion_tokens: int | None = Field(default=None, ge=0)
-    """As the server counts them."""
+    """Server's count of reply tokens."""
     seconds: float = Field(ge=0)
-    """From the request to the reply's last byte."""
+    """Seconds from the request to the reply's last byte."""
     tries: int = Field(default=1, ge=1)
-    """Requests it took: those before failed at the server."""
+    """Requests made, including those that failed at the server."""
     feedback: str | None = None
-    """What the model was told of this reply; None where nothing followed."""
+    """Feedback to the model on this reply; None if it was the last."""
 
 
 class Asked(Stored):
-    """One attempt: how it was asked for, what came, and what that cost."""
+    """One attempt: its settings, replies and cost."""
 
     SCHEMA: ClassVar[int] = 1
 
     challenge: Identifier
-    """What was asked."""
+    """Challenge of the request."""
     attempt: int = Field(ge=1)
     """Number of the attempt."""
     began: AwareDatetime
-    """When the first request was sent."""
+    """Time of the first request."""
     settings: AskSettings
-    """How it was asked for."""
+    """Settings of the request."""
     turns: tuple[Turn, ...] = ()
-    """What came."""
+    """Replies in order."""
     answered_by: int | None = Field(default=None, ge=1)
-    """The turn whose reply is the answer, from 1 on; None where no reply holds one."""
+    """Turn whose reply is the submission, from 1; None if no reply contains one."""
     unanswered: str | None = None
-    """Why no reply holds an answer."""
+    """Why no reply contains a submission."""
     unread: str | None = None
-    """Why the last reply could not be read with certainty; nothing of the attempt is graded then."""
+    """Why the last reply is ambiguous, in which case the attempt is not graded."""
     price_in: float | None = Field(default=None, ge=0)
-    """Price of a million tokens of prompts, as the user stated it."""
+    """Price of a million prompt tokens, as stated by the user."""
     price_out: float | None = Field(default=None, ge=0)
-    """Price of a million tokens of replies, as the user stated it."""
+    """Price of a million reply tokens, as stated by the user."""
 
     @property
     def prompt_tokens(self) -> int | None:
-        """Of all turns; None where the server did not count them."""
+        """Sum over all turns; None if the server did not count them."""
         return _sum([turn.prompt_tokens for turn in self.turns])
 
     @property
     def completion_tokens(self) -> int | None:
-        """Of all turns; None where the server did not count them."""
+        """Sum over all turns; None if the server did not count them."""
         return _sum([turn.completion_tokens for turn in self.turns])
 
     @property
     def cost(self) -> float | None:
-        """What all turns cost at the stated prices; None where a price or a count is missing."""
+        """Cost of all turns at the stated prices; None without a price or count."""
         sold = ((self.price_in, self.prompt_tokens), (self.price_out, self.completion_tokens))
         priced = [price * tokens / 1e6 for price, tokens in sold if price is not None and tokens is not None]
         return sum(priced) if len(priced) == len(sold) else None

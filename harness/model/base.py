@@ -1,4 +1,4 @@
-"""What every model shares: strictness, attribute docstrings, JSON that keeps NaN and infinities."""
+"""The base of all models: strict, documented by attribute docstrings, with JSON that keeps NaN and infinities."""
 
 import ast
 import inspect
@@ -24,12 +24,12 @@ _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
 def _revive(value: Any) -> Any:
-    """Turn the JSON spelling of a non-finite number back into the number."""
+    """Convert the JSON spelling of a non-finite number back."""
     return _SPECIAL.get(value, value) if isinstance(value, str) else value
 
 
 def relative(path: str) -> str:
-    """A path that stays inside the submission.
+    """Return a path that stays inside the submission.
 
     Raises:
         ValueError: it is absolute or climbs out.
@@ -41,12 +41,12 @@ def relative(path: str) -> str:
 
 
 def is_nan(value: Any) -> bool:
-    """Whether a figure is not a number."""
+    """Return whether a figure is NaN."""
     return isinstance(value, float) and math.isnan(value)
 
 
 class _WrittenAsItIs:
-    """Annotates a type of which each value is written by its own kind, not by trying the kinds of the type in turn."""
+    """Annotation that serializes each value by its own type, rather than by trying a union's types in turn."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         schema: dict[str, Any] = handler(source)  # type: ignore[assignment]
@@ -55,19 +55,19 @@ class _WrittenAsItIs:
 
 
 Figure = Annotated[bool | int | float | str, BeforeValidator(_revive), _WrittenAsItIs()]
-"""One measured value; NaN and infinities survive JSON as the strings JavaScript names them by."""
+"""One measured value; JSON spells NaN and infinities as JavaScript does, in strings."""
 
 Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")]
-"""A folder name that is safe on every file system: lower case, digits, '.', '_' and '-'."""
+"""Folder name that is safe on every file system: lower case, digits, '.', '_' and '-'."""
 
 
 def identifier(name: str) -> str:
-    """The nearest `Identifier` to a name: other signs than it may hold become '-'; empty where nothing is left."""
+    """Return the nearest `Identifier` to a name, with '-' for other characters; empty if none remain."""
     return re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("._-")[:64]
 
 
 NonEmpty = Annotated[str, StringConstraints(min_length=1)]
-"""Words of any length: a submission may have written some of them."""
+"""Text of any length, for text that a submission may have written."""
 
 Text = Annotated[str, StringConstraints(min_length=1, max_length=20_000)]
 
@@ -75,7 +75,7 @@ RelativePath = Annotated[str, StringConstraints(min_length=1, max_length=200), A
 
 
 class Model(BaseModel):
-    """Frozen, refuses unknown keys, documents each field once, as the docstring below it."""
+    """Frozen model that refuses unknown keys and documents each field by the docstring below it."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -86,16 +86,15 @@ class Model(BaseModel):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        # pydantic would read these docstrings at each import, which takes as long as all the rest of it
+        # on demand: pydantic's own option parses docstrings at import, and doubles its time
         described = handler.resolve_ref_schema(handler(schema))
-        words = {name: text for kind in reversed(cls.__mro__) for name, text in _documented(kind).items()}
+        words = {name: text for kind in reversed(cls.__mro__) for name, text in _collect_docstrings(kind).items()}
         for name in cls.model_fields.keys() & words:
             described["properties"][cls.model_fields[name].alias or name].setdefault("description", words[name])
         return described
 
 
-def _documented(kind: type) -> dict[str, str]:
-    """The docstring below each field of a model; of its own fields only."""
+def _collect_docstrings(kind: type) -> dict[str, str]:
     if not issubclass(kind, BaseModel) or kind is BaseModel:
         return {}
     (definition,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
@@ -109,22 +108,22 @@ def _documented(kind: type) -> dict[str, str]:
 
 
 class Stored(Model):
-    """A model that is the root of a file: carries the version of its own schema."""
+    """Root model of a file, with a schema version."""
 
     SCHEMA: ClassVar[int] = 1
 
     schema_version: int = Field(default=1, ge=1)
-    """Version of this file's schema; a newer one is refused, not guessed at."""
+    """Version of this file's schema; newer ones are refused."""
 
     def to_json(self) -> str:
-        """Indented JSON with a final newline; equal models give equal bytes."""
+        """Return indented JSON with a final newline; equal models give equal bytes."""
         return self.model_dump_json(indent=1, exclude_none=False) + "\n"
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """Parse what `to_json` wrote.
+        """Parse the output of `to_json`.
 
         Raises:
-            pydantic.ValidationError: the text is not this model.
+            pydantic.ValidationError: the text does not fit this model.
         """
         return cls.model_validate_json(text)

@@ -1,4 +1,4 @@
-"""A challenge: the task, its limits, and the rubric that says what feeds each criterion."""
+"""A challenge: the task, its limits, and the rubric with the feed of each criterion."""
 
 from enum import StrEnum
 from typing import Annotated, Literal, Self
@@ -8,14 +8,14 @@ from pydantic import Field, model_validator
 from harness.model.base import Identifier, Model, Stored, Text
 
 CompilerFact = Literal["compiles", "no_spills"]
-"""What the compiler of the answer's language says of it."""
+"""Fact that the compiler of the submission's language reports."""
 
 SourceMetric = Literal["largest_file", "complexity", "function_length", "lint", "documentation", "duplication"]
-"""What `harness.quality` measures of an answer's source."""
+"""Source metric of `harness.quality`."""
 
 
 class Severity(StrEnum):
-    """How much a criterion weighs, and whether failing it gates the grade."""
+    """A criterion's weight, and whether its failure gates the grade."""
 
     CRITICAL = "critical"
     MAJOR = "major"
@@ -33,36 +33,36 @@ _WEIGHTS = {Severity.CRITICAL: 5, Severity.MAJOR: 3, Severity.MINOR: 1}
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 Mebibytes = Annotated[int, Field(le=1 << 20)]
 TEST_RUN_SECONDS = 10.0
-"""Processor time within which an answer's own tests must finish once."""
+"""Processor seconds for one run of a submission's own tests."""
 
 
 class Limits(Model):
-    """What a submission may use; printed with every grade and open to override.
+    """A submission's limits, printed with every grade and open to override.
 
-    Seconds do not count while a process is ready to run and has no processor. `harness.sandbox.wall_bound` states how
-    long a grade waits for them by the wall clock.
+    Seconds exclude the time in which a process is runnable without a processor. See `harness.sandbox.wall_bound` for
+    the bound on wall time.
     """
 
     build_seconds: Seconds = 600.0
-    """Time for each compiler of a submission that is compiled."""
+    """Time per compiler of a compiled submission."""
     start_seconds: Seconds = 20.0
     """Time to import the submission."""
     call_seconds: Seconds = 10.0
-    """Time for one call through the contract."""
+    """Time per call through the contract."""
     function_seconds: dict[Text, Seconds] = Field(default_factory=dict)
-    """The same for functions that take longer, such as a training run, by name."""
+    """Time per call of slower functions, such as a training run, by name."""
     probes_seconds: Seconds = 120.0
-    """Time for all calls of all probes; what is asked for after that fails."""
+    """Time for all calls of all probes; later calls fail."""
     memory_mib: Mebibytes = Field(default=2048, ge=64)
     """Address space of the worker process."""
     scratch_mib: Mebibytes = Field(default=16, ge=1)
-    """Size of the worker's writable scratch space."""
+    """Size of the worker's scratch space."""
     tests_seconds: Seconds = 120.0
-    """Processor time for the answer's own tests, on the answer and on all mutants; where it does not suffice, no kill
-    rate is taken."""
+    """Processor time for the submission's own tests, on itself and on all mutants; without enough of it there is no
+    kill rate."""
 
     def __hash__(self) -> int:
-        """Challenges are looked up by their value, and a dict has no hash of its own."""
+        """Hash by value, which the dict field would otherwise prevent."""
         return hash(self.model_dump_json())
 
     def seconds_of(self, function: str) -> float:
@@ -71,26 +71,26 @@ class Limits(Model):
 
 
 class Contract(Model):
-    """Names a submission must and may expose."""
+    """Names that a submission must or may define."""
 
     functions: tuple[str, ...] = Field(min_length=1)
-    """Functions every submission exposes."""
+    """Required functions."""
     optional: tuple[str, ...] = ()
-    """Functions an answer may expose."""
+    """Optional functions."""
 
     @property
     def exposed(self) -> tuple[str, ...]:
-        """Both, the ones that every submission exposes first."""
+        """Required functions, then optional ones."""
         return (*self.functions, *self.optional)
 
 
 class ErrorRatioScale(Model):
-    """What an error ratio of 1 means, where a challenge judges by a unit of its own."""
+    """The meaning of an error ratio of 1, for a challenge with its own unit."""
 
     unit: Text
-    """What the distance to the oracle is divided by, in a phrase."""
+    """Divisor of the distance to the oracle, as a phrase."""
     passes: float = Field(gt=0, allow_inf_nan=False)
-    """The largest ratio that is right."""
+    """Largest passing ratio."""
 
 
 class Dimension(Model):
@@ -105,58 +105,59 @@ class Dimension(Model):
 
 
 class Criterion(Model):
-    """One requirement. Exactly one of `probes`, `metric`, `tests`, `claims`, `compiler`, `review` feeds it."""
+    """One requirement, fed by exactly one of `probes`, `metric`, `tests`, `claims`, `compiler`, `review`."""
 
     id: Identifier
     """Stable key in records and reports."""
     dimension: Identifier
-    """The heading it counts under."""
+    """Id of its heading."""
     severity: Severity
-    """Its weight, and whether failing it gates the grade."""
+    """Weight, and whether failure gates the grade."""
     title: Text
-    """The requirement as a sentence that is true of a good answer."""
+    """Requirement as a sentence that is true of a good submission."""
     asked: Text | None = None
-    """The words of PROMPT.md that ask for it, up to white space."""
+    """Words of PROMPT.md that ask for it, up to white space."""
     unmet: Text | None = None
-    """The fault as a phrase, where the feed has no name; without it "not met" or "met in part", and the title."""
+    """Fault as a phrase, if the feed names none; by default "not met" or "met in part", and the title."""
     probes: tuple[str, ...] = ()
-    """Probes, by function name; all of them must pass."""
+    """Probes by function name, all of which must pass."""
     metric: SourceMetric | None = None
-    """A source metric of `harness.quality`."""
+    """Source metric of `harness.quality`."""
     tests: Literal["suite_passes", "kill_rate", "real_assertions"] | None = None
-    """A figure of the answer's own tests."""
+    """Figure of the submission's own tests."""
     claims: bool = False
-    """Fed by comparing `[[claims]]` with what was measured."""
+    """Whether comparing `[[claims]]` with measurements feeds it."""
     compiler: CompilerFact | None = None
-    """Fed by the compiler of the answer's language."""
+    """Fact that the compiler of the submission's language reports."""
     review: Text | None = None
-    """The question a reviewer answers, for what cannot be executed."""
+    """Question to a reviewer, for requirements that cannot be executed."""
     rests_on: tuple[Identifier, ...] = ()
-    """Criteria that see the same faults at plain sizes: what one of them fails for is not charged here again."""
+    """Criteria that see the same faults at plain sizes; a fault charged to one of them is not charged here again."""
     judges: Literal["value", "property"] = "value"
-    """What its probes compare an answer with: the oracle, or itself. A property criterion fails only where the property
-    was seen broken; where a fault that another criterion is charged with keeps it from being seen, it is not run."""
+    """Standard of comparison: the oracle's value, or a property of the submission's own outputs. A property criterion
+    fails only if the property is seen broken; it is not run while a fault charged to another criterion hides the
+    property."""
     seeded_by: Literal["run", "files"] = "run"
-    """What the draws of its probes come from: the run, or the files graded, where credit is the share of what was drawn
-    that came out right. Equal files then earn an equal share, as they do of the mutants that their tests meet."""
+    """Source of its probes' draws: the run's seed, or the graded files. In the latter case credit is the share of draws
+    that came out right, so that equal files earn equal shares, as with the mutants of their tests."""
     rewarded: bool = False
-    """Whether it is part of a reward although it gates no marks: cheap probes, by which every seed sees the fault."""
+    """Whether it enters rewards although it does not gate: cheap probes whose every seed shows the fault."""
     capability: str | None = None
-    """Probed only when claimed: `name`, or `name:value` for a value of a list. Whatever its severity, an option that
-    is claimed and gives wrong values gates."""
+    """Optional feature without which it is not probed: `name`, or `name:value` for a list. A claimed option with wrong
+    values gates at any severity."""
 
     @property
     def gating(self) -> bool:
-        """Whether it is executed and failing it can put a ceiling on marks."""
+        """True if it is executed and its failure can cap marks."""
         return (self.severity is Severity.CRITICAL or bool(self.capability)) and bool(self.probes or self.compiler)
 
     @property
     def executed(self) -> bool:
-        """Whether running or compiling the submission feeds it, not reading it."""
+        """True if running or compiling feeds it, rather than reading."""
         return bool(self.probes or self.compiler or self.tests or self.claims)
 
     def fault(self, *, in_part: bool) -> str:
-        """Return the fault in a phrase, where no probe names a closer one.
+        """Return the fault as a phrase, for lack of a probe's own.
 
         Args:
             in_part: whether a share is met.
@@ -164,7 +165,7 @@ class Criterion(Model):
         return self.unmet or f"{'met in part' if in_part else 'not met'}: {self.title.rstrip('.')}"
 
     @model_validator(mode="after")
-    def _one_feed(self) -> Self:
+    def _check_one_feed(self) -> Self:
         feeds = (self.probes, self.metric, self.tests, self.claims, self.compiler, self.review)
         if sum(map(bool, feeds)) != 1:
             raise ValueError("needs exactly one of probes, metric, tests, claims, compiler, review")
@@ -187,24 +188,24 @@ class Challenge(Stored):
     title: Text
     """Name in reports."""
     summary: Text
-    """The task in one or two sentences."""
+    """Task in one or two sentences."""
     language: Identifier = "python"
-    """What a submission is written in."""
+    """Language of submissions."""
     anchor: Identifier
-    """The criterion without which nothing that is run earns anything: it holds null answers at nought."""
+    """Criterion without which no executed criterion earns anything, so that null submissions score 0."""
     contract: Contract
-    """What a submission exposes."""
+    """Functions of a submission."""
     limits: Limits = Limits()
-    """What a submission may use."""
+    """Limits of a submission."""
     error_ratio: ErrorRatioScale | None = None
-    """How error ratios are judged; None where they are in units of what rounding the inputs costs."""
+    """Scale of error ratios; None for units of the inputs' rounding."""
     dimensions: tuple[Dimension, ...] = Field(min_length=1)
-    """The rubric's headings, in the order of reports."""
+    """Rubric headings, in the order of reports."""
     criteria: tuple[Criterion, ...] = Field(min_length=1)
-    """The rubric's requirements, in the order of reports."""
+    """Rubric requirements, in the order of reports."""
 
     @model_validator(mode="after")
-    def _consistent(self) -> Self:
+    def _check_consistent(self) -> Self:
         dimensions = [d.id for d in self.dimensions]
         criteria = [c.id for c in self.criteria]
         for kind, ids in (("dimension", dimensions), ("criterion", criteria)):
@@ -229,9 +230,9 @@ class Challenge(Stored):
         return self
 
     def criterion(self, id: str) -> Criterion:
-        """The criterion of that id.
+        """Return the criterion with this id.
 
         Raises:
-            KeyError: there is none.
+            KeyError: unknown id.
         """
         return {c.id: c for c in self.criteria}[id]

@@ -1,4 +1,4 @@
-"""A collection: published answers that live in somebody else's repository, as its `collection.toml` names them."""
+"""Collections: published submissions in other people's repositories, listed in a `collection.toml`."""
 
 import hashlib
 from collections.abc import Mapping
@@ -9,17 +9,17 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 from harness.model.base import Identifier, Model, RelativePath, Text
 
 Commit = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
-"""A whole commit id."""
+"""Full commit id."""
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 SUBMISSION_FILE = "submission.toml"
 MAX_DECIDES = 560
-"""Longest note on an adapter: reports and `harness show` print it whole on a line of 600."""
+"""Longest note on an adapter; reports and `harness show` print it whole on a line of 600."""
 
 
 def hash_problem(data: bytes, expected: str) -> str:
-    """Why bytes are not those of a SHA-256, with the note where it is only their line ends; empty when they are."""
+    """Return why data does not match a SHA-256, with a note if only line ends differ; empty if it matches."""
     found = hashlib.sha256(data).hexdigest()
     if found == expected:
         return ""
@@ -30,42 +30,42 @@ def hash_problem(data: bytes, expected: str) -> str:
     return f"has SHA-256 {found}{note}, not {expected}"
 
 
-def _repository(url: str) -> str:
+def _check_repository(url: str) -> str:
     if not url.startswith("https://") or any(c.isspace() for c in url):
         raise ValueError("must be a URL that begins with https://")
     return url
 
 
 class CollectedAnswer(Model):
-    """One published answer."""
+    """One published submission."""
 
     model: Identifier
-    """Who answered."""
+    """Model that wrote it."""
     challenge: Identifier
-    """What was answered."""
+    """Challenge that it solves."""
     folder: RelativePath
-    """Where its files are in the repository."""
+    """Folder in the repository."""
     files: dict[RelativePath, Sha256] = Field(min_length=1)
-    """SHA-256 of each file, as committed, by its path in `folder`; what is not named is no part of the answer."""
+    """SHA-256 of each committed file by its path in `folder`; other files are no part of the submission."""
     adapter: RelativePath
-    """Our file that serves the contract with the answer's own code; beside the answer's `submission.toml`."""
+    """Our file that implements the contract with the submission's code, beside its `submission.toml`."""
     decides: Annotated[Text, StringConstraints(max_length=MAX_DECIDES)]
-    """What the adapter decides, so that it is not taken for the answer's doing."""
+    """Decisions of the adapter, which readers should not attribute to the submission."""
     not_charged: dict[Identifier, Text] = Field(default_factory=dict)
-    """Criteria that judge the adapter more than the answer, and why: they are not run, whatever they find."""
+    """Criteria that are not run because they judge the adapter more than the submission, with reasons."""
     prompt: RelativePath | None = None
-    """The prompt that it was written to, in the repository, where that is not the challenge's."""
+    """Its prompt in the repository, if other than the challenge's."""
     prompt_sha256: Sha256 | None = None
     """SHA-256 of that prompt, as committed."""
 
     @property
     def name(self) -> str:
-        """`MODEL/CHALLENGE`, as the command line takes it."""
+        """`MODEL/CHALLENGE`, as on the command line."""
         return f"{self.model}/{self.challenge}"
 
     @property
     def own_files(self) -> tuple[str, ...]:
-        """Our files that lie next to the answer's."""
+        """Our files beside the submission's."""
         return (self.adapter, SUBMISSION_FILE)
 
     @model_validator(mode="after")
@@ -78,42 +78,42 @@ class CollectedAnswer(Model):
 
 
 class OriginalPrompt(Model):
-    """What the answers to one challenge were written to, and which criteria it did not ask for."""
+    """The prompt behind the submissions to one challenge, and the criteria that it did not ask for."""
 
     prompt: RelativePath
-    """Where the prompt is in the repository."""
+    """Path of the prompt in the repository."""
     sha256: Sha256
-    """SHA-256 of it, as committed."""
+    """SHA-256 of the prompt, as committed."""
     not_asked: dict[Identifier, Text] = Field(default_factory=dict)
-    """Criteria that it did not ask for, and why that is so: they are shown beside and enter no mark."""
+    """Criteria that it did not ask for, with reasons; shown, but not marked."""
     contradicted: dict[Identifier, Text] = Field(default_factory=dict)
-    """Criteria that it asked for while it asked for the contrary elsewhere, and how: marked, with this shown beside."""
+    """Criteria that it both asked for and contradicted, with reasons; marked, with this note."""
 
 
 class Collection(Model):
     """The content of `collection.toml`."""
 
     id: Identifier
-    """The name of its folder."""
+    """Name of its folder."""
     title: Text
-    """What it is, in a phrase."""
-    repository: Annotated[Text, AfterValidator(_repository)]
-    """Where it is published."""
+    """Description in a phrase."""
+    repository: Annotated[Text, AfterValidator(_check_repository)]
+    """URL of the repository."""
     commit: Commit
-    """The version that is graded."""
+    """Graded version."""
     licence: Text
-    """The licence as found there."""
+    """Licence in the repository."""
     redistribute: bool
-    """Whether lines of the answers may be shown and stored."""
+    """Whether lines of the submissions may be shown and stored."""
     dispute: Text
-    """What somebody who made an answer can do about a finding that is wrong."""
+    """How an author can dispute a finding."""
     challenges: dict[Identifier, OriginalPrompt] = Field(default_factory=dict)
-    """The original prompts, by challenge; an answer to another challenge is marked on every criterion."""
+    """Original prompts by challenge; other challenges are marked on every criterion."""
     answers: tuple[CollectedAnswer, ...] = Field(min_length=1)
-    """The answers."""
+    """Submissions of the collection."""
 
     @model_validator(mode="after")
-    def _once(self) -> Self:
+    def _check_once(self) -> Self:
         names = [answer.name for answer in self.answers]
         if twice := next((name for name in names if names.count(name) > 1), None):
             raise ValueError(f"names {twice} twice")
@@ -123,11 +123,11 @@ class Collection(Model):
 
     @property
     def by_name(self) -> Mapping[str, CollectedAnswer]:
-        """The answers by `MODEL/CHALLENGE`."""
+        """Submissions by `MODEL/CHALLENGE`."""
         return {answer.name: answer for answer in self.answers}
 
     def origin(self, answer: CollectedAnswer) -> "Origin":
-        """Where one of the answers comes from, as its record states it."""
+        """Return a submission's origin, for its record."""
         asked = self.challenges.get(answer.challenge)
         return Origin(
             collection=self.id, repository=self.repository, commit=self.commit, folder=answer.folder,
@@ -140,38 +140,38 @@ class Collection(Model):
 
 
 class Origin(Model):
-    """Where a graded answer of a collection comes from, and what its reader should know."""
+    """The origin of a graded submission from a collection."""
 
     collection: Identifier
     """Id of the collection."""
     repository: Text
-    """Where it is published."""
+    """URL of the repository."""
     commit: Commit
-    """The version that was graded."""
+    """Graded version."""
     folder: RelativePath
-    """Where the answer's files are in the repository."""
+    """Folder of the submission in the repository."""
     licence: Text
-    """The licence as found there."""
+    """Licence in the repository."""
     redistribute: bool
-    """Whether lines of the answer may be shown; where not, the record holds none."""
+    """Whether lines of the submission may be shown; if not, the record contains none."""
     adapter: RelativePath
-    """The harness's file that served the contract with the answer's own code."""
+    """Harness file that implements the contract with the submission's code."""
     decides: Text
-    """What the adapter decides, so that it is not taken for the answer's doing."""
+    """Decisions of the adapter, which readers should not attribute to the submission."""
     not_charged: dict[Identifier, Text] = Field(default_factory=dict)
-    """Criteria that judge the adapter more than the answer, and why: they were not run, whatever they found."""
+    """Criteria that were not run because they judge the adapter more than the submission, with reasons."""
     prompt: RelativePath | None = None
-    """Where the prompt that it was written to is in the repository; null where the collection names none."""
+    """Path of the original prompt in the repository; null if the collection names none."""
     prompt_sha256: Sha256 | None = None
     """SHA-256 of that prompt."""
     not_asked: dict[Identifier, Text] = Field(default_factory=dict)
-    """Criteria that the prompt did not ask for, and why that is so: they are shown beside and enter no mark."""
+    """Criteria that the prompt did not ask for, with reasons; shown, but not marked."""
     contradicted: dict[Identifier, Text] = Field(default_factory=dict)
-    """Criteria that the prompt asked for while it asked for the contrary elsewhere, and how: marked all the same."""
+    """Criteria that the prompt both asked for and contradicted, with reasons; still marked."""
     dispute: Text
-    """What somebody who made the answer can do about a finding that is wrong."""
+    """How an author can dispute a finding."""
 
     @property
     def unmarked(self) -> Mapping[str, str]:
-        """The criteria that enter no mark, and why."""
+        """Criteria without marks, with reasons."""
         return {**self.not_asked, **self.not_charged}

@@ -1,4 +1,4 @@
-"""Defects that published reviews named, and which criteria would show them."""
+"""Defects that published reviews named, and the criteria that can show them."""
 
 from typing import Self
 
@@ -10,24 +10,24 @@ from harness.model.evidence import Evidence, Location
 
 
 class PublishedDefect(Model):
-    """One defect as a reader who ran nothing named it. Whether it is there is worked out from records, never stated."""
+    """One defect as named by a reader who ran nothing; records decide whether it exists."""
 
     id: Identifier
-    """Stable key; no two defects have the same."""
+    """Unique stable key."""
     model: Identifier
-    """Whose answer."""
+    """Model that wrote the submission."""
     challenge: Identifier
-    """To which challenge."""
+    """Challenge of the submission."""
     said: Text
-    """What was said to be wrong, in short."""
+    """Defect in short."""
     severity: Severity | None = None
-    """How grave it was said to be, the gravest where pages differ; null where none was stated."""
+    """Severity stated, the gravest if pages differ; null if none is stated."""
     criteria: tuple[Identifier, ...] = ()
-    """Criteria that fail where the defect is there; none where no criterion can see it."""
+    """Criteria that fail for this defect; empty if none can see it."""
     probe: str = ""
-    """The probe that fails for this defect, where its criteria have several."""
+    """Probe that fails for this defect, if its criteria have several."""
     at: Location | None = None
-    """The line that a criterion's evidence names for this defect, where it fails for others too."""
+    """Line in the evidence for this defect, if its criterion also fails for others."""
     unseen: str = Field(default="", max_length=200)
     """Why no criterion can see it; only without criteria."""
 
@@ -40,7 +40,7 @@ class PublishedDefect(Model):
         return self
 
     def shown_by(self, evidence: Evidence) -> bool:
-        """Whether evidence of a criterion that fails is evidence of this defect."""
+        """Return whether a failing criterion's evidence shows this defect."""
         if self.probe:
             return self.probe in evidence.failed_probes
         if self.at:
@@ -57,4 +57,4 @@ class PublishedDefects(Stored):
     """The content of `reports/published/defects.toml`."""
 
     defects: tuple[PublishedDefect, ...]
-    """All of them, in the order of reports."""
+    """All defects, in the order of reports."""

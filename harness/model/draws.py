@@ -1,4 +1,4 @@
-"""What drawn cases showed: how many were tried, and at which size an answer goes wrong."""
+"""Drawn cases: how many ran and failed, and the size at which a submission goes wrong."""
 
 from typing import Self
 
@@ -7,20 +7,20 @@ from pydantic import Field, model_validator
 from harness.model.base import Model
 
 CONFIDENCE = 0.95
-"""How surely a fault of the share `Draws.missable` would have been seen."""
+"""Probability of seeing a fault that affects the share `Draws.missable`."""
 
 
 class Draws(Model):
-    """How many drawn cases a criterion's probes ran, and how many of them failed."""
+    """Counts of drawn cases in a criterion's probes."""
 
     planned: int = Field(ge=0)
-    """Cases that were to be drawn."""
+    """Number of cases to draw."""
     tried: int = Field(ge=0)
-    """Cases that were run."""
+    """Number of cases run."""
     failed: int = Field(default=0, ge=0)
-    """Cases of these in which the answer went wrong."""
+    """Number of cases run in which the submission went wrong."""
     unreached: str = ""
-    """The smallest case that did not fit the limits of time and memory; larger ones were not tried."""
+    """Smallest case beyond the limits of time and memory; larger ones were not tried."""
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
@@ -30,9 +30,9 @@ class Draws(Model):
 
     @property
     def missable(self) -> float:
-        """The largest share of draws that a fault could concern and still be missed by all of these, 19 times in 20.
+        """Largest share of draws that a fault can affect and still escape all of these, 19 times in 20.
 
-        n draws miss a fault that concerns a share p of them with probability (1 - p)^n.
+        A fault that affects a share p escapes n draws with probability (1 - p)^n.
         """
         return float(1 - (1 - CONFIDENCE) ** (1 / self.tried)) if self.tried else 1.0
 
@@ -44,23 +44,23 @@ class Draws(Model):
 
 
 class Threshold(Model):
-    """Where along one size an answer begins to go wrong, the other sizes as in the counterexample."""
+    """The point along one size where a submission goes wrong, with other sizes as in the counterexample."""
 
     axis: str
-    """The size, as the probe names it."""
+    """Probe's name for the size."""
     right_at: int
-    """The largest smaller size that was tried and right; `wrong_from - 1`."""
+    """Largest smaller size that was correct; `wrong_from - 1`."""
     wrong_from: int
-    """The size at which it is wrong."""
+    """Smallest wrong size."""
     onward: bool
-    """Whether every larger size that was tried is wrong, too."""
+    """Whether every larger size tried is also wrong."""
     period: int | None = None
-    """Where sizes that are right alternate with wrong ones: the rule repeats after so many."""
+    """Period of the pattern, if correct and wrong sizes alternate."""
     wrong_residues: tuple[int, ...] = ()
-    """With a period: sizes are wrong that leave one of these when divided by it."""
+    """Residues modulo the period of wrong sizes."""
 
     def met(self, size: int) -> bool:
-        """Return whether an answer is known to go wrong at a size."""
+        """Return whether a size is known to go wrong."""
         if self.period is not None:
             return size >= self.wrong_from and size % self.period in self.wrong_residues
         return size >= self.wrong_from if self.onward else size == self.wrong_from

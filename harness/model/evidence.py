@@ -1,4 +1,4 @@
-"""What running one criterion showed."""
+"""Evidence: the result of one criterion."""
 
 from enum import StrEnum
 from typing import Any, Literal, Self
@@ -11,10 +11,10 @@ from harness.model.draws import Draws, Threshold
 from harness.model.loss import Loss
 
 UNBUILT = "build"
-"""What evidence rests on when the submission does not build."""
+"""Target of `rests_on` when the submission does not build."""
 
 NEEDS_REVIEW = "needs a review"
-"""Why nothing was run for a criterion that is a question to a reviewer."""
+"""Reason why a question to a reviewer was not run."""
 
 
 class Outcome(StrEnum):
@@ -30,33 +30,33 @@ class Outcome(StrEnum):
 
     @property
     def assessed(self) -> bool:
-        """Whether the outcome counts in the mark; an optional feature that is not offered earns nothing."""
+        """True if the outcome counts in the mark; an optional feature not offered counts as 0."""
         return self in (Outcome.PASSED, Outcome.FAILED, Outcome.PARTIAL, Outcome.NOT_OFFERED)
 
     @property
     def ran(self) -> bool:
-        """Whether something was executed or measured."""
+        """True if anything was executed or measured."""
         return self in (Outcome.PASSED, Outcome.FAILED, Outcome.PARTIAL)
 
 
 class Obstacle(StrEnum):
-    """What kept a probe from seeing what it asks for."""
+    """Obstacle that kept a probe from its measurement."""
 
     CALL = "call"
     """A call failed."""
     OUTPUT = "output"
     """An output was constant or a copy of an input."""
     FAULT = "fault"
-    """A fault that another criterion judges: the plain case, without what the probe asks for, shows it as well."""
+    """A fault that another criterion judges: the plain case shows it too."""
 
 
 class ReadableModel(Model):
-    """Holds text that a submission may have written: bytes that do not decode become question marks."""
+    """Model with text from submissions, in which undecodable bytes become question marks."""
 
     @model_validator(mode="before")
     @classmethod
     def _text(cls, values: Any, info: ValidationInfo) -> Any:
-        # what was read from JSON is text already
+        # JSON input is valid text already
         if info.mode == "json" or not isinstance(values, dict):
             return values
         return {k: _readable(v) for k, v in values.items()}
@@ -76,18 +76,18 @@ class Location(ReadableModel):
     file: str = Field(min_length=1, max_length=4096)
     """Path inside the submission."""
     line: int | None = Field(default=None, ge=1)
-    """Line, from 1 on; null for the file as a whole."""
+    """Line number from 1; null for the whole file."""
     function: str = ""
-    """The function or kernel, where it is known."""
+    """Function or kernel, if known."""
 
     @field_validator("file")
     @classmethod
-    def _inside(cls, file: str) -> str:
+    def _check_inside(cls, file: str) -> str:
         return relative(file)
 
     @classmethod
     def within(cls, file: str, line: int | None = None, function: str = "") -> tuple[Self, ...]:
-        """The location as a tuple; empty when the path is not one inside the submission."""
+        """Return the location in a tuple, empty if the path is not inside the submission."""
         try:
             return (cls(file=file, line=line or None, function=function),)
         except ValueError:
@@ -99,41 +99,41 @@ class Location(ReadableModel):
 
 
 class Counterexample(ReadableModel):
-    """The smallest input found on which the answer went wrong."""
+    """The smallest failing input found."""
 
     probe: str = ""
-    """The probe that found it."""
+    """Probe that found it."""
     case: dict[str, Figure] = Field(default_factory=dict)
-    """Sizes and settings that, with the seed, give the input."""
+    """Sizes and settings that, with the seed, determine the input."""
     where: str = ""
-    """Output and index at fault, such as `dx[0, 3, 1]`."""
+    """Wrong output and index, such as `dx[0, 3, 1]`."""
     expected: Figure | None = None
-    """What the oracle says there."""
+    """Oracle's value there."""
     got: Figure | None = None
-    """What the answer gave there."""
+    """Submission's value there."""
     measured: dict[str, Figure] = Field(default_factory=dict)
-    """Figures of this input alone, by name."""
+    """Figures of this input by name."""
     program: tuple[str, ...] = ()
-    """The calls that lead there, a line each, where it takes more than one."""
+    """Calls that lead there, one per line, if several."""
     after_others: bool = False
-    """Whether it goes wrong only after other calls: as the first of a process the input passes."""
+    """Whether it fails only after other calls, and passes as the first call of a process."""
     asks_for: tuple[str, ...] | None = Field(default=None, exclude=True)
-    """Criteria of options that the program makes use of, None where nobody says; used and stored as `fault_of` is."""
+    """Criteria of options that the program uses; None if unknown. Used and stored as `fault_of`."""
 
 
 class Observation(ReadableModel):
-    """What one further probe of a criterion saw."""
+    """The result of one further probe of a criterion."""
 
     title: NonEmpty
-    """The fault in a phrase."""
+    """Fault as a phrase."""
     detail: str = ""
-    """What was seen."""
+    """Detail of the observation."""
     locations: tuple[Location, ...] = ()
-    """Places in the submission that the detail speaks of."""
+    """Places in the submission that the detail mentions."""
     counterexample: Counterexample | None = None
-    """Smallest failing input that this probe found."""
+    """Smallest failing input of this probe."""
     fault_of: str = Field(default="", exclude=True)
-    """As in `Evidence`."""
+    """See `Evidence.fault_of`."""
 
     def __str__(self) -> str:
         return f"{self.title}: {self.detail}" if self.detail else self.title
@@ -143,11 +143,11 @@ class Diagnosis(ReadableModel):
     """The likeliest cause of a failure."""
 
     words: NonEmpty
-    """The cause in a sentence."""
+    """Cause as a sentence."""
     established: Literal["agreement", "observation"]
-    """How: the answer agrees with a mutant on the same inputs, or the probe saw the cause itself."""
+    """Method: agreement with a mutant on the same inputs, or direct observation by the probe."""
     mutant: str | None = None
-    """Name of the mutant it agrees with."""
+    """Mutant that it agrees with."""
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
@@ -157,62 +157,62 @@ class Diagnosis(ReadableModel):
 
 
 class Evidence(ReadableModel):
-    """Outcome of one criterion with the figures behind it."""
+    """Outcome of one criterion, with the figures behind it."""
 
     criterion: Identifier
     """Id of the criterion."""
     dimension: Identifier
-    """Id of the heading it counts under."""
+    """Id of its heading."""
     severity: Severity
     """Weight of the criterion."""
     outcome: Outcome
-    """The outcome."""
+    """Outcome of the criterion."""
     fraction: float | None = Field(default=None, gt=0, lt=1)
-    """Share of the criterion that is met; only for a partial outcome."""
+    """Share met; only for a partial outcome."""
     title: str = ""
-    """The fault in a phrase; empty when there is none."""
+    """Fault as a phrase, or empty."""
     detail: str = ""
-    """What was seen, in a sentence; the reason when nothing was run."""
+    """Detail in a sentence; the reason if the criterion was not run."""
     measured: dict[str, Figure] = Field(default_factory=dict)
     """Figures by name; never NaN."""
     locations: tuple[Location, ...] = ()
-    """Places in the submission that the detail speaks of."""
+    """Places in the submission that the detail mentions."""
     also: tuple[Observation, ...] = ()
-    """What further probes of the criterion saw."""
+    """Results of further probes."""
     seed: int | None = None
-    """Seed of the criterion's inputs; with it the run can be repeated."""
+    """Seed of the inputs, to repeat the run."""
     counterexample: Counterexample | None = None
     """Smallest failing input found."""
     diagnosis: Diagnosis | None = None
-    """The likeliest cause."""
+    """Likeliest cause."""
     loss: Loss | None = None
-    """Which places of the output are lost, where a probe mapped them."""
+    """Lost places of the output, if a probe mapped them."""
     draws: Draws | None = None
-    """The drawn cases that were tried; None where nothing is drawn."""
+    """Counts of drawn cases; None without draws."""
     unserved: tuple[NonEmpty, ...] = ()
-    """Functions of which calls were left out, for an adapter of ours does not serve them."""
+    """Functions not called because our adapter does not provide them."""
     thresholds: tuple[Threshold, ...] = ()
-    """Where along its sizes the counterexample begins to fail."""
+    """Points along its sizes where the counterexample begins to fail."""
     defect: str = ""
-    """Kind of the defect that the device reported, where what failed was one."""
+    """Kind of the defect that the device reported, if any."""
     obstacle: Obstacle | None = None
-    """What failed, where it was nothing that the probes compared."""
+    """Obstacle, if the failure was not in a comparison."""
     wrong_option: bool = False
-    """Whether an option that the answer claims was seen to give wrong values, which gates whatever its severity."""
+    """Whether a claimed option gave wrong values, which gates at any severity."""
     linked_to: Identifier | None = None
-    """The criterion that found a race of threads on which this failure was seen to depend: its finding comes first."""
+    """Criterion that found a thread race on which this failure depends; its finding comes first."""
     rests_on: Identifier | None = None
-    """The criterion whose failure takes this one's credit, or keeps it from being judged; it gates nothing."""
+    """Criterion whose failure takes this one's credit or prevents its judgement; this one does not gate."""
     own_outcome: Outcome | None = None
-    """What came out by itself, where it rests on another; null where nothing was run."""
+    """Own outcome of a criterion that rests on another; null if not run."""
     fault_of: str = Field(default="", exclude=True)
-    """Another criterion, whose property all failures here break; of use until each fault is charged, and not stored."""
+    """Another criterion whose property all failures here break; used in charging faults, and not stored."""
     unshown: dict[str, Figure] = Field(default_factory=dict, exclude=True)
-    """Figures of probes that passed, of a criterion that did not: of use until claims are compared, and not stored."""
+    """Figures of passing probes in a failed criterion; used in comparing claims, and not stored."""
 
     @classmethod
     def of(cls, criterion: Criterion, outcome: Outcome, **fields: Any) -> Self:
-        """Evidence for a criterion of a rubric; a fault without a title has the criterion's own."""
+        """Create evidence for a rubric's criterion; an untitled fault gets the criterion's own title."""
         if outcome in (Outcome.FAILED, Outcome.PARTIAL) and not fields.get("rests_on"):
             fields["title"] = fields.get("title") or criterion.fault(in_part=outcome is Outcome.PARTIAL)
         return cls(
@@ -222,17 +222,17 @@ class Evidence(ReadableModel):
 
     @classmethod
     def unreviewed(cls, criterion: Criterion) -> Self:
-        """Evidence of a criterion for which nothing is run: a reviewer answers its question."""
+        """Create evidence for a criterion that waits for a reviewer."""
         return cls.of(criterion, Outcome.NOT_RUN, detail=f"{NEEDS_REVIEW}: {criterion.review}")
 
     @property
     def gates(self) -> bool:
-        """Whether it caps a mark: a critical criterion that failed by itself, or a claimed option with wrong values."""
+        """True if it caps a mark: a critical criterion failed by itself, or a claimed option has wrong values."""
         own = self.outcome is Outcome.FAILED and self.rests_on is None
         return own and (self.severity is Severity.CRITICAL or self.wrong_option)
 
     def needs_review(self, criterion: Criterion) -> bool:
-        """Whether it was not assessed because `criterion`, whose evidence it is, is a question to a reviewer."""
+        """Return whether `criterion`, which this evidence is for, awaits a reviewer."""
         return criterion.review is not None and self.outcome is Outcome.NOT_RUN
 
     @model_validator(mode="after")
@@ -264,23 +264,23 @@ class Evidence(ReadableModel):
 
     @property
     def seen(self) -> str:
-        """What was seen, after the fault's phrase where there is one."""
+        """Title and detail as one phrase."""
         return ": ".join(filter(None, (self.title, self.detail)))
 
     @property
     def failed_probes(self) -> dict[str, str]:
-        """What each probe saw that failed, by its name."""
+        """Observations of failed probes by probe name."""
         seen = [(self.counterexample, self.seen), *((further.counterexample, str(further)) for further in self.also)]
         return {example.probe: words for example, words in seen if example}
 
     @property
     def faulty(self) -> bool:
-        """Whether it was seen to fail, wholly or in part, by itself."""
+        """True if it failed by itself, wholly or in part."""
         return self.outcome in (Outcome.FAILED, Outcome.PARTIAL) and self.rests_on is None
 
     @property
     def satisfied(self) -> float:
-        """Share of the criterion that is met, 0 to 1; 0 when it was not assessed."""
+        """Share met, 0 to 1; 0 if not assessed."""
         if self.outcome is Outcome.PARTIAL:
             assert self.fraction is not None
             return self.fraction

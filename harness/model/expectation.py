@@ -1,4 +1,4 @@
-"""What grading a collection must show, may show and must not: findings checked by hand, as its `expected.toml` says."""
+"""Expected findings for grading a collection, checked by hand, from its `expected.toml`."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -20,51 +20,51 @@ class Necessity(StrEnum):
 
 
 class Range(Model):
-    """The figures that fit, both ends included."""
+    """An inclusive range of figures."""
 
     least: float = float("-inf")
-    """The smallest."""
+    """Smallest figure."""
     most: float = float("inf")
-    """The largest."""
+    """Largest figure."""
 
 
 class ExpectedFinding(Model):
-    """One finding, in the fields of the evidence that shows it. Several patterns of a field: any of them."""
+    """One finding, described by fields of its evidence. A field with several patterns matches any of them."""
 
     number: Annotated[int | None, Field(ge=1)] = None
-    """Of a finding that must be there; two ids for one fault have one number."""
+    """Number of a required finding; two ids for one fault share it."""
     ids: tuple[NonEmpty, ...] = ()
-    """Its ids in the notes it comes from."""
+    """Its ids in the source notes."""
     kind: Necessity
-    """Whether it has to be there."""
+    """Whether it is required, allowed or forbidden."""
     model: Identifier
-    """Whose answer."""
+    """Model that wrote the submission."""
     challenge: Identifier
-    """To what."""
+    """Challenge of the submission."""
     says: Text
-    """The behaviour in words; not compared."""
+    """Behaviour in words; not compared."""
     criteria: tuple[Identifier, ...] = ()
-    """Criteria that show it by themselves: one whose credit only rests on another does not. Empty: any of them."""
+    """Criteria that show it by themselves, not through `rests_on`; empty for any."""
     build: Literal["compiler", "import", "contract"] | None = None
-    """What refuses the answer, for a finding about its build."""
+    """Stage that refuses the submission, for a finding about its build."""
     cause: RepairKind | None = None
-    """Why it does not build, as a repaired copy established it; for a finding about its build."""
+    """Cause of the failed build, established by a repaired copy."""
     repaired: bool = False
-    """Whether it lies behind the build failure: what the probes saw of the repaired copy shows it."""
+    """Whether it appears only in the repaired copy of a failed build."""
     outcomes: tuple[Outcome, ...] = (Outcome.FAILED, Outcome.PARTIAL)
     """Outcomes that show it."""
     titles: tuple[NonEmpty, ...] = ()
-    """Titles, `*` standing for any characters; those of further observations count as well."""
+    """Titles, with `*` for any characters; titles of further observations count too."""
     mutants: tuple[NonEmpty, ...] = ()
-    """Names of mutants that the diagnosis gives as the cause."""
+    """Mutants that the diagnosis names."""
     locations: tuple[NonEmpty, ...] = ()
     """Places, as `file` or `file:line`."""
     measured: Mapping[str, Range] = {}
-    """Figures by name, of the evidence or of its counterexample: all of them."""
+    """Figures by name, of the evidence or its counterexample; all must match."""
 
     @property
     def name(self) -> str:
-        """`MODEL/CHALLENGE`, as the command line takes it."""
+        """`MODEL/CHALLENGE`, as on the command line."""
         return f"{self.model}/{self.challenge}"
 
     @model_validator(mode="after")
@@ -84,7 +84,7 @@ class ExpectedFindings(Model):
     """The content of `expected.toml`."""
 
     findings: tuple[ExpectedFinding, ...] = Field(min_length=1)
-    """All of them."""
+    """All findings."""
 
     @model_validator(mode="after")
     def _numbered(self) -> Self:

@@ -1,4 +1,4 @@
-"""Which names the files of a submission may have: those that mean the same file to everybody, and none of ours."""
+"""Valid file names in submissions: portable, and distinct from the harness's own."""
 
 import errno
 from collections.abc import Iterable, Iterator
@@ -9,18 +9,18 @@ from harness.model.collection import SUBMISSION_FILE
 from harness.model.submission_name import ATTEMPT
 
 REPLY_FILE = "reply.md"
-"""The model's raw reply, in the folder of a submission that was taken from one."""
+"""Raw reply of the model, beside a submission taken from it."""
 IGNORED = frozenset({"__pycache__", ".git", ".pytest_cache", ".ruff_cache", ".mypy_cache", "reviews"})
-"""Folders that are no part of a submission."""
+"""Folders outside the submission."""
 MAX_NAME = 200
-"""Bytes of a file's path inside a submission that comes as text; file systems bound one part of it by 255."""
+"""Longest path of a file in a submission that arrives as text, in bytes; file systems limit one part to 255."""
 NAME_ERRORS = frozenset({errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL})
-"""How a file system refuses a name that another one may take."""
+"""Errors with which a file system refuses a name."""
 _KEPT = IGNORED | {SUBMISSION_FILE, REPLY_FILE, ASKED_FILE}
 
 
 def name_problem(name: str) -> str:
-    """Say in a phrase why no file of a submission may have this name; empty where one may."""
+    """Return why a submission's file cannot have this name, as a phrase; empty for a valid name."""
     parts = name.split("/")
     try:
         size = len(name.encode())
@@ -39,7 +39,7 @@ def name_problem(name: str) -> str:
 
 
 def is_reserved(name: str) -> bool:
-    """Return whether a path is reserved, lies in a folder of a reserved name, or would make an attempt of a folder."""
+    """Return whether a path is reserved, lies in a reserved folder, or would turn a folder into an attempt."""
     *folders, file = name.lower().split("/")
     if not folders:
         return file in _KEPT
@@ -48,12 +48,12 @@ def is_reserved(name: str) -> bool:
 
 
 def find_clash(names: Iterable[str]) -> tuple[str, str] | None:
-    """Find a name that is also the folder of another one; None where there is none."""
+    """Find a name that is also a folder of another name."""
     known = set(names)
     return next(((above, name) for name in sorted(known) for above in folders_of(name) if above in known), None)
 
 
 def folders_of(name: str) -> Iterator[str]:
-    """Yield the folders that a relative path leads through, the outermost first."""
+    """Yield the folders above a relative path, outermost first."""
     parts = name.split("/")
     yield from ("/".join(parts[:count]) for count in range(1, len(parts)))

@@ -1,4 +1,4 @@
-"""Findings: what went wrong in a grade, in words. Derived from evidence and signals, never stored."""
+"""Findings: faults of a grade in words, derived from evidence and signals, never stored."""
 
 from collections.abc import Iterable
 from fractions import Fraction
@@ -10,44 +10,43 @@ from harness.model.loss import Loss
 from harness.model.signal import Signal, SignalKind
 
 INTEGRITY = "integrity"
-"""Stands where other findings name their criterion; no rubric weighs it."""
+"""Criterion id of findings from signals; outside every rubric."""
 NO_ANSWER = "the reply holds no answer"
 MOST_SIGNALS = 5
-"""So many signals of one kind are quoted, the most frequent first; the others are counted."""
+"""Most signals of one kind to quote, most frequent first; the rest are counted."""
 _GRAVEST_FIRST = (Severity.CRITICAL, Severity.MAJOR, Severity.MINOR)
 
 
 class Finding(ReadableModel):
-    """A failed or notable criterion put in words."""
+    """A failed or notable criterion in words."""
 
     criterion: Identifier
-    """Id of the criterion; `build` and `integrity` stand for what no criterion covers."""
+    """Id of the criterion; `build` or `integrity` outside the rubric."""
     severity: Severity
     """Weight of the criterion."""
     title: NonEmpty
-    """The fault in a phrase."""
+    """Fault as a phrase."""
     detail: str
-    """What was seen."""
+    """Detail of the observation."""
     also: tuple[Observation, ...] = ()
-    """What further probes saw."""
+    """Results of further probes."""
     locations: tuple[Location, ...] = ()
-    """Places in the submission that the detail speaks of."""
+    """Places in the submission that the detail mentions."""
     counterexample: Counterexample | None = None
     """Smallest failing input found."""
     diagnosis: NonEmpty | None = None
-    """The likeliest cause."""
+    """Likeliest cause."""
     loss: Loss | None = None
-    """Which places of the output are lost."""
+    """Lost places of the output."""
     linked_to: Identifier | None = None
-    """The criterion that found a race of threads on which this failure was seen to depend."""
+    """Criterion that found a thread race on which this failure depends."""
 
 
 def criterion_findings(evidence: Iterable[Evidence]) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
-    """Return the findings of critical criteria and of the others, the gravest first and otherwise in the order given.
+    """Return the findings of critical criteria and of the others, gravest first, then in the given order.
 
-    What caps marks stands with the critical ones, and what failed before what was met in part. Criteria that only lost
-    their credit to another one (`rests_on`) were not seen to fail and yield nothing. A finding that is linked to
-    another one follows it, and both stand where the graver one belongs.
+    Findings that cap marks count as critical, and failures precede partial successes. Criteria that merely lost credit
+    to another one (`rests_on`) yield none. A linked finding follows its root, and both take the graver one's place.
     """
     faulty = [e for e in evidence if e.faulty]
     rank = {
@@ -62,12 +61,12 @@ def criterion_findings(evidence: Iterable[Evidence]) -> tuple[tuple[Finding, ...
         return highest[root], first[root], e.criterion != root, rank[e.criterion]
 
     ordered = sorted(faulty, key=place)
-    critical = tuple(_finding(e) for e in ordered if highest[roots[e.criterion]][0] == 0)
-    return critical, tuple(_finding(e) for e in ordered if highest[roots[e.criterion]][0] > 0)
+    critical = tuple(_make_finding(e) for e in ordered if highest[roots[e.criterion]][0] == 0)
+    return critical, tuple(_make_finding(e) for e in ordered if highest[roots[e.criterion]][0] > 0)
 
 
 def build_finding(title: str, detail: str, locations: tuple[Location, ...], diagnosis: str = "") -> Finding:
-    """A build failure in words, with what established its cause where a repaired copy did."""
+    """Return the finding of a failed build, with its cause if a repaired copy established one."""
     return Finding(
         criterion=UNBUILT, severity=Severity.CRITICAL, title=title, detail=detail, locations=locations,
         diagnosis=diagnosis or None,
@@ -75,19 +74,19 @@ def build_finding(title: str, detail: str, locations: tuple[Location, ...], diag
 
 
 def signal_findings(signals: Iterable[Signal]) -> tuple[Finding, ...]:
-    """One finding for each kind of signal, in the order of `SignalKind`."""
+    """Return one finding per kind of signal, in the order of `SignalKind`."""
     every = tuple(signals)
     return tuple(
-        Finding(criterion=INTEGRITY, severity=Severity.MAJOR, title=kind.value, detail=_quoted(seen))
+        Finding(criterion=INTEGRITY, severity=Severity.MAJOR, title=kind.value, detail=_quote_signals(seen))
         for kind in SignalKind
         if (seen := [s for s in every if s.kind is kind])
     )
 
 
-def _finding(evidence: Evidence) -> Finding:
+def _make_finding(evidence: Evidence) -> Finding:
     share = ""
     if evidence.outcome is Outcome.PARTIAL:
-        # from the decimal digits: in binary 0.29 is a little less
+        # from the decimal digits: the float 0.29 is a little less
         share = f" ({int(100 * Fraction(repr(evidence.satisfied)))} % of the credit)"
     return Finding(
         criterion=evidence.criterion, severity=evidence.severity, title=f"{evidence.title}{share}",
@@ -97,7 +96,7 @@ def _finding(evidence: Evidence) -> Finding:
     )  # fmt: skip
 
 
-def _quoted(signals: list[Signal]) -> str:
+def _quote_signals(signals: list[Signal]) -> str:
     named = sorted((s for s in signals if s.detail), key=lambda s: -s.times)
     quoted = [f"{s.detail} ({s.times} times)" if s.times > 1 else s.detail for s in named[:MOST_SIGNALS]]
     more = len(named) - len(quoted)

@@ -1,4 +1,4 @@
-"""Which outputs an answer loses, as a map that can be drawn."""
+"""Lost outputs of a submission, as a map to draw."""
 
 from typing import Annotated, Literal, Self
 
@@ -11,18 +11,18 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class LossMap(Model):
-    """Rows or columns whose outputs are lost."""
+    """Rows or columns with lost outputs."""
 
     kind: Literal["map"] = "map"
-    """Tells the two forms of a loss apart."""
+    """Tag of this form of loss."""
     unit: Literal["columns", "rows"]
-    """What is counted."""
+    """Unit of the positions."""
     size: int = Field(ge=1)
-    """How many of them were looked at, from 0 on."""
+    """Number of positions examined, from 0."""
     period: int | None = Field(default=None, ge=2)
-    """The pattern repeats after so many; null when it does not repeat."""
+    """Period of the pattern; null if it does not repeat."""
     runs: tuple[tuple[Place, Place], ...] = Field(min_length=1)
-    """Begin and length of each run of lost ones, within one period."""
+    """Start and length of each run of lost positions, within one period."""
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
@@ -35,13 +35,13 @@ class LossMap(Model):
 
 
 class LossByDistance(Model):
-    """How many of several winners are found when they lie at equal distances."""
+    """The share found of several winners at equal distances."""
 
     kind: Literal["distance"] = "distance"
-    """Tells the two forms of a loss apart."""
+    """Tag of this form of loss."""
     found: tuple[tuple[Place, Share], ...] = Field(min_length=1)
     """Pairs of a distance in columns and the share of winners found there."""
 
 
 Loss = Annotated[LossMap | LossByDistance, Field(discriminator="kind")]
-"""What an answer loses."""
+"""Lost outputs in either form."""

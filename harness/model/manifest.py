@@ -1,4 +1,4 @@
-"""Reads the TOML files of this project and of submissions into models, and names the field that is wrong."""
+"""TOML files of the workspace and of submissions, read into models with errors that name the field."""
 
 import re
 import stat
@@ -15,26 +15,26 @@ from harness.model.base import Model
 M = TypeVar("M", bound=Model)
 
 MAX_SPEC_BYTES = 1 << 20
-"""A larger challenge.toml or submission.toml is not read."""
+"""Largest challenge.toml or submission.toml that is read."""
 _PROSE = re.compile(
     r"""\"{3}(?:\\.|[^\\])*?(?:\"{3}|\Z)|'{3}.*?(?:'{3}|\Z)|"(?:\\.|[^"\\\n])*+"?|'[^'\n]*+'?|\#[^\n]*+""", re.DOTALL
 )
 """Strings and comments of a TOML file."""
 _DEEP_KEY = re.compile(r"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){16}")
-"""A key of more parts than any valid file has: tomllib takes memory with the square of their number."""
+"""Key with more parts than in any valid file; tomllib's memory grows with their square."""
 _WORD = range(-(2**63), 2**63)
-"""Integers that TOML promises to hold; a larger one may be too long to be printed."""
+"""Integers that TOML guarantees; larger ones may be too long to print."""
 
 
 def read_toml(path: Path, kind: type[M]) -> M:
-    """Read one TOML file of the workspace or of a submission.
+    """Read one TOML file of the workspace or a submission.
 
     Raises:
         SpecError: it is missing, empty, not UTF-8, not TOML, or not a `kind`; the message names the field.
     """
     try:
         status = path.stat()
-        # a pipe would never end, and neither would a link to /dev/zero
+        # reading a pipe or a link to /dev/zero would never end
         if not stat.S_ISREG(status.st_mode):
             raise FilesError(path, "is not a regular file")
         if status.st_size > MAX_SPEC_BYTES:
@@ -60,7 +60,7 @@ def read_toml(path: Path, kind: type[M]) -> M:
     try:
         return kind.model_validate(table)
     except ValidationError as error:
-        raise _spec_error(path, error, kind, table) from None
+        raise _make_spec_error(path, error, kind, table) from None
 
 
 def _integers(value: Any) -> Iterator[int]:
@@ -71,15 +71,17 @@ def _integers(value: Any) -> Iterator[int]:
             yield from _integers(item)
 
 
-def _spec_error(path: Path, error: ValidationError, kind: type[Model], table: Mapping[str, Any]) -> SpecError:
-    # a misspelt key is reported before the key that is missing because of it
+def _make_spec_error(path: Path, error: ValidationError, kind: type[Model], table: Mapping[str, Any]) -> SpecError:
+    # report a misspelt key before the key that is missing because of it
     first = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
-    # of a field with several forms, the form that got furthest was meant
+    # for a field with several forms, assume the one that validated furthest
     field = [e for e in error.errors() if e["loc"][:2] == first["loc"][:2]]
     forms = [e for e in field if any("[" in str(part) for part in e["loc"][2:3])]
     first = max(forms, key=lambda e: len(e["loc"]), default=first)
     place = ".".join(_place(first["loc"], table))
-    given = "" if first["type"] == "missing" or isinstance(first["input"], dict) else f" (got {_short(first['input'])})"
+    given = (
+        "" if first["type"] == "missing" or isinstance(first["input"], dict) else f" (got {_shorten(first['input'])})"
+    )
     more = error.error_count() - max(1, len(forms))
     words, hint = first["msg"].removeprefix("Value error, "), ""
     if first["type"] == "extra_forbidden":
@@ -88,11 +90,11 @@ def _spec_error(path: Path, error: ValidationError, kind: type[Model], table: Ma
         hint = "" if meant else "remove it; or update the harness, where the file is for a newer one"
     if first["type"] == "tuple_type":
         words = "must be a list" + (f" of tables:  [[{first['loc'][-1]}]]" if isinstance(first["input"], dict) else "")
-    return SpecError(path, words + given + (f"; and {more} more" if more else ""), field=_clipped(place), hint=hint)
+    return SpecError(path, words + given + (f"; and {more} more" if more else ""), field=_clip(place), hint=hint)
 
 
 def _place(loc: tuple[int | str, ...], table: Any) -> Iterator[str]:
-    """The parts of a field's name, an item of a list by its `id` where it has one."""
+    """Yield the parts of a field's name, with a list item's `id` as its name if it has one."""
     for part in loc:
         if str(part).startswith(("function-", "constrained-", "tuple[")):
             continue
@@ -112,9 +114,9 @@ def _keys(kind: type[Model]) -> list[str]:
     return names
 
 
-def _short(value: Any) -> str:
-    return _clipped(repr(value))
+def _shorten(value: Any) -> str:
+    return _clip(repr(value))
 
 
-def _clipped(text: str) -> str:
+def _clip(text: str) -> str:
     return text if len(text) <= 60 else text[:57] + "..."

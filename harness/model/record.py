@@ -1,4 +1,4 @@
-"""The immutable result of one grade, and how it was made."""
+"""Records: the immutable result of one grade, and how it was made."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ from harness.model.tier_choice import TierChoice, UnusedTier
 
 
 class Status(StrEnum):
-    """How far a grade got."""
+    """Progress of a grade."""
 
     GRADED = "graded"
     BUILD_FAILED = "build_failed"
@@ -30,14 +30,14 @@ class Status(StrEnum):
 
 
 class Score(Model):
-    """A mark with what is known about it. Marks run from 0 to 100."""
+    """A mark from 0 to 100, with its uncertainty."""
 
     score: float | None
-    """The mark over what was assessed; null when nothing was."""
+    """Mark over the assessed criteria; null if there are none."""
     low: float
-    """The mark if everything unassessed were lost."""
+    """Mark if everything unassessed failed."""
     high: float
-    """The mark if everything unassessed were met."""
+    """Mark if everything unassessed passed."""
     coverage: float = Field(ge=0, le=1)
     """Assessed weight over total weight."""
 
@@ -52,83 +52,83 @@ _UNBUILT_TITLES = {
 
 
 class BuildFailure(ReadableModel):
-    """Why a submission does not build."""
+    """Reason why a submission does not build."""
 
     stage: Literal["compiler", "import", "contract", "reply", "files"]
-    """What refused it: the real compiler, loading it in the sandbox, the list of functions it must define, the reply,
-    which holds nothing to build, or the grader, which could not read its files."""
+    """Stage that refused it: the real compiler, the import in the sandbox, the check of required functions, the reply
+    without code to build, or the grader that could not read its files."""
     text: NonEmpty
-    """The compiler's or loader's own words, or why the reply holds no answer."""
+    """Message of the compiler or import, or why the reply contains no submission."""
     output: str = ""
-    """The last of what the submission printed while it was loaded."""
+    """Tail of the output during the import."""
     locations: tuple[Location, ...] = ()
-    """Places in the submission that the words name."""
+    """Places in the submission that the message names."""
     criteria: tuple[Identifier, ...] = ()
-    """Criteria that fail by this very failure: their findings would repeat it."""
+    """Criteria that fail for this reason, whose findings would repeat it."""
 
     @property
     def title(self) -> str:
-        """What it does not do, as a finding begins."""
+        """Fault as a phrase, to begin a finding."""
         return _UNBUILT_TITLES[self.stage]
 
     @property
     def detail(self) -> str:
-        """The words, and below them what was printed."""
+        """Message, followed by the output."""
         return f"{self.text}\n{self.output}".strip()
 
 
 class Gate(Model):
-    """A ceiling on a mark, with the criteria that put it there."""
+    """A ceiling on a mark, with the criteria behind it."""
 
     criteria: tuple[Identifier, ...]
-    """Criteria that failed; empty when the submission did not build."""
+    """Failed criteria; empty if the submission did not build."""
     dimension: Identifier | None
-    """The heading it caps; null for the overall mark."""
+    """Capped heading; null for the overall mark."""
     ceiling: float
-    """Highest mark left."""
+    """Highest possible mark."""
     unmet: float | None = Field(default=None, ge=0, le=1)
-    """Share not met of the critical weight assessed, where the gate caps the overall: each tenth takes a point off its
-    ceiling. Null for a dimension, and in records made before critical criteria ordered marks under a ceiling."""
+    """Unmet share of the assessed critical weight, if the gate caps the overall; each tenth lowers its ceiling by a
+    point. Null for a dimension, and in records older than this rule."""
     reason: Text
-    """Why, in a sentence."""
+    """Reason as a sentence."""
 
 
 class Environment(Model):
-    """Where a grade was made."""
+    """The machine and software of a grade."""
 
     tier: Tier
-    """Isolation the submission ran in."""
+    """Isolation tier of the submission."""
     unused_tiers: tuple[UnusedTier, ...] | None = None
-    """Every stronger tier, and why it was not used; null in records made before this was kept."""
+    """Stronger tiers, with the reasons against them; null in records older than this field."""
     device: Text
-    """Where kernels ran: `cpu`, `emulated` or the name of a GPU."""
+    """Device of the kernels: `cpu`, `emulated` or the name of a GPU."""
     passed_over: str = ""
-    """A GPU of that machine that was not used, and why; empty where there was none."""
+    """Unused GPU of that machine, and why; empty without one."""
     cpu: str
     """Processor model."""
     platform: str
     """Operating system and machine."""
     python: str
-    """Version of the interpreter in the box."""
+    """Interpreter version in the box."""
     packages: dict[str, str]
-    """Versions of the packages that measure."""
+    """Versions of the measuring packages."""
     harness: str
     """Version of the harness."""
 
     @property
     def isolation(self) -> TierChoice:
-        """The tier, and the stronger ones that were not used, as far as the record states them."""
+        """Tier, and the stronger unused ones on record."""
         return TierChoice(tier=self.tier, unused=self.unused_tiers or ())
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a user should know of the machine: isolation or a device that is weaker than what it has."""
+        """Warnings about isolation or a device below the machine's abilities."""
         device = f"a GPU was not used, {self.passed_over}" if self.passed_over else ""
         return tuple(filter(None, (self.isolation.warning, device)))
 
 
 class Record(Stored):
-    """One grade of one submission: what was graded, where, with which seed, and the results."""
+    """One grade of one submission: its subject, place, seed and results."""
 
     SCHEMA: ClassVar[int] = 2
 
@@ -136,67 +136,67 @@ class Record(Stored):
     """Version of this file's schema."""
 
     model: Identifier
-    """Who answered."""
+    """Model that wrote the submission."""
     challenge: Identifier
-    """What was answered."""
+    """Challenge of the submission."""
     attempt: int | None = Field(default=None, ge=1)
-    """Which of several answers it is; null for the only one."""
+    """Number of the attempt; null for a single submission."""
     provenance: Provenance
-    """Where the submission's files come from."""
+    """Source of the submission's files."""
     origin: Origin | None = None
-    """Where it was published, for an answer of a collection."""
+    """Published source, for a submission from a collection."""
     outside: bool = False
-    """Whether the folder graded lay outside the workspace's submissions, so that none of them stands for it."""
+    """Whether the graded folder was outside the workspace's submissions."""
     turns: int = Field(default=1, ge=1)
-    """Replies the model was allowed, each after the first made in view of what the grader found before."""
+    """Replies allowed to the model; each after the first followed the grader's feedback."""
     status: Status
-    """How far the grade got."""
+    """Progress of the grade."""
     key: Text
     """Content key over submission, challenge, references, harness source and environment."""
     probe_set: str | None = None
-    """Version of what the answer was held to: a hash of the challenge's rubric, probes, mutants and references; null in
-    records made before there was one. Marks of other probe sets are not comparable."""
+    """Version of the standard: a hash of the challenge's rubric, probes, mutants and references; null in older records.
+    Marks of different probe sets are not comparable."""
     seed: int
-    """Seed of the run; every criterion's seed derives from it."""
+    """Seed of the run, from which every criterion's seed derives."""
     ranked: bool
-    """False when the seed was chosen by hand or only part of the probes ran."""
+    """False for a seed chosen by hand or an incomplete set of probes."""
     profile: GradeProfile = GradeProfile.FULL
-    """What was run. Only a record of the whole of `full` is published and ranked."""
+    """Scope of the grade. Only complete `full` records are published and ranked."""
     only: tuple[Identifier, ...] = ()
-    """The criteria that were asked for by name in place of the profile's own."""
+    """Criteria requested by name instead of the profile's own."""
     cut_off: bool = False
-    """Whether the time set for the grade ran out before every criterion was assessed."""
+    """Whether time ran out before every criterion was assessed."""
     reward: float | None = Field(default=None, ge=0, le=1)
-    """Share of the gating criteria that is met, or of those asked for by name, under the ceilings of marks; 0 for what
-    does not build, null where nothing can be said. See `harness.scoring.reward`."""
+    """Share met of the gating criteria, or of those requested by name, under the ceilings of marks; 0 if it does not
+    build, null if unknown. See `harness.scoring.reward`."""
     made: AwareDatetime
-    """When."""
+    """Time of the grade."""
     seconds: dict[str, float]
     """Wall time of each stage."""
     environment: Environment
-    """Where the grade was made."""
+    """Machine and software of the grade."""
     limits: Limits
-    """What the submission could use."""
+    """Limits of the submission."""
     overall: Score
-    """Declared weights times dimensions, gates applied, rounded half up."""
+    """Weighted mean of the dimensions, gates applied, rounded half up."""
     dimensions: dict[str, Score]
     """Marks by heading."""
     gates: tuple[Gate, ...]
-    """Ceilings that apply."""
+    """Ceilings in force."""
     evidence: tuple[Evidence, ...]
-    """One entry for every criterion of the rubric; those that `origin.not_asked` names enter no mark."""
+    """One entry per criterion of the rubric; those in `origin.not_asked` are not marked."""
     build: BuildFailure | None = None
-    """Why the submission does not build."""
+    """Reason why the submission does not build."""
     repaired: RepairedGrade | None = None
-    """What a copy shows in which the smallest repairs got the compiler past that; no mark is made of it."""
+    """Results of a copy with the smallest repairs that let it compile; not marked."""
     signals: tuple[Signal, ...] = ()
-    """What it was seen doing in the sandbox; carries no mark."""
+    """Suspicious acts in the sandbox; not marked."""
     remarks: tuple[str, ...] = ()
-    """Notes of the grader that carry no mark."""
+    """Notes of the grader; not marked."""
     error: str | None = None
-    """What broke on our side, for a judge error."""
+    """Failure on our side, for a judge error."""
     unread: bool = False
-    """Whether that is a reply which could not be read with certainty."""
+    """Whether that failure is an ambiguous reply."""
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
@@ -210,29 +210,28 @@ class Record(Stored):
 
     @property
     def partial(self) -> bool:
-        """Whether it says less than a record of the profile `full`, and so is neither published nor ranked."""
+        """True if it covers less than the profile `full`, and so is neither published nor ranked."""
         return self.profile is not GradeProfile.FULL or bool(self.only) or self.cut_off
 
     @property
     def unmarked(self) -> Mapping[str, str]:
-        """The criteria that enter no mark, and why: the original prompt did not ask, or our adapter decides them."""
+        """Criteria without marks, with reasons: not asked for by the original prompt, or decided by our adapter."""
         return self.origin.unmarked if self.origin else {}
 
     @property
     def marked(self) -> tuple[Evidence, ...]:
-        """The evidence that marks, gates, ranks and findings are made of."""
+        """Evidence behind marks, gates, ranks and findings."""
         unmarked = self.unmarked
         return tuple(e for e in self.evidence if e.criterion not in unmarked)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What went wrong, in words: the build, critical criteria, signals, then the other criteria."""
+        """Faults in words: the build, critical criteria, signals, then the other criteria."""
         repeated = self.build.criteria if self.build else ()
         critical, others = criterion_findings(e for e in self.marked if e.criterion not in repeated)
-        return (*self._unbuilt(), *critical, *signal_findings(self.signals), *others)
+        return (*self._make_build_findings(), *critical, *signal_findings(self.signals), *others)
 
-    def _unbuilt(self) -> Iterator[Finding]:
-        """The finding of a failed build."""
+    def _make_build_findings(self) -> Iterator[Finding]:
         if self.build and self.repaired:
             title = f"{self.build.title}: {self.repaired.cause.fault}"
             yield build_finding(title, self.build.detail, self.build.locations, self.repaired.diagnosis)
@@ -240,36 +239,36 @@ class Record(Stored):
             yield build_finding(self.build.title, self.build.detail, self.build.locations)
 
     def printed(self) -> dict[str, Any]:
-        """The record as JSON values, its findings beside it."""
-        # through text: only there a figure that is not finite becomes a string
+        """Return the record as JSON values, with its findings."""
+        # through text, which turns non-finite figures into strings
         findings = [json.loads(finding.model_dump_json()) for finding in self.findings]
         return {**json.loads(self.to_json()), "findings": findings}
 
     @property
     def submission_name(self) -> SubmissionName:
-        """What was graded."""
+        """Name of the submission."""
         return SubmissionName(self.model, self.challenge, self.attempt)
 
     @property
     def name(self) -> str:
-        """`MODEL/CHALLENGE`, or `MODEL/CHALLENGE/attempt-N`, as the command line takes it."""
+        """`MODEL/CHALLENGE`, or `MODEL/CHALLENGE/attempt-N`, as on the command line."""
         return str(self.submission_name)
 
     @property
     def of_submission(self) -> bool:
-        """Whether a folder under submissions/ stands for it: where that is removed, the record goes, too."""
+        """True if it belongs to a folder under submissions/, and is removed with it."""
         return self.origin is None and not self.outside
 
     @property
     def unanswered(self) -> bool:
-        """Whether the model's reply holds no answer."""
+        """True if the model's reply contains no submission."""
         return self.build is not None and self.build.stage == "reply"
 
     @property
     def quotable(self) -> bool:
-        """Whether lines of the submission may be shown and stored."""
+        """True if lines of the submission may be shown and stored."""
         return self.origin is None or self.origin.redistribute
 
     def figures(self) -> dict[str, Figure]:
-        """All measured figures of the record by name."""
+        """Return all measured figures by name."""
         return {name: value for item in self.evidence for name, value in item.measured.items()}

@@ -1,4 +1,4 @@
-"""What lies behind a failed build: the smallest repairs that get the compiler past it, and what the copy then shows."""
+"""Repairs: the smallest changes that make a failed build compile, and the results of the repaired copy."""
 
 from enum import StrEnum
 from typing import Self
@@ -11,7 +11,7 @@ from harness.model.finding import Finding, criterion_findings
 
 
 class RepairKind(StrEnum):
-    """A fault of form that can be repaired without knowing what the code is for."""
+    """A formal fault that can be repaired without understanding the code."""
 
     MISSING_HEADER = "missing_header"
     FENCED_CODE = "fenced_code"
@@ -20,7 +20,7 @@ class RepairKind(StrEnum):
 
     @property
     def fault(self) -> str:
-        """The fault in a phrase."""
+        """Fault as a phrase."""
         return _FAULTS[self]
 
 
@@ -33,25 +33,25 @@ _FAULTS = {
 
 
 class Repair(ReadableModel):
-    """One change of a copy of an answer after which the compiler got past the place it had stopped at."""
+    """One change to a copy that moves the compiler past an error."""
 
     kind: RepairKind
-    """The fault it repairs."""
+    """Fault that it repairs."""
     locations: tuple[Location, ...] = Field(min_length=1)
-    """Where the copy was changed; the lines of a copy have the numbers they have in the answer."""
+    """Changed places; line numbers are the same as in the submission."""
     words: NonEmpty
-    """What was changed, in a sentence that quotes nothing of the answer."""
+    """Change as a sentence, without quotes of the submission."""
 
 
 class RepairedGrade(ReadableModel):
-    """What a repaired copy of an answer that does not build shows. No mark is made of it."""
+    """The results of a repaired copy of a failed build; not marked."""
 
     repairs: tuple[Repair, ...] = Field(min_length=1)
-    """What was repaired, in this order; the first one is why the answer does not build."""
+    """Repairs in order; the first is the cause of the failure."""
     detail: str = ""
-    """Why nothing of the copy ran; empty when its probes ran."""
+    """Why the copy did not run; empty if its probes ran."""
     evidence: tuple[Evidence, ...] = ()
-    """What the probes saw of the copy."""
+    """Evidence of the copy's probes."""
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
@@ -61,17 +61,17 @@ class RepairedGrade(ReadableModel):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What is wrong with the copy, in words, the gravest first."""
+        """Faults of the copy in words, gravest first."""
         critical, others = criterion_findings(self.evidence)
         return (*critical, *others)
 
     @property
     def cause(self) -> RepairKind:
-        """Why the answer itself does not build."""
+        """Cause of the submission's own failure."""
         return self.repairs[0].kind
 
     @property
     def diagnosis(self) -> str:
-        """How that was established."""
+        """Cause, and the repairs that establish it."""
         words = "; then ".join(repair.words for repair in self.repairs)
         return f"{self.cause.fault}: with that repaired in a copy the compiler gets past it ({words})"

@@ -1,4 +1,4 @@
-"""Marks and remarks by a person or a model for what cannot be executed."""
+"""Reviews: marks and remarks by a person or a model for criteria that cannot be executed."""
 
 import datetime
 from enum import StrEnum
@@ -13,7 +13,7 @@ Month = Annotated[str, StringConstraints(pattern=r"^\d{4}-(0[1-9]|1[0-2])$")]
 
 
 class ReviewerKind(StrEnum):
-    """Who reviewed; a published review never enters a measured score."""
+    """Kind of reviewer; published reviews never enter a measured score."""
 
     PERSON = "person"
     MODEL = "model"
@@ -21,101 +21,101 @@ class ReviewerKind(StrEnum):
 
 
 class Reviewer(Model):
-    """Who reviewed, when, and with which prompt."""
+    """The reviewer, with date and prompt."""
 
     kind: ReviewerKind
     """Person, model or published page."""
     id: Identifier
-    """Name of the reviewer, or of the published round."""
+    """Name of the reviewer or published round."""
     date: datetime.date | Month
-    """When; a month such as "2026-04" where the day is not known."""
+    """Day, or a month such as "2026-04" if the day is unknown."""
     prompt_hash: str | None = None
-    """Hash of the prompt a model judge was given."""
+    """Hash of a model judge's prompt."""
 
 
 class Quote(Model):
-    """Words that must be found verbatim in a file of the submission."""
+    """A verbatim quote from a file of the submission."""
 
     file: RelativePath
-    """The file quoted."""
+    """Quoted file."""
     text: Text
-    """The words."""
+    """Quoted text."""
 
 
 class Mark(Model):
-    """A mark for one dimension or criterion with its reason."""
+    """A mark for one dimension or criterion, with its reason."""
 
     target: Identifier
     """Id of a dimension or criterion."""
     mark: float = Field(ge=0, le=100)
-    """0 to 100."""
+    """Mark from 0 to 100."""
     remark: str = ""
-    """Why."""
+    """Reason for the mark."""
     quotes: tuple[Quote, ...] = ()
-    """What in the files supports it."""
+    """Supporting quotes."""
     repeats: tuple[Annotated[float, Field(ge=0, le=100)], ...] = ()
-    """Marks of a judge that was asked several times; `mark` is their median."""
+    """Marks of repeated requests to a judge; `mark` is their median."""
 
 
 class Preference(Model):
-    """How often a judge of pairs preferred an answer to another's, asked in both orders."""
+    """A judge's preferences between two submissions, compared in both orders."""
 
     target: Identifier
     """Id of a criterion."""
     other: Identifier
-    """The model whose answer stood against it."""
+    """Model of the other submission."""
     wins: int = Field(ge=0)
-    """Replies that gave it to the answer reviewed."""
+    """Replies that prefer the reviewed submission."""
     losses: int = Field(ge=0)
-    """Replies that gave it to the other."""
+    """Replies that prefer the other."""
     ties: int = Field(ge=0)
-    """Replies that gave it to neither."""
+    """Replies without a preference."""
     undecided: bool
-    """Whether the verdict turned when the two changed places."""
+    """Whether the verdict changed with the order."""
 
     @property
     def asked(self) -> int:
-        """Replies counted."""
+        """Number of replies."""
         return self.wins + self.losses + self.ties
 
     @property
     def share(self) -> float:
-        """Share of wins, a tie as half of one; 0.5 where nothing was replied."""
+        """Share of wins, with ties as half; 0.5 without replies."""
         return (self.wins + self.ties / 2) / self.asked if self.asked else 0.5
 
 
 class Row(Model):
-    """One row of a published comparison, in its words."""
+    """One row of a published comparison, verbatim."""
 
     criterion: Text
-    """What was compared."""
+    """Subject of the comparison."""
     left: Text
-    """What was said of the one."""
+    """Text on the left model."""
     right: Text
-    """What was said of the other."""
+    """Text on the right model."""
     edge: Identifier | None = None
-    """The model that was given the edge; null for a tie."""
+    """Model with the edge; null for a tie."""
     note: str = ""
-    """What was added to the edge."""
+    """Note on the edge."""
 
 
 class Comparison(Model):
     """A published comparison of two models on one challenge."""
 
     left: Identifier
-    """A model."""
+    """First model."""
     right: Identifier
-    """Another."""
+    """Second model."""
     challenge: Identifier
-    """What both answered."""
+    """Challenge of both."""
     winner: Identifier | None = None
-    """Whom it was given to; null for a split."""
+    """Winning model; null for a split."""
     rows: tuple[Row, ...]
-    """Its criterion table."""
+    """Table of criteria."""
 
     @property
     def played(self) -> bool:
-        """Always: who compared gave it to the one, to the other, or to both."""
+        """True, as every comparison has a winner or a split."""
         return True
 
 
@@ -123,91 +123,91 @@ class Comparisons(Stored):
     """The content of `reports/published/head_to_head.toml`."""
 
     tables: tuple[Comparison, ...]
-    """All comparisons, in the order they were published in."""
+    """All comparisons, in published order."""
 
 
 class Place(Model):
-    """One line of a published ranking, in its figures."""
+    """One line of a published ranking."""
 
     model: Identifier
-    """Who."""
+    """Ranked model."""
     average: float = Field(ge=0, le=100)
-    """The mark it was ranked by."""
+    """Mark behind the rank."""
     best: tuple[Identifier, ...]
-    """Challenges called its best."""
+    """Challenges named as its best."""
     best_mark: float = Field(ge=0, le=100)
-    """The mark given for that."""
+    """Mark for the best."""
     worst: tuple[Identifier, ...]
-    """Challenges called its worst."""
+    """Challenges named as its worst."""
     worst_mark: float = Field(ge=0, le=100)
-    """The mark given for that."""
+    """Mark for the worst."""
     won: int | None = Field(default=None, ge=0)
-    """Comparisons said to be won; null where nothing was said."""
+    """Comparisons reported as won; null if not reported."""
     of: int | None = Field(default=None, ge=0)
-    """Of so many."""
+    """Comparisons in total."""
 
 
 class Ranking(Stored):
     """The content of `reports/published/ranking.toml`."""
 
     places: tuple[Place, ...]
-    """The published order, the first first."""
+    """Published order, first place first."""
 
 
 class LetterGrades(Model):
-    """The letters that one published page gives a model."""
+    """One published page's letter grades for a model."""
 
     model: Identifier
-    """Who."""
+    """Graded model."""
     letters: dict[Identifier, Letter]
-    """Its grade by challenge."""
+    """Letter grade by challenge."""
     overall: Text | None = None
-    """The grade over all, as it is written; null where there is none."""
+    """Overall grade as published; null without one."""
 
 
 class PublishedLetters(Stored):
     """The content of `reports/published/letters.toml`."""
 
     grades: tuple[LetterGrades, ...]
-    """One entry for each model, in the published order."""
+    """One entry per model, in published order."""
 
 
 class Round(Model):
     """A named group of models compared on some challenges."""
 
     id: Identifier
-    """Its file is `reports/rounds/<id>.md`; published reviews of the round have it as their reviewer's id."""
+    """Name of its file, `reports/rounds/<id>.md`, and reviewer id of its published reviews."""
     title: Text
-    """What it is called."""
+    """Name in reports."""
     models: tuple[Identifier, ...] = Field(min_length=1)
-    """Who took part."""
+    """Participating models."""
     challenges: tuple[Identifier, ...] = Field(min_length=1)
-    """What they answered."""
+    """Challenges of the round."""
 
 
 class Rounds(Stored):
     """The content of `reports/rounds.toml`."""
 
     rounds: tuple[Round, ...] = ()
-    """All rounds, in the order of the file."""
+    """All rounds, in file order."""
 
 
 class Review(Stored):
     """The content of one `reviews/<name>.toml`."""
 
     model: Identifier
-    """Whose submission."""
+    """Model that wrote the submission."""
     challenge: Identifier
-    """To which challenge."""
+    """Challenge of the submission."""
     attempt: int | None = Field(default=None, ge=1, strict=True)
-    """Which of several answers; that of its folder by default."""
+    """Number of the attempt; by default that of its folder."""
     reviewer: Reviewer
-    """Who reviewed."""
+    """Author of the review."""
     marks: tuple[Mark, ...]
     """Marks given."""
     preferences: tuple[Preference, ...] = ()
-    """What a judge of pairs preferred."""
+    """Preferences of a judge of pairs."""
     remark: str = ""
-    """On the review as a whole: words in the submission that speak to a judge."""
+    """General remark: text in the submission that addresses a judge."""
     overall: float | None = Field(default=None, ge=0, le=100)
-    """The reviewer's own overall, shown and never used."""
+    """Reviewer's own overall mark, shown but never used."""

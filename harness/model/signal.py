@@ -1,4 +1,4 @@
-"""What an answer did in the sandbox that honest code has no reason to do, seen from outside."""
+"""Signals: acts in the sandbox that honest code has no reason for, seen from outside."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from harness.model.evidence import ReadableModel
 
 
 class SignalKind(StrEnum):
-    """What was seen; the value is the fault as a phrase."""
+    """The kind of act; the value is the fault as a phrase."""
 
     UNSEEN_FILE = "tries to open files it was not given"
     SYSTEM_CALL = "tries system calls that a kernel has no use for"
@@ -22,18 +22,18 @@ class SignalKind(StrEnum):
 
 
 class Signal(ReadableModel):
-    """One thing seen, and how often."""
+    """One act and its count."""
 
     kind: SignalKind
-    """What."""
+    """Kind of act."""
     detail: str
-    """The file, the call or the figure, safe to print, at most 200 characters."""
+    """File, call or figure, printable, at most 200 characters."""
     times: int = Field(default=1, ge=1)
-    """How often it was seen."""
+    """Number of occurrences."""
 
 
 def counted(signals: Iterable[Signal], most: int = 100) -> tuple[Signal, ...]:
-    """Each signal once with its count, by kind and the most frequent first; at most `most` of a kind."""
+    """Merge equal signals, by kind and then most frequent first; at most `most` of a kind."""
     counts: dict[SignalKind, Counter[str]] = {kind: Counter() for kind in SignalKind}
     for signal in signals:
         counts[signal.kind][signal.detail] += signal.times

@@ -1,4 +1,4 @@
-"""A submission: one model's answer to one challenge, as its `submission.toml` states it."""
+"""A submission: one model's solution of one challenge, described by its `submission.toml`."""
 
 import datetime
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from harness.model.evidence import Location
 from harness.model.submission_name import SubmissionName
 
 
-def _a_setting(value: Any) -> Any:
+def _check_setting(value: Any) -> Any:
     numbers = isinstance(value, dict) and all(type(n) is int for n in value.values())
     names = isinstance(value, list | tuple) and all(isinstance(name, str) for name in value)
     if not (isinstance(value, int) or numbers or names):
@@ -20,18 +20,18 @@ def _a_setting(value: Any) -> Any:
     return value
 
 
-def _a_day(value: Any) -> Any:
+def _check_day(value: Any) -> Any:
     if isinstance(value, int | float):
         raise ValueError("must be a date, such as 2026-04-22")
     return value
 
 
-Capability = Annotated[bool | int | dict[str, int] | tuple[str, ...], BeforeValidator(_a_setting)]
-"""What an answer says of an optional feature: that it has it, or with which settings."""
+Capability = Annotated[bool | int | dict[str, int] | tuple[str, ...], BeforeValidator(_check_setting)]
+"""Statement on an optional feature: that it is offered, or with which settings."""
 
 
 class Provenance(StrEnum):
-    """Where the files come from; shown wherever the submission is."""
+    """Source of the files, shown wherever the submission is."""
 
     MODEL_OUTPUT = "model-output"
     RECONSTRUCTION = "reconstruction"
@@ -42,38 +42,37 @@ class About(Model):
     """The `[submission]` table."""
 
     model: Identifier
-    """Who answered; the name of the folder above."""
+    """Model that wrote it; the parent folder's name."""
     challenge: Identifier
-    """What was answered; the name of the folder."""
+    """Challenge that it solves; the folder's name."""
     language: Identifier = "python"
-    """What the answer is written in."""
+    """Language of the code."""
     turns: int = Field(default=1, ge=1, le=100, strict=True)
-    """Replies the model was allowed; from the second on it had seen what the grader found in the one before."""
+    """Replies allowed to the model; each after the first followed the grader's feedback."""
     unanswered: Text | None = None
-    """Why the model's reply holds no answer; such a submission has no entry and meets no criterion."""
+    """Why the model's reply contains no submission; there is then no entry, and every criterion fails."""
     unread: Text | None = None
-    """Why the model's reply could not be read with certainty; such a submission has no entry, and nothing of it is
-    graded."""
+    """Why the model's reply is ambiguous; there is then no entry, and no grade."""
     entry: Annotated[RelativePath | tuple[RelativePath, ...], Field(union_mode="left_to_right")]
-    """The file with the contract's functions, or, where the language allows several, all that are to be compiled; an
-    empty list where the reply holds no answer or could not be read."""
+    """File with the contract's functions, or all files to compile if the language allows several; an empty list for a
+    reply without a submission or an ambiguous one."""
     programs: tuple[RelativePath, ...] = Field(default=(), max_length=100)
-    """Further files that are run by themselves and that nothing imports, such as a training script: source metrics
-    count them, and what they import."""
+    """Further files that run by themselves and that no file imports, such as a training script; source metrics include
+    them and their imports."""
     provenance: Provenance
-    """Where the files come from."""
+    """Source of the files."""
     attempt: int | None = Field(default=None, ge=1, strict=True)
-    """Which of several answers it is; the number of its folder, `attempt-N`."""
-    date: Annotated[datetime.date | None, BeforeValidator(_a_day)] = None
-    """When the answer was made."""
+    """Number of the attempt, as in its folder `attempt-N`."""
+    date: Annotated[datetime.date | None, BeforeValidator(_check_day)] = None
+    """Date of the submission."""
     generator: Text | None = None
-    """What made it: model version, settings, prompt."""
+    """Source of the code: model version, settings, prompt."""
     notes: Text | None = None
-    """Anything a reader should know."""
+    """Notes for readers."""
 
     @field_validator("entry")
     @classmethod
-    def _files_once(cls, entry: str | tuple[str, ...], info: ValidationInfo) -> str | tuple[str, ...]:
+    def _check_files_once(cls, entry: str | tuple[str, ...], info: ValidationInfo) -> str | tuple[str, ...]:
         answered = info.data.get("unanswered") is None and info.data.get("unread") is None
         if answered and not entry:
             raise ValueError("must name a file")
@@ -89,27 +88,27 @@ class About(Model):
 
 
 class OwnTests(Model):
-    """The `[tests]` table: how the answer's own tests are run."""
+    """The `[tests]` table, for the submission's own tests."""
 
     command: tuple[Text, ...] = Field(min_length=1, max_length=1000)
     """Command line, run in the box in a copy of the folder; `python` is the harness's interpreter."""
 
 
 class Claim(Model):
-    """One `[[claims]]` entry: a figure the answer states about itself."""
+    """One `[[claims]]` entry: a figure that the submission states about itself."""
 
     quantity: Identifier
-    """Name of a figure the challenge measures."""
+    """Name of a figure that the challenge measures."""
     value: float = Field(strict=True)
-    """What the answer says it is."""
+    """Claimed value."""
     where: RelativePath | None = None
-    """The file that makes the claim."""
+    """File with the claim."""
     line: int | None = Field(default=None, ge=1, strict=True)
-    """The line of that file, from 1 on."""
+    """Line of the claim, from 1."""
 
     @property
     def locations(self) -> tuple[Location, ...]:
-        """Where it is stated, as far as that is known."""
+        """Place of the claim, as far as known."""
         return Location.within(self.where, self.line) if self.where else ()
 
 
@@ -117,31 +116,31 @@ class Submission(Model):
     """The content of `submission.toml`."""
 
     about: About = Field(alias="submission")
-    """Who answered what, and where the code is."""
+    """Model, challenge and code."""
     capabilities: dict[str, Capability] = Field(default_factory=dict)
-    """Optional features the answer offers; each is probed."""
+    """Optional features on offer, each of which is probed."""
     tests: OwnTests | None = None
-    """The answer's own tests."""
+    """The submission's own tests."""
     claims: tuple[Claim, ...] = Field(default=(), max_length=100)
-    """Figures the answer states about itself."""
+    """Figures that the submission states about itself."""
 
     @property
     def name(self) -> str:
-        """`MODEL/CHALLENGE`, or `MODEL/CHALLENGE/attempt-N`, as the command line takes it."""
+        """`MODEL/CHALLENGE`, or `MODEL/CHALLENGE/attempt-N`, as on the command line."""
         return str(SubmissionName(self.about.model, self.about.challenge, self.about.attempt))
 
     @property
     def entries(self) -> tuple[str, ...]:
-        """The files that `entry` names."""
+        """Files in `entry`."""
         return (self.about.entry,) if isinstance(self.about.entry, str) else self.about.entry
 
     def offers(self, capability: str) -> bool:
-        """Whether `name`, or `name:value` of a list, is claimed."""
+        """Return whether `name`, or `name:value` of a list, is claimed."""
         return offers(self.capabilities, capability)
 
 
 def offers(capabilities: Mapping[str, Any], capability: str) -> bool:
-    """Whether `name`, or `name:value` of a tuple, is claimed."""
+    """Return whether `name`, or `name:value` of a tuple, is claimed."""
     name, _, value = capability.partition(":")
     claimed = capabilities.get(name, False)
     if value:

@@ -1,4 +1,4 @@
-"""What a submission is called, and with it where it and its record lie."""
+"""Names of submissions, which determine the paths of their folders and records."""
 
 import re
 from dataclasses import dataclass
@@ -6,17 +6,17 @@ from pathlib import PurePath
 from typing import Self
 
 ATTEMPT = re.compile(r"attempt-([1-9][0-9]{0,5})")
-"""Name of the folder of one of several answers of a model to a challenge."""
+"""Folder name of one of a model's several attempts at a challenge."""
 
 
 @dataclass(frozen=True)
 class SubmissionName:
-    """`MODEL/CHALLENGE`, or `MODEL/CHALLENGE/attempt-N` for one of several answers.
+    """`MODEL/CHALLENGE`, or `MODEL/CHALLENGE/attempt-N` for one of several attempts.
 
     Attributes:
-        model: who answered.
-        challenge: what was answered.
-        attempt: which of several answers it is, from 1; None for the only one.
+        model: model that wrote it.
+        challenge: challenge that it solves.
+        attempt: number from 1; None for a single submission.
     """
 
     model: str
@@ -25,7 +25,7 @@ class SubmissionName:
 
     @classmethod
     def of_folder(cls, folder: PurePath) -> Self:
-        """The name of the submission that lies in `folder`, by the last parts of its path."""
+        """Return the name of the submission in `folder`, from the last parts of its path."""
         found = ATTEMPT.fullmatch(folder.name)
         if found is None:
             return cls(folder.parent.name, folder.name)
@@ -33,13 +33,13 @@ class SubmissionName:
 
     @classmethod
     def of_record(cls, path: PurePath | str) -> Self | None:
-        """The name of the submission whose record has this path below the folder of records; None for other files."""
+        """Return the name for a path below the folder of records; None for other files."""
         *folders, file = path.split("/") if isinstance(path, str) else path.parts
         return cls.of_record_file(folders[0], file, *folders[1:]) if 1 <= len(folders) <= 2 else None
 
     @classmethod
     def of_record_file(cls, challenge: str, file: str, model: str | None = None) -> Self | None:
-        """The same by the parts of that path: a file in the folder of a challenge, or in that of a model's attempts."""
+        """Return the name for a record file in a challenge's folder, or in that of a model's attempts."""
         stem, _, ending = file.rpartition(".")
         if not stem or ending != "json":
             return None
@@ -50,7 +50,7 @@ class SubmissionName:
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
-        """What `str` gives; None for anything else."""
+        """Parse the output of `str`; None for other text."""
         model, _, rest = text.partition("/")
         challenge, slash, last = rest.partition("/")
         found = ATTEMPT.fullmatch(last)
@@ -60,7 +60,7 @@ class SubmissionName:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The folders of the submission, one in the other, the model's first."""
+        """Folder names, outermost first."""
         number = () if self.attempt is None else (f"attempt-{self.attempt}",)
         return (self.model, self.challenge, *number)
 
@@ -69,7 +69,7 @@ class SubmissionName:
 
     @property
     def answer(self) -> str:
-        """`MODEL/CHALLENGE`: what all attempts share."""
+        """`MODEL/CHALLENGE`, shared by all attempts."""
         return f"{self.model}/{self.challenge}"
 
     @property
@@ -80,5 +80,5 @@ class SubmissionName:
 
     @property
     def order(self) -> tuple[str, str, int]:
-        """Sorts by model, challenge and number."""
+        """Sort key: model, challenge and number."""
         return self.model, self.challenge, self.attempt or 0

@@ -1,4 +1,4 @@
-"""ChallengeSuites: named sets of challenges over which models are ranked."""
+"""Challenge suites: named sets of challenges over which models are ranked."""
 
 from typing import Self
 
@@ -7,27 +7,27 @@ from pydantic import Field, model_validator
 from harness.model.base import Identifier, Model, Text
 
 EVERYTHING = "all"
-"""The suite of every challenge that has a mark; no file defines it."""
+"""Built-in suite of every challenge with a mark."""
 
 
 class ChallengeSuite(Model):
     """A named set of challenges over which models are ranked."""
 
     id: Identifier
-    """What `harness scoreboard --suite` calls it."""
+    """Name in `harness scoreboard --suite`."""
     title: Text
-    """What it is, in a phrase."""
+    """Description in a phrase."""
     challenges: tuple[Identifier, ...] = ()
-    """Its challenges; empty for that of every challenge with a mark."""
+    """Its challenges; empty for the suite of every challenge with a mark."""
 
 
 class ChallengeSuites(Model):
     """The content of `challenges/suites.toml`."""
 
     board: Identifier | None = None
-    """The suite that boards rank over unless another one is named, `all` included; `core` where none is stated."""
+    """Default suite of boards, possibly `all`; `core` if not stated."""
     suites: tuple[ChallengeSuite, ...] = Field(min_length=1)
-    """All of them, in the order of the file."""
+    """All suites, in file order."""
 
     @model_validator(mode="after")
     def _possible(self) -> Self:

@@ -1,38 +1,38 @@
-"""How strongly an answer is held: what each tier promises, and what it does not hold."""
+"""Isolation tiers: their promises and their weaknesses."""
 
 from enum import StrEnum
 
 
 class Tier(StrEnum):
-    """How a submission is held, the strongest first."""
+    """An isolation tier, strongest first."""
 
     A = "A"
-    """Root: namespaces, a user id of its own, a cgroup, Landlock, an allow list of system calls, limits."""
+    """Root: namespaces, own user id, cgroup, Landlock, system call filter, limits."""
     B = "B"
     """The same without a cgroup; an ordinary user gets the namespaces through a user namespace."""
     C = "C"
-    """No namespaces: Landlock, an allow list of system calls, limits."""
+    """Landlock, system call filter and limits, without namespaces."""
     UNSAFE = "unsafe"
-    """A separate process with limits and nothing else: no protection against hostile code."""
+    """A separate process with limits only: no protection against hostile code."""
 
     @property
     def trusted(self) -> bool:
-        """Whether the tier holds hostile code, so that its grades can be trusted."""
+        """True if the tier confines hostile code, so that its grades can be trusted."""
         return self is not Tier.UNSAFE
 
     @property
     def promise(self) -> str:
-        """What the tier holds, in a sentence."""
+        """Confinement, as a sentence."""
         return _PROMISES[self]
 
     @property
     def weaknesses(self) -> tuple[str, ...]:
-        """What the tier does not hold, a sentence each."""
+        """Gaps, a sentence each."""
         return _WEAKNESSES[self]
 
     @property
     def caution(self) -> str:
-        """What every report of a grade made in the tier must say; empty where nothing needs to be said."""
+        """Required note in every report of a grade in the tier, or empty."""
         return _CAUTIONS.get(self, "")
 
 

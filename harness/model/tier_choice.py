@@ -1,4 +1,4 @@
-"""Which tier an answer is held in, and why in no stronger one."""
+"""The choice of a tier, with the reasons against stronger ones."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -8,49 +8,49 @@ from harness.model.tier import Tier
 
 
 class UnusedCause(StrEnum):
-    """The kind of reason for which a tier is not used."""
+    """The kind of reason against a tier."""
 
     ABSENT = "absent"
-    """The machine or the user lacks something that it needs: root, bubblewrap, a control group."""
+    """The machine or user lacks a prerequisite: root, bubblewrap, a control group."""
     FAILED = "failed"
-    """What it needs is there, and it does not work."""
+    """The prerequisites are there, but it does not work."""
     NOT_NAMED = "not_named"
-    """Another one was named by hand."""
+    """The user named another tier."""
 
 
 class UnusedTier(Model):
-    """A stronger tier than the one used."""
+    """A stronger tier than the one in use."""
 
     tier: Tier
-    """Which one."""
+    """The unused tier."""
     cause: UnusedCause
-    """Why it is not used, in a word."""
+    """Kind of reason."""
     reason: Text
-    """The same in a line, with the words of whatever failed."""
+    """Reason in a line, with the original error message."""
 
     @property
     def unexpected(self) -> bool:
-        """Whether the machine is set up for it."""
+        """True if the machine is set up for it."""
         return self.cause is not UnusedCause.ABSENT
 
 
 class TierChoice(Model):
-    """The tier used on a machine, and the stronger ones that are not."""
+    """The tier in use on a machine, and the stronger ones that are not."""
 
     tier: Tier
-    """The tier used."""
+    """Tier in use."""
     unused: tuple[UnusedTier, ...] = ()
-    """Every stronger one, the strongest first."""
+    """Stronger tiers, strongest first."""
 
     @property
     def warning(self) -> str:
-        """What a user must be told: that the machine is set up for a stronger tier; empty where it is not."""
+        """Warning that the machine is set up for a stronger tier, or empty."""
         found = [unused for unused in self.unused if unused.unexpected]
         return f"weaker isolation than this machine is set up for: {describe(self.tier, found)}" if found else ""
 
 
 def describe(tier: Tier, unused: Iterable[UnusedTier]) -> str:
-    """Return the tier and those that are not used in its place, each reason once."""
+    """Describe the tier and the unused ones, each reason once."""
     by_reason: dict[str, list[str]] = {}
     for one in unused:
         by_reason.setdefault(f"{one.cause.value.replace('_', ' ')}: {one.reason}", []).append(one.tier.value)

@@ -1,11 +1,10 @@
-"""What a workspace says of itself, in its `harness.toml`."""
+"""The settings of a workspace, in its `harness.toml`."""
 
 from harness.model.base import Model
 
 
 class WorkspaceSettings(Model):
-    """The content of `harness.toml`; a workspace without one has its own challenges only."""
+    """The content of `harness.toml`; without one, a workspace has only its own challenges."""
 
     bundled_challenges: bool = False
-    """Whether the challenges that come with the package belong to it. One of the same name in `challenges/` is taken
-    instead of the bundled one."""
+    """Whether to include the challenges bundled with the package; those in `challenges/` take precedence."""

@@ -1,4 +1,4 @@
-"""Error ratios, gradient checks, special-value rules and scaling exponents: no I/O, no policy."""
+"""Error ratios, gradient checks, special values and scaling exponents, without I/O or policy."""
 
 from harness.numerics.figures import beyond_rounding, distinct, instead
 from harness.numerics.gradients import AFFINE_TOLERANCE, TOLERANCE, GradientFault, GradientReport, check_gradients

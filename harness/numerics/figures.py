@@ -1,4 +1,4 @@
-"""Two figures in words: with as many digits as it takes until what differs reads differently."""
+"""Pairs of figures as text, with enough digits to show their difference."""
 
 import math
 from numbers import Integral
@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 
 DIGITS = 9
-"""Digits of a figure, where more are not needed to tell it from the one beside it."""
+"""Digits of a figure, if they suffice to distinguish it."""
 MOST_DIGITS = 17
-"""So many tell any two numbers of 64 bits apart; wider ones, and integers beside floats, are written in full."""
+"""Digits that distinguish any two 64-bit floats; wider ones, and integers beside floats, are written in full."""
 
 
 def distinct(one: Any, other: Any, digits: int = DIGITS) -> tuple[str, str]:
-    """Return two numbers as texts that differ where the numbers do, each with `digits` digits or more.
+    """Return two numbers as texts that differ if the numbers do, with `digits` digits or more.
 
-    A number that is larger than another one also reads so, for both have equally many digits.
+    Both have equally many digits, so the larger number also reads larger.
     """
     if isinstance(one, Integral | np.bool_) and isinstance(other, Integral | np.bool_):
         return str(one), str(other)
@@ -27,12 +27,12 @@ def distinct(one: Any, other: Any, digits: int = DIGITS) -> tuple[str, str]:
 
 
 def instead(got: Any, expected: Any) -> str:
-    """Return `got` and what it should be, as `0.46889301203 instead of 0.46889301204`."""
+    """Return both numbers as in `0.46889301203 instead of 0.46889301204`."""
     return " instead of ".join(distinct(got, expected))
 
 
 def beyond_rounding(got: Any, expected: Any, bound: Any) -> str:
-    """Return `instead` of them, with how far off that is and the lower figure that rounding may cost."""
+    """Return `instead` with the error and the bound that rounding explains."""
     if not (math.isfinite(got) and math.isfinite(expected)):
         return f"{instead(got, expected)}; rounding may cost {_text(bound, 2)}"
     error, allowed = distinct(abs(got - expected), bound, 2)

@@ -1,10 +1,10 @@
-"""How sure a share is that was counted in a sample."""
+"""Confidence intervals of shares."""
 
 import math
 from typing import NamedTuple
 
 NORMAL_95 = 1.959963984540054
-"""The normal distribution holds 95 % within so many deviations."""
+"""Standard deviations around the mean that contain 95 % of a normal distribution."""
 
 
 class ShareInterval(NamedTuple):
@@ -15,11 +15,11 @@ class ShareInterval(NamedTuple):
 
 
 def share_interval(hits: int, count: int) -> ShareInterval:
-    """The 95 % interval of a share of which `hits` of `count` were seen: Wilson's score interval.
+    """Return Wilson's 95 % score interval for `hits` of `count`.
 
-    E. B. Wilson, Probable inference, the law of succession, and statistical inference, JASA 22 (1927) 209-212. It
-    keeps its coverage where nearly all hit (L. D. Brown, T. T. Cai, A. DasGupta, Interval estimation for a binomial
-    proportion, Statistical Science 16 (2001) 101-133).
+    E. B. Wilson, Probable inference, the law of succession, and statistical inference, JASA 22 (1927) 209-212. It keeps
+    its coverage for shares near 1 (L. D. Brown, T. T. Cai, A. DasGupta, Interval estimation for a binomial proportion,
+    Statistical Science 16 (2001) 101-133).
 
     Raises:
         ValueError: not 0 <= hits <= count.

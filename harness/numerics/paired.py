@@ -1,14 +1,13 @@
-"""Paired comparison of two costs: how many times the one is the other, and when enough pairs say so.
+"""Paired comparison of two costs: their ratio, and a sequential rule for a verdict.
 
-Costs are taken in pairs, one of each side at nearly the same moment, in several pairs of processes. The ratio is the
-exponential of the median of the log ratios. Its interval is that of the sign test, which asks nothing of how the noise
-is distributed: between two order statistics of n pairs the median lies with a probability that is binomial.
+A pair is one cost of each side at nearly the same moment; pairs come from several pairs of processes. The ratio is the
+exponential of the median log ratio. Its interval is the sign test's, which assumes nothing about the noise: the median
+lies between two order statistics of n pairs with a binomial probability.
 
-The rule is sequential. It looks at fixed numbers of pairs and shares its error among the looks (Bonferroni), so looking
-early costs nothing in honesty. A difference is called only when the interval lies beyond the margin at two looks in a
-row and the pairs of each process by themselves lean the same way, one in `ODD` of them aside: noise comes in bursts,
-and where code and data lie in memory can move one process by a per cent or two, which no number of pairs in it averages
-out.
+The rule looks at fixed numbers of pairs and divides its error among the looks (Bonferroni). It calls a difference only
+if the interval lies beyond the margin at two consecutive looks and the pairs of each process lean the same way, except
+for one process in `ODD`. Noise comes in bursts, and memory placement can shift a process by a per cent or two, which
+more pairs do not average out.
 """
 
 import math
@@ -21,21 +20,21 @@ import numpy as np
 from scipy.special import bdtr
 
 LOOKS = (10, 15, 22, 33, 50, 75, 112, 168, 252, 378, 567, 850, 1275, 1912)
-"""Numbers of pairs at which a verdict may fall."""
+"""Numbers of pairs at which a verdict is possible."""
 ALPHA = 0.05 / len(LOOKS)
-"""Chance that the interval of one look misses the median; over all looks at most 5 %."""
+"""Probability that one look's interval misses the median; at most 5 % over all looks."""
 MARGIN = math.log(1.02)
-"""Log ratio below which two costs are the same: between processes identical code differs by about 1 %."""
+"""Log ratio within which two costs count as the same; identical code in two processes differs by about 1 %."""
 PROCESSES = 3
-"""Fewest pairs of processes that a verdict needs."""
+"""Fewest pairs of processes for a verdict."""
 ODD = 6
-"""Of so many processes one may lean the other way; of fewer none."""
+"""Number of processes per dissenting one."""
 LEAST = 0.05
-"""Share of a cost that counts as the side's own at the very least: what is left over an overhead may be noise."""
+"""Smallest share of a cost that counts as a side's own; the rest above an overhead may be noise."""
 
 
 class PairedVerdict(StrEnum):
-    """How the first cost compares with the second."""
+    """The first cost relative to the second."""
 
     FASTER = "faster"
     SAME = "same"
@@ -45,52 +44,55 @@ class PairedVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PairedComparison:
-    """The first cost over the second."""
+    """The ratio of the first cost to the second, with its interval and verdict."""
 
     ratio: float
-    """Median over all pairs; NaN without any."""
+    """Median over all pairs; NaN without pairs."""
     low: float
-    """Lower end of the interval of the ratio; 0 with too few pairs for one."""
+    """Lower end of the ratio's interval; 0 with too few pairs."""
     high: float
     """Upper end; infinite with too few pairs."""
     pairs: int
     processes: int
-    """Pairs of processes that the pairs of costs come from."""
+    """Number of process pairs behind the pairs of costs."""
     verdict: PairedVerdict
 
     @property
     def decided(self) -> bool:
-        """Whether the verdict is one."""
+        """True if there is a verdict."""
         return self.verdict is not PairedVerdict.UNCLEAR
 
     @property
     def not_slower(self) -> bool:
-        """Whether the first cost is the same or less, even where it is open which."""
+        """True if the first cost is the same or less, even if it is open which."""
         return self.processes >= PROCESSES and self.high < math.exp(MARGIN)
 
 
 def log_ratios(first: Sequence[float], second: Sequence[float], overhead: float = 0.0) -> list[float]:
-    """Log ratios of paired costs above a common overhead.
+    """Return the log ratios of paired costs above a common overhead.
 
     Args:
-        first: costs of one side, any positive unit.
+        first: costs of one side, in any positive unit.
         second: costs of the other side, in the same order and unit.
-        overhead: part of every cost that is not the side's own. A cost near or under it counts as `LEAST` of itself.
+        overhead: part of every cost to subtract. A side keeps at least `LEAST` of its cost.
 
     Raises:
         ValueError: the lengths differ, or a cost is not positive.
     """
-    return [math.log(_above(a, overhead) / _above(b, overhead)) for a, b in zip(first, second, strict=True)]
+    return [
+        math.log(_subtract_overhead(a, overhead) / _subtract_overhead(b, overhead))
+        for a, b in zip(first, second, strict=True)
+    ]
 
 
 def compare(ratios: Sequence[Sequence[float]]) -> PairedComparison:
-    """Compare two costs from their log ratios.
+    """Compare two costs.
 
     Args:
-        ratios: log ratios of the pairs, one sequence a pair of processes.
+        ratios: log ratios of the pairs, one sequence per pair of processes.
 
     Returns:
-        The comparison; its verdict is `unclear` while the pairs do not carry another.
+        The comparison; its verdict is `unclear` unless the pairs support another.
     """
     pooled = sorted(value for process in ratios for value in process)
     processes = sum(1 for process in ratios if process)
@@ -104,13 +106,13 @@ def compare(ratios: Sequence[Sequence[float]]) -> PairedComparison:
 
 
 class Rule:
-    """The sequential rule: asked at every number of pairs in `LOOKS`, until the comparison is decided."""
+    """The sequential rule, to apply at each number of pairs in `LOOKS` until decided."""
 
     def __init__(self) -> None:
         self._seen = PairedVerdict.UNCLEAR
 
     def look(self, ratios: Sequence[Sequence[float]]) -> PairedComparison:
-        """As `compare`, but a difference counts only where the look before saw it too."""
+        """Compare as `compare` does, but require a difference to show at two consecutive looks."""
         comparison = compare(ratios)
         seen, self._seen = self._seen, comparison.verdict
         if comparison.verdict in (seen, PairedVerdict.SAME):
@@ -119,14 +121,14 @@ class Rule:
 
 
 def interval(values: Sequence[float], alpha: float = ALPHA) -> tuple[float, float]:
-    """Sign-test interval of the median of independent values: it misses with a probability of at most `alpha`.
+    """Return the sign-test interval of the median of independent values.
 
     Args:
         values: sorted, smallest first.
-        alpha: see above.
+        alpha: largest probability that the interval misses the median.
 
     Returns:
-        Two of the values; (-inf, inf) when there are too few for any.
+        Two of the values; (-inf, inf) if there are too few.
     """
     n = len(values)
     # the median lies under the value of rank k with probability P(Binomial(n, 1/2) < k)
@@ -143,7 +145,7 @@ def _verdict(low: float, high: float, processes: Sequence[float]) -> PairedVerdi
     return PairedVerdict.SAME if low > -MARGIN and high < MARGIN else PairedVerdict.UNCLEAR
 
 
-def _above(cost: float, overhead: float) -> float:
+def _subtract_overhead(cost: float, overhead: float) -> float:
     if not cost > 0.0:
         raise ValueError(f"a cost must be positive, not {cost}")
     return max(cost - overhead, LEAST * cost)

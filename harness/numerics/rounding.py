@@ -1,4 +1,4 @@
-"""Exact decimal arithmetic: numbers as they are written, and rounding that treats ties as ties."""
+"""Exact decimal arithmetic: numbers as written, and ties rounded as ties."""
 
 import math
 from fractions import Fraction
@@ -7,10 +7,10 @@ from functools import lru_cache
 
 @lru_cache(1 << 12)
 def exact(value: float) -> Fraction:
-    """The number as it is written in decimal: 0.1 is one tenth, so that ties at .5 are ties."""
+    """Return the number as its decimal text reads: 0.1 is exactly one tenth."""
     return Fraction(repr(value))
 
 
 def half_up(value: Fraction) -> Fraction:
-    """The nearest whole number; halves go up."""
+    """Return the nearest integer; halves round up."""
     return Fraction(math.floor(value + Fraction(1, 2)))

@@ -1,7 +1,7 @@
-"""Special values: NaN, +inf and -inf are compared as masks, before any finite value.
+"""Special values: masks of NaN, +inf and -inf, compared before any finite value.
 
-A tolerance cannot judge them: a NaN in the expected array compares unequal to everything, so it can hide any reply,
-and inf - inf is NaN.
+A tolerance cannot judge them: a NaN in the expected array compares unequal to everything, so it can hide any reply, and
+inf - inf is NaN.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _NAMES = ("a finite value", "NaN", "+inf", "-inf")
 
 @dataclass(frozen=True, slots=True)
 class SpecialMismatch:
-    """Where two arrays first differ in kind: finite, NaN, +inf or -inf. `str()` puts it in words."""
+    """The first difference in kind (finite, NaN, +inf, -inf) of two arrays; `str()` describes it."""
 
     index: tuple[int, ...]
     """First such position, in C order."""
@@ -33,10 +33,9 @@ class SpecialMismatch:
 
 
 def first_mismatch(actual: NDArray[Any], expected: NDArray[Any]) -> SpecialMismatch | None:
-    """Compare the masks of NaN, +inf and -inf of two floating arrays of one shape.
+    """Compare the masks of NaN, +inf and -inf of two floating arrays of one shape; return None if equal.
 
-    `expected` is first rounded to the dtype of `actual`, so a value beyond that dtype's range expects an infinity.
-    Return None where every position is of the same kind.
+    `expected` is first rounded to the dtype of `actual`, so a value beyond its range becomes infinite.
     """
     expected = rounded(expected, actual.dtype)
     if np.isfinite(actual).all() and np.isfinite(expected).all():
@@ -50,7 +49,7 @@ def first_mismatch(actual: NDArray[Any], expected: NDArray[Any]) -> SpecialMisma
 
 
 def rounded(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return the nearest values of a floating `dtype`; what is out of range becomes infinite or zero, silently."""
+    """Round values to a floating `dtype`; out-of-range ones silently become infinite or zero."""
     with np.errstate(over="ignore", under="ignore"):
         return values.astype(dtype)
 
@@ -65,6 +64,6 @@ def _kind(value: float) -> int:
 
 
 def _kinds(values: NDArray[Any]) -> NDArray[np.int8]:
-    """0 finite, 1 NaN, 2 +inf, 3 -inf: positions in `_NAMES`."""
+    """Classify values as 0 finite, 1 NaN, 2 +inf, 3 -inf: positions in `_NAMES`."""
     kinds: NDArray[np.int8] = np.select([np.isnan(values), values == np.inf, values == -np.inf], [1, 2, 3])
     return kinds

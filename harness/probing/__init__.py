@@ -1,21 +1,20 @@
-"""What challenge authors use.
+"""The interface for authors of challenges.
 
-* `probe` makes a function a probe; it gets an `Answer`, a `Draw` and the sizes of one case, and returns figures or
-  `Partial`.
-* `Drawn` and `Axis` let a probe meet sizes that nobody chose; `harness.probing.families` has values beside normal ones.
-* `expect` compares. What it finds wrong it raises as `ProbeFailure`, and so may a probe. Calls of an answer raise kinds
-  of it: `CallFailed`, `ArgumentsRejected`, `NotOffered`, `WorkerLost`, `CallTimedOut`. `FaultElsewhere` leaves the
-  blame to the criterion that judges the fault. `NotMeasurable` and `NotRun` blame no answer.
-* `Array`, `Scalar`, `Tree`, `Nothing` and `Keep` say what a call returns. `Keep` brings a `RemoteObject`, which stays
-  in the answer's process; a `RemoteFunction` is one of a module loaded there.
-* A `ServedFunction` is one that a call is given and that runs in a process of its own, which counts its calls.
-* `InputUse` is what the caller does with the arrays of a call (read-only, overwritten, passed again) and how they lie.
-* A failure may carry a `Location` in the answer's files, and a `Loss`: which places are lost (`LossMap`,
-  `LossByDistance`).
-* `timings`, `require_subquadratic` and `timing_lock` measure cost; `harness.probing.speed` races against the reference.
-* `Mutant` and `Variant` are edits of the reference.
-* For CUDA: `harness.probing.launching` calls an answer, `.checked` judges watched accesses, `.traffic` counts bytes;
-  `timed` times on a GPU, `located` puts the author's lines into a report.
+* `probe` turns a function into a probe, which gets an `Answer`, a `Draw` and the sizes of one case, and returns figures
+  or a `Partial`.
+* `Axis` and `Drawn` draw sizes at random; `harness.probing.families` draws special values.
+* `expect` and `laws` compare outputs and raise `ProbeFailure`, as may a probe. Calls of a submission raise its
+  subclasses `CallFailed`, `ArgumentsRejected`, `NotOffered`, `WorkerLost` and `CallTimedOut`. `FaultElsewhere` leaves a
+  fault to the criterion that judges it. `NotMeasurable` and `NotRun` blame no submission.
+* `Array`, `Scalar`, `Tree`, `Nothing` and `Keep` describe the result of a call. `Keep` yields a `RemoteObject`, which
+  stays in the submission's process; a `RemoteFunction` belongs to a module loaded there.
+* `ServedFunction` is an argument that runs in its own process and counts its calls.
+* `InputUse` sets the layout of array arguments, and whether they are read-only, overwritten or passed again.
+* `Location` and `Loss` (`LossMap`, `LossByDistance`) place a failure in the submission's files and in its outputs.
+* `timings`, `require_subquadratic` and `timing_lock` measure cost; `harness.probing.speed` races the reference.
+* `Mutant`, `PropertyMutant` and `Variant` edit right answers.
+* For CUDA, `harness.probing.launching` calls kernels, `.checked` judges watched accesses, `.traffic` counts bytes,
+  `timed` times on a GPU, and `located` adds source lines to a report.
 """
 
 from harness.model import Location, Loss, LossByDistance, LossMap

@@ -1,4 +1,4 @@
-"""Whoever is being probed: what a probe sees, and a submission in the box."""
+"""The interface that probes call, and its implementation by a submission in a sandbox."""
 
 import math
 from collections.abc import Callable, Collection, Mapping
@@ -28,14 +28,14 @@ from harness.timing import clock
 from harness.timing.timeline import span
 
 DROPPING = "dropping"
-"""What is waited for when a worker forgets kept objects, which runs their destructors."""
+"""Label of the wait while a worker drops kept objects, which runs their destructors."""
 OUTPUT_KEPT = 64 << 10
-"""Bytes of what an answer printed that are kept."""
+"""Most bytes kept of a submission's output."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What the last call cost, measured from outside: wall and processor seconds."""
+    """Wall and processor seconds of the last call, measured from outside."""
 
     seconds: float = 0.0
     processor: float = 0.0
@@ -43,13 +43,12 @@ class Cost:
 
 @dataclass(frozen=True)
 class Spent:
-    """What an answer has cost so far.
+    """The accumulated cost of an answer.
 
     Attributes:
-        sandbox_seconds: wall time spent in its workers, their start included.
-        charged_seconds: time of its calls, without what its workers waited for a processor.
+        sandbox_seconds: wall time of its workers, including their start.
+        charged_seconds: time of its calls, without waits for a processor.
         processor_seconds: processor time of its calls.
-        calls: how many calls were made.
     """
 
     sandbox_seconds: float = 0.0
@@ -75,76 +74,76 @@ class Spent:
 
 
 class Answer(Protocol):
-    """What a probe sees of whoever is being probed.
+    """A submission as a probe sees it.
 
-    Every method that runs code of the answer raises `ProbeFailure` (or a kind of it) when the answer goes wrong.
+    Methods that run the submission's code raise `ProbeFailure` or a subclass if that code fails.
     """
 
     cost: Cost
-    """Of the last call."""
+    """Cost of the last call."""
     echo: tuple[Any, ...]
-    """The array arguments after the last call that asked for them."""
+    """Array arguments after the last call with `echo=True`."""
     served: Mapping[str, ServedUse]
-    """How the last call used the functions that it was given, by name."""
+    """Use of the functions served to the last call, by name."""
     capabilities: Mapping[str, Any]
-    """Optional features the answer claims, with their settings, as submission.toml states them."""
+    """Optional features that the submission claims, with their settings, as in submission.toml."""
 
     @property
     def literals(self) -> Collection[int]:
-        """Integers that the answer's own source names; drawn sizes come near them."""
+        """Integers in the submission's source, which attract drawn sizes."""
 
     @property
     def processor_seconds(self) -> float:
-        """Processor time of all its calls so far."""
+        """Processor seconds of all calls so far."""
 
     def has(self, function: str) -> bool:
-        """Whether the answer exposes `function`."""
+        """Return whether the submission exposes `function`."""
 
     def call(
         self, function: str, *args: Any, returns: Plan, seconds: float | None = None, hold: bool = False,
         echo: bool = False, inputs: InputUse = InputUse.FRESH, module: str = "submission", **kwargs: Any,
     ) -> Any:  # fmt: skip
-        """Call a function of the answer; the result is what `returns` asks for.
+        """Call a function and return its result in the form of `returns`.
 
         Args:
-            function: its name.
-            *args: plain values, arrays, `RemoteObject`, `RemoteFunction`, and lists, tuples and dicts of them; and
-                `ServedFunction`, as an argument of its own.
-            returns: the plan of the result.
-            seconds: processor time allowed.
-            hold: keep the result on the answer's side as well; the value is then `(value, RemoteObject)`.
-            echo: bring the array arguments back as they are after the call.
-            inputs: what the caller does with the array arguments.
+            function: name of the function.
+            *args: plain values, arrays, `RemoteObject`, `RemoteFunction`, or lists, tuples and dicts of these; a
+                `ServedFunction` only on its own.
+            returns: plan of the result.
+            seconds: limit on processor time; by default the challenge's.
+            hold: also keep the result in the worker, and return `(value, RemoteObject)`.
+            echo: copy the array arguments back into `self.echo` after the call.
+            inputs: layout and use of the array arguments.
             module: the submission, or a module loaded before.
-            **kwargs: as `args`.
+            **kwargs: like `args`.
         """
 
     def fetch(self, kept: RemoteObject, returns: Plan) -> Any:
-        """An object kept by the answer's side, as it is now."""
+        """Fetch a kept object in its current state."""
 
     def load(self, name: str, source: str) -> None:
-        """Load trusted source beside the answer."""
+        """Load trusted source as a module beside the submission."""
 
     def fresh(self) -> None:
-        """Start over in a new process: nothing kept before is there any more."""
+        """Start a new process, without the kept objects."""
 
     def forget(self) -> None:
-        """Drop everything kept."""
+        """Drop all kept objects."""
 
     def resident_bytes(self) -> int:
-        """Resident memory of the answer's process, from outside."""
+        """Return the process's resident bytes, read from outside."""
 
 
 class SandboxedAnswer:
-    """A submission in the box; reopens the box when it broke.
+    """A submission in a sandbox, which reopens after a crash.
 
     Attributes:
-        signals: what it did, in any of its workers, that honest code has no reason to do.
-        printed: the last of what it printed, in all of them.
-        sandbox_seconds, charged_seconds, processor_seconds, calls: as of `Spent`.
-        deadline: by `clock.now`, when the grade is cut off: no call begins after it.
-        lanes: how many twins of it are probed side by side.
-        under_way: who is told that a call is at work.
+        signals: suspicious actions of all its workers.
+        printed: tail of the output of all its workers.
+        sandbox_seconds, charged_seconds, processor_seconds, calls: see `Spent`.
+        deadline: end of the grade on `clock.now`.
+        lanes: number of twins to probe in parallel.
+        under_way: callback for a call in progress.
     """
 
     sandbox_seconds = charged_seconds = processor_seconds = 0.0
@@ -174,17 +173,17 @@ class SandboxedAnswer:
 
     @property
     def hung(self) -> bool:
-        """Whether something that was asked of it did not end."""
+        """True if an import, call or destructor has timed out."""
         return bool(self._waits)
 
     @property
     def share_used(self) -> float:
-        """Time charged over what is allowed for all probes; over 1 every call fails."""
+        """Fraction used of the probes' time budget; above 1 every call fails."""
         return self.charged_seconds / self.target.limits.probes_seconds
 
     @property
     def spent(self) -> Spent:
-        """What it has cost so far."""
+        """Cost so far."""
         return Spent(self.sandbox_seconds, self.charged_seconds, self.processor_seconds, self.calls)
 
     @spent.setter
@@ -193,13 +192,13 @@ class SandboxedAnswer:
         self.processor_seconds, self.calls = spent.processor_seconds, spent.calls
 
     def twin(self) -> Self:
-        """The same submission with a box of its own, which is not open and has cost nothing."""
+        """Return the same submission in an unopened sandbox, without cost."""
         twin = type(self)(self.target, self.capabilities, self.literals)
         twin.deadline = self.deadline
         return twin
 
     def open(self) -> Reply:
-        """Open the box if it is not; the reply of the opening, or of nothing to do."""
+        """Open the sandbox if necessary; return the reply."""
         if self._box is not None:
             return Reply(CallStatus.RETURNED, self.functions)
         start = clock.now()
@@ -209,7 +208,7 @@ class SandboxedAnswer:
             self._box = Box(self.target, fork_server, self._server)
             with span("worker", self.target.entry):
                 reply = self._box.open()
-        except BaseException:  # an interrupt included: nothing else would end this worker
+        except BaseException:  # including KeyboardInterrupt: only this call ends the worker
             self.close()
             raise
         self.sandbox_seconds += clock.now() - start
@@ -221,12 +220,12 @@ class SandboxedAnswer:
         return reply
 
     def fork_server(self) -> ForkServer | LentForkServer:
-        """The process that its workers come from, started where it is not."""
+        """Return the process that forks the workers."""
         self._fork_server = self._fork_server or start_fork_server(self.target)
         return self._fork_server
 
     def close(self) -> None:
-        """Close the box, and end the process that its workers come from, unless it was given."""
+        """Close the sandbox, and the fork server unless it was passed in."""
         self._leave()
         if self._server is not None:
             self._server.close()
@@ -236,7 +235,6 @@ class SandboxedAnswer:
             self._fork_server = None
 
     def _leave(self) -> None:
-        """End the worker, and keep what was seen of it."""
         box, self._box = self._box, None
         self._kept, self._loaded = [], {}
         if box is None:
@@ -247,7 +245,7 @@ class SandboxedAnswer:
         box.close()
 
     def has(self, function: str) -> bool:
-        """Whether the submission exposes `function`."""
+        """See `Answer.has`."""
         self.box()
         return function in self.functions
 
@@ -255,57 +253,57 @@ class SandboxedAnswer:
         self, function: str, *args: Any, returns: Plan, seconds: float | None = None, hold: bool = False,
         echo: bool = False, inputs: InputUse = InputUse.FRESH, module: str = "submission", **kwargs: Any,
     ) -> Any:  # fmt: skip
-        """As `Answer.call`."""
+        """See `Answer.call`."""
         box = self.box()
         box.under_way = self.under_way
         reply = box.call(
             function, *args, returns=returns, seconds=seconds or self.target.limits.seconds_of(function),
             hold=hold, echo=echo, inputs=inputs, module=module, **kwargs,
         )  # fmt: skip
-        value = self._value(reply, self._named(function, args))
+        value = self._unwrap(reply, self._named(function, args))
         self.echo = reply.echo
-        self._kept += _kept_in(value)
+        self._kept += _find_kept(value)
         return value
 
     def fetch(self, kept: RemoteObject, returns: Plan) -> Any:
-        """As `Answer.fetch`."""
-        return self._value(self.box().fetch(kept, returns), "an object kept")
+        """See `Answer.fetch`."""
+        return self._unwrap(self.box().fetch(kept, returns), "an object kept")
 
     def load(self, name: str, source: str) -> None:
-        """As `Answer.load`."""
+        """See `Answer.load`."""
         box = self.box()
         if self._loaded.get(name) != source:
-            self._value(box.load(name, source), "a module of the harness")
+            self._unwrap(box.load(name, source), "a module of the harness")
             self._loaded[name] = source
 
     def fresh(self) -> None:
-        """As `Answer.fresh`."""
+        """See `Answer.fresh`."""
         self._leave()
 
     def forget(self) -> None:
-        """As `Answer.forget`."""
+        """See `Answer.forget`."""
         kept, self._kept = self._kept, []
         if self._box is None or not kept:
             return
-        if DROPPING in self._waits:  # a destructor that did not end once is not waited for again
+        if DROPPING in self._waits:  # a destructor that timed out once would do so again
             self._leave()
         else:
-            self._value(self._box.drop(kept), DROPPING)
+            self._unwrap(self._box.drop(kept), DROPPING)
 
     def resident_bytes(self) -> int:
-        """As `Answer.resident_bytes`."""
+        """See `Answer.resident_bytes`."""
         try:
             return self.box().resident_bytes()
         except ProcessLookupError:
             raise WorkerLost("crashes", "the process ended") from None
 
     def box(self) -> Box:
-        """The box, opened where it is not.
+        """Return the sandbox, opened if necessary.
 
         Raises:
-            NotRun: the grade is cut off.
-            TimeUsedUp: the time for all probes is used up.
-            WorkerLost: the answer does not load again.
+            NotRun: the grade's deadline has passed.
+            TimeUsedUp: the time budget for all probes is used up.
+            WorkerLost: the submission fails to load again.
         """
         self._require_time()
         if self.share_used > 1:
@@ -321,8 +319,7 @@ class SandboxedAnswer:
         return self._box
 
     def _charge(self, reply: Reply, what: str) -> None:
-        """Charge a reply's time, and note what did not end."""
-        spent = _charged(reply)
+        spent = _compute_charge(reply)
         self.charged_seconds += spent
         if reply.status is CallStatus.TIMEOUT:
             self._waits[what] = self._waits.get(what, 0.0) + spent
@@ -332,10 +329,10 @@ class SandboxedAnswer:
             raise NotRun("the time for the whole grade is over")
 
     def _named(self, function: str, args: tuple[Any, ...]) -> str:
-        """The function of the answer's own that a call runs."""
+        """Return the submission's function that a call runs."""
         return function
 
-    def _value(self, reply: Reply, function: str) -> Any:
+    def _unwrap(self, reply: Reply, function: str) -> Any:
         self.cost = Cost(reply.seconds, reply.processor)
         self.sandbox_seconds += reply.seconds
         self._charge(reply, function)
@@ -351,12 +348,12 @@ class SandboxedAnswer:
         raise misused or failure_of(reply, function)
 
 
-def _charged(reply: Reply) -> float:
-    """Seconds of a call that do not depend on what else the machine does."""
+def _compute_charge(reply: Reply) -> float:
+    """Return a call's seconds without the influence of other load."""
     return max(reply.processor, reply.seconds - reply.queued)
 
 
-def _kept_in(value: Any) -> list[RemoteObject]:
+def _find_kept(value: Any) -> list[RemoteObject]:
     if isinstance(value, RemoteObject):
         return [value]
-    return [k for item in value for k in _kept_in(item)] if isinstance(value, tuple) else []
+    return [k for item in value for k in _find_kept(item)] if isinstance(value, tuple) else []

@@ -1,4 +1,4 @@
-"""Which criterion is charged with a fault that several probes see, and what the others are then worth."""
+"""Attribution of a fault that several criteria see, and the credit of the others."""
 
 import re
 from collections import defaultdict
@@ -10,11 +10,10 @@ from harness.probing.sizes import DRAW
 
 
 def anchored(evidence: Iterable[Evidence], anchor: str, probed: set[str]) -> list[Evidence]:
-    """Fail every probed criterion that passed, in part or whole, or was not assessed, while the anchor fails.
+    """Fail every probed criterion that passed, even in part, or was not assessed, if the anchor fails.
 
-    Relations between an answer's own outputs can hold for an answer that is wrong everywhere (zeros are linear); such
-    a criterion earns nothing, and gates nothing either. Nor does one that no device here could assess: to be measured
-    must not cost an answer anything.
+    Relations between outputs may hold with all values wrong (zeros are linear). Unassessed criteria fail too: being
+    measured must not cost anything.
     """
     items = list(evidence)
     failed = any(e.criterion == anchor and e.outcome is Outcome.FAILED for e in items)
@@ -26,16 +25,16 @@ def anchored(evidence: Iterable[Evidence], anchor: str, probed: set[str]) -> lis
     def settled(e: Evidence) -> Evidence:
         if e.criterion not in probed or (e.satisfied == 0 and e.outcome not in excused):
             return e
-        detail = f"{_credit(e)} while `{anchor}` fails"
-        return _with(e, **stripped, own_outcome=e.outcome, detail=detail)
+        detail = f"{_describe_credit(e)} while `{anchor}` fails"
+        return _replace_fields(e, **stripped, own_outcome=e.outcome, detail=detail)
 
     return [settled(e) for e in items]
 
 
 def without_idle_credit(challenge: Challenge, evidence: Iterable[Evidence], *, built: bool) -> list[Evidence]:
-    """Take the credit of executed criteria where a submission does no work: it does not build, or fails the anchor.
+    """Remove the credit of executed criteria if the submission does not build or fails the anchor.
 
-    A function that returns an error code compiles, and the tests that pass on it notice no fault.
+    Otherwise a function that only returns an error code would earn credit for compiling.
     """
     items = list(evidence)
     if built and all(e.criterion != challenge.anchor or e.outcome is not Outcome.FAILED for e in items):
@@ -44,14 +43,13 @@ def without_idle_credit(challenge: Challenge, evidence: Iterable[Evidence], *, b
     cause, why = (challenge.anchor, f"`{challenge.anchor}` fails") if built else (UNBUILT, "it does not build")
     stripped = {"outcome": Outcome.FAILED, "fraction": None, "title": "", "rests_on": cause}
     return [
-        _with(e, **stripped, own_outcome=e.outcome, detail=f"{_credit(e)} while {why}")
+        _replace_fields(e, **stripped, own_outcome=e.outcome, detail=f"{_describe_credit(e)} while {why}")
         if e.criterion in executed and e.satisfied else e
         for e in items
     ]  # fmt: skip
 
 
-def _credit(e: Evidence) -> str:
-    """Say what a criterion showed before its credit was taken."""
+def _describe_credit(e: Evidence) -> str:
     if not e.satisfied:
         return "was not assessed, and could earn nothing"
     return "held, but earns nothing" if e.satisfied == 1 else "held in part, but earns nothing"
@@ -62,42 +60,41 @@ UNSHOWN: Mapping[str, object] = {
     "thresholds": (), "defect": "", "linked_to": None, "obstacle": None, "wrong_option": False,
     "unserved": (),
 }  # fmt: skip
-"""Fields of evidence that is no finding."""
+"""Empty values for the fields of evidence that describe a finding."""
 
 
 def charged_once(code: ChallengeCode, evidence: Iterable[Evidence], *, marked: bool = True) -> list[Evidence]:
-    """Take criteria out of the findings where what their drawn cases saw may be another criterion's fault.
+    """Charge each fault to one criterion, and mark the others that see it as not run.
 
-    A criterion that rests on others is not charged again for a fault that shows at plain sizes, which is one without a
-    threshold or past it in the other's case, where one of the others failed by itself and is at least as severe. What a
-    probe of fixed cases saw of a feature is charged all the same, unless it was to measure something and came to no
-    figure, or saw the very exception that a more severe criterion of drawn cases alone is charged with. Where all of
-    these pass, the feature is not assessed if its drawn cases fail in no other way than the other's, or if one of the
-    shortest programs that fail makes no use of it. An option is the cause only of programs that make use of it. A
-    property is not judged where another criterion's fault kept it from being seen. What breaks another's property is
-    that one's, see `_left_to_owners`.
+    A criterion is not charged if it rests on a failed one of at least equal severity, whose failing case meets all
+    thresholds of the fault. Exceptions:
+
+    * Failures of fixed cases stay charged, unless a measuring probe got no figure, or a more severe criterion raised
+      the same exception in drawn cases only.
+    * A criterion whose fixed cases pass is excused only if its drawn cases fail in no further way, or a shortest
+      failing program makes no use of it.
+    * An option is the cause only of programs that use it.
+    * A hidden property is not judged (`_set_properties_apart`). A broken one is charged to its owner.
 
     Args:
-        code: the challenge's.
-        evidence: of its criteria.
-        marked: whether marks come of it: then the anchor stays failed where another's fault keeps it from holding.
+        marked: true if marks follow; the anchor then stays failed even if another fault breaks it.
     """
-    items = _left_to_owners(code, list(evidence), marked)
+    items = _leave_to_owners(code, list(evidence), marked)
     rubric = {c.id: c for c in code.challenge.criteria}
     failed = {e.criterion: e for e in items if e.outcome is Outcome.FAILED and e.faulty}
 
     def cause(e: Evidence) -> str | None:
-        """The criterion that is charged for what this one saw; None where it is charged itself."""
+        """Return the criterion to charge, or None for this one."""
         if e.fault_of == e.criterion:
             return None
         weight, others = e.severity.weight, [id for id in rubric[e.criterion].rests_on if id in failed]
         if not _may_be_anothers(code, e):
             others = [id for id, o in failed.items() if _raises_as(code, e, o) and cause(o) is None]
         elif _has_fixed_cases(code, e) and not _fails_without_it(code, e):
-            others = [id for id in others if _ways(e) <= _ways(failed[id])]
+            others = [id for id in others if _list_ways(e) <= _list_ways(failed[id])]
         others = [id for id in others if failed[id].severity.weight >= weight and _shows_past(e.thresholds, failed[id])]
-        others = _reaching(code, others, e)
-        # what a probe traced to another fault is the last to be charged
+        others = _filter_reaching(code, others, e)
+        # prefer a criterion with a fault of its own to one that traced its failure elsewhere
         other = min(others, key=lambda id: failed[id].obstacle is Obstacle.FAULT, default=None)
         return None if other is None else cause(failed[other]) or other
 
@@ -105,24 +102,23 @@ def charged_once(code: ChallengeCode, evidence: Iterable[Evidence], *, marked: b
         other = cause(e) if e.criterion in failed else None
         if other is None:
             return e
-        if _has_fixed_cases(code, e) and all(DRAW in example.case for example in _examples(e)):
+        if _has_fixed_cases(code, e) and all(DRAW in example.case for example in _collect_examples(e)):
             alike = f"drawn histories fail while `{other}` does, and in no other way"
             plain = f"a drawn history that makes no use of it fails, too, while `{other}` does"
             detail = f"its fixed cases pass; {plain if _fails_without_it(code, e) else alike}"
-            return _with(e, **UNSHOWN, outcome=Outcome.NOT_RUN, detail=detail)
-        why = f"was not measured, for `{other}` fails" if _measures(code, e) else _not_apart(other)
-        return _with(e, **UNSHOWN, outcome=Outcome.NOT_RUN, rests_on=other, detail=f"{why}: {e.seen}")
+            return _replace_fields(e, **UNSHOWN, outcome=Outcome.NOT_RUN, detail=detail)
+        why = f"was not measured, for `{other}` fails" if _measures(code, e) else _format_not_apart(other)
+        return _replace_fields(e, **UNSHOWN, outcome=Outcome.NOT_RUN, rests_on=other, detail=f"{why}: {e.seen}")
 
-    return _properties_apart(code, [settled(e) for e in items])
+    return _set_properties_apart(code, [settled(e) for e in items])
 
 
-def _left_to_owners(code: ChallengeCode, items: Sequence[Evidence], marked: bool) -> list[Evidence]:
-    """Leave each failure to the criterion whose property it breaks, where that one is charged with it.
+def _leave_to_owners(code: ChallengeCode, items: Sequence[Evidence], marked: bool) -> list[Evidence]:
+    """Move each failure to the criterion whose property it breaks, if that one is charged with it.
 
-    The owner shows what it is charged with. A failure stays where it is if it shows at other sizes only, beyond a
-    threshold. Of a criterion that saw further failures, those are left to it that nobody else is charged with: they
-    are its own if fixed cases showed some. The anchor stays failed where marks come of it, for nothing shows that it
-    holds.
+    A failure stays if the owner's failing case does not meet its thresholds. Further failures stay unless another
+    criterion is charged with them, and are the criterion's own if fixed cases showed some. With `marked`, the anchor
+    stays failed, because it has not been seen to hold.
     """
     anchor = code.challenge.anchor if marked else ""
     charged = {e.criterion: e for e in items if e.outcome is Outcome.FAILED and e.faulty and not e.fault_of}
@@ -141,40 +137,39 @@ def _left_to_owners(code: ChallengeCode, items: Sequence[Evidence], marked: bool
         if owner is None or not _shows_past(e.thresholds, owner):
             rest = e.model_copy(update={"also": left})
             return own(rest) if len(left) < len(e.also) else rest
-        shown[owner.criterion].setdefault(e.title, _observation(e))
+        shown[owner.criterion].setdefault(e.title, _make_observation(e))
         if left:
             return own(e.model_copy(update={**UNSHOWN, **dict(left[0]), "also": left[1:]}))
         if e.criterion == anchor:
             why = f"was not seen to hold, for `{owner.criterion}` fails"
             kept = {"outcome": Outcome.FAILED, "own_outcome": Outcome.FAILED}
         else:
-            why, kept = _not_apart(owner.criterion), {"outcome": Outcome.NOT_RUN}
-        return _with(e, **UNSHOWN, **kept, rests_on=owner.criterion, detail=f"{why}: {e.seen}")
+            why, kept = _format_not_apart(owner.criterion), {"outcome": Outcome.NOT_RUN}
+        return _replace_fields(e, **UNSHOWN, **kept, rests_on=owner.criterion, detail=f"{why}: {e.seen}")
 
     found = [settled(e) for e in items]
-    return [_showing(e, shown[e.criterion]) if e.criterion in charged else e for e in found]
+    return [_add_observations(e, shown[e.criterion]) if e.criterion in charged else e for e in found]
 
 
-def _observation(e: Evidence) -> Observation:
+def _make_observation(e: Evidence) -> Observation:
     return Observation(
         title=e.title, detail=e.detail, locations=e.locations, counterexample=e.counterexample, fault_of=e.fault_of
     )
 
 
-def _showing(owner: Evidence, others: Mapping[str, Observation]) -> Evidence:
-    """Return the evidence of a criterion with what others saw of its property, where its own probes saw no such."""
+def _add_observations(owner: Evidence, others: Mapping[str, Observation]) -> Evidence:
+    """Add other criteria's observations with new titles to the owner's evidence."""
     seen = {owner.title, *(further.title for further in owner.also)}
     more = tuple(one for title, one in others.items() if title not in seen)
     return owner.model_copy(update={"also": (*owner.also, *more)}) if more else owner
 
 
-def _properties_apart(code: ChallengeCode, items: Sequence[Evidence]) -> list[Evidence]:
-    """Leave unjudged what a fault kept from being seen, where another criterion is charged with that fault.
+def _set_properties_apart(code: ChallengeCode, items: Sequence[Evidence]) -> list[Evidence]:
+    """Mark criteria as not run if another criterion's fault hides their subject.
 
-    That is a property, or what a probe traced to another fault, such as one that its plain case shows as well. The
-    cause is a criterion in which the same failure is seen and that judges values, or saw its property broken; else,
-    unless it is a call that failed, one that judges values wrong. A property of which it is known whose it is has no
-    other cause.
+    Those are properties whose probe met an obstacle, and failures that a probe traced to another fault. The cause is
+    the most severe criterion with the same failure. Failing that, it is the most severe that judges values, unless a
+    call failed or the property's owner is known.
     """
     properties = {c.id for c in code.challenge.criteria if c.judges == "property"}
     costs = {c.id for c in code.challenge.criteria if any(p.measures or p.measures_cost for p in code.probes_of(c))}
@@ -191,47 +186,47 @@ def _properties_apart(code: ChallengeCode, items: Sequence[Evidence]) -> list[Ev
         other = cause(e) if e.criterion in blocked else None
         if other is None and not (e.obstacle is Obstacle.FAULT and e.fault_of and charged):
             return e
-        why = _not_apart(other) if other else "what fails here fails with nothing special as well"
-        return _with(e, **UNSHOWN, outcome=Outcome.NOT_RUN, rests_on=other, detail=f"{why}: {e.seen}")
+        why = _format_not_apart(other) if other else "what fails here fails with nothing special as well"
+        return _replace_fields(e, **UNSHOWN, outcome=Outcome.NOT_RUN, rests_on=other, detail=f"{why}: {e.seen}")
 
     return [settled(e) for e in items]
 
 
-def _not_apart(other: str) -> str:
+def _format_not_apart(other: str) -> str:
     return f"could not be told apart from `{other}`, which fails"
 
 
 def _shows_past(thresholds: Iterable[Threshold], other: Evidence) -> bool:
-    """Return whether the failing case of another criterion lies past all thresholds, as every case does of none."""
+    """Return whether the other's failing case meets all thresholds."""
     case = other.counterexample.case if other.counterexample else {}
     sizes = [(threshold, case.get(threshold.axis)) for threshold in thresholds]
     return all(isinstance(size, int) and threshold.met(size) for threshold, size in sizes)
 
 
 def _may_be_anothers(code: ChallengeCode, evidence: Evidence) -> bool:
-    """Return whether every probe that failed drew its cases, or has no figure of what it was to measure."""
-    probes = [(code.probes[example.probe], example.measured) for example in _examples(evidence)]
+    """Return whether each failed probe drew its cases, or lacks the figure that it measures."""
+    probes = [(code.probes[example.probe], example.measured) for example in _collect_examples(evidence)]
     return all(probe.drawn is not None or (probe.measures and not figures) for probe, figures in probes)
 
 
-def _examples(e: Evidence) -> list[Counterexample]:
+def _collect_examples(e: Evidence) -> list[Counterexample]:
     examples = [e.counterexample, *(further.counterexample for further in e.also)]
     return [example for example in examples if example]
 
 
 def _fails_without_it(code: ChallengeCode, e: Evidence) -> bool:
-    """Return whether it is an option, and a program that fails makes no use of it."""
-    asked = [example.asks_for for example in _examples(e) if example.asks_for is not None]
+    """Return whether this is an option and a failing program makes no use of it."""
+    asked = [example.asks_for for example in _collect_examples(e) if example.asks_for is not None]
     return bool(code.challenge.criterion(e.criterion).capability) and any(e.criterion not in each for each in asked)
 
 
-def _reaching(code: ChallengeCode, others: Sequence[str], e: Evidence) -> list[str]:
-    """Return which of some criteria may be the cause; none if an example has none. An option needs its programs."""
+def _filter_reaching(code: ChallengeCode, others: Sequence[str], e: Evidence) -> list[str]:
+    """Return the possible causes, if each example has one; an option needs programs that use it."""
 
     def reaches(id: str, example: Counterexample) -> bool:
         return example.asks_for is None or id in example.asks_for or not code.challenge.criterion(id).capability
 
-    causes = [[id for id in others if reaches(id, example)] for example in _examples(e)]
+    causes = [[id for id in others if reaches(id, example)] for example in _collect_examples(e)]
     return [id for id in others if not causes or any(id in each for each in causes)] if all(causes) else []
 
 
@@ -240,25 +235,25 @@ def _measures(code: ChallengeCode, e: Evidence) -> bool:
 
 
 def _has_fixed_cases(code: ChallengeCode, e: Evidence) -> bool:
-    """Return whether its criterion asks in fixed cases, too, what the drawn ones ask that failed."""
+    """Return whether fixed cases test the same as the failed drawn ones."""
     probes = code.probes_of(code.challenge.criterion(e.criterion))
     return not _measures(code, e) and any(probe.drawn is None and not probe.apart for probe in probes)
 
 
 def _raises_as(code: ChallengeCode, e: Evidence, other: Evidence) -> bool:
-    """Return whether what fails is an exception that a more severe criterion saw as well, in drawn cases alone.
+    """Return whether a more severe criterion saw the same exception, in drawn cases only.
 
-    Where fixed cases of that one raise, a whole function may be missing, which every criterion that asks for it lacks.
+    An exception in its fixed cases may mean a missing function, which every criterion that calls it lacks by itself.
     """
-    called = e.obstacle is Obstacle.CALL and bool(e.locations) and _ways(e) <= _ways(other)
+    called = e.obstacle is Obstacle.CALL and bool(e.locations) and _list_ways(e) <= _list_ways(other)
     values = code.challenge.criterion(other.criterion).judges == "value" and other.obstacle is not Obstacle.FAULT
     return called and values and _may_be_anothers(code, other) and other.severity.weight > e.severity.weight
 
 
-def _ways(e: Evidence) -> set[object]:
-    """Return in which ways a criterion fails: each exception by words and place, wrong values, each property broken.
+def _list_ways(e: Evidence) -> set[object]:
+    """Return the ways of failing: exceptions by text and location, wrong values, broken properties.
 
-    Sizes in the words of an exception are those of the case that met it.
+    Digits in texts are blanked, because sizes vary.
     """
 
     def way(seen: Evidence | Observation) -> object:
@@ -271,5 +266,5 @@ def _ways(e: Evidence) -> set[object]:
     return {way(e), *map(way, e.also)}
 
 
-def _with(evidence: Evidence, **changes: object) -> Evidence:
+def _replace_fields(evidence: Evidence, **changes: object) -> Evidence:
     return Evidence.model_validate({**evidence.model_dump(), **changes})

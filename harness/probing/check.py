@@ -1,4 +1,4 @@
-"""`harness check`: probes against what must pass and what must not."""
+"""Checks of a challenge's probes on right and wrong answers (`harness check`)."""
 
 import dataclasses
 import shutil
@@ -26,17 +26,16 @@ from harness.sandbox import scratch
 
 @dataclass(frozen=True)
 class CheckResult:
-    """How the probes treated one answer that the challenge supplies.
+    """The verdict of the probes on one answer of the challenge.
 
     Attributes:
         kind: reference, variant, mutant, wrapped, null or tampered.
-        name: which.
-        expected: what should have happened, in words.
-        right: whether it did.
-        criterion: which one must notice a mutant; empty for other kinds.
-        detail: what happened otherwise, or why it does not apply.
-        applies: False where the calls carry nothing that it could take away; nothing was shown then.
-        not_run: why, by criterion that came out `not_run` twice; nothing was shown for it.
+        expected: expected verdict, in words.
+        right: true if the verdict was as expected.
+        criterion: criterion that must notice a mutant; else empty.
+        detail: deviation, or reason why the check does not apply.
+        applies: false if the calls carry no values to tamper with.
+        not_run: reason by criterion that came out `not_run` twice and stays unchecked.
     """
 
     kind: str
@@ -50,12 +49,10 @@ class CheckResult:
 
 
 def check(code: ChallengeCode, seed: int, progress: Callable[[str], None] = lambda name: None) -> Iterator[CheckResult]:
-    """Run the probes of a challenge against its reference, variants, mutants, null and tampered answers.
+    """Run the probes of a challenge on its reference, variants, mutants, null and tampered answers.
 
     Args:
-        code: the challenge's code.
-        seed: of the run.
-        progress: called with the name of what comes next.
+        progress: callback with the name of the next answer.
     """
     for variant in (None, *code.variants):
         progress(variant.name if variant else "reference")
@@ -63,57 +60,52 @@ def check(code: ChallengeCode, seed: int, progress: Callable[[str], None] = lamb
     for mutant in code.mutants:
         progress(mutant.name)
         with sandboxed(code, code.source(mutant)) as answer:
-            yield _killed(code, answer, seed, mutant)
+            yield _check_killed(code, answer, seed, mutant)
     for around in code.property_mutants:
         for design in code.designs(around.criterion):
             name = design.name if design else "reference"
             progress(f"{around.name} around {name}")
             with sandboxed(code, around.wrapped(code.source(design))) as answer:
-                yield _killed_around(code, answer, seed, around, name)
+                yield _check_killed_around(code, answer, seed, around, name)
     with sandboxed(code, code.source()) as answer:
         for kind in NullAnswer.KINDS:
             progress(kind)
-            yield _null(code, answer, seed, kind)
+            yield _check_null(code, answer, seed, kind)
         for name, tampering in TAMPERINGS.items():
             progress(name)
-            yield _tampered(code, answer, seed, name, tampering())
+            yield _check_tampered(code, answer, seed, name, tampering())
 
 
 def check_right_answer(
     code: ChallengeCode, seed: int, variant: Variant | None = None, races: bool = True
 ) -> CheckResult:
-    """Run the probes against a variant, or against the reference; those that time it against the reference if asked."""
+    """Run the probes on a variant or the reference; `races` includes those that race it."""
     raced = (c.id for c in code.challenge.criteria if any(probe.races for probe in code.probes_of(c)))
     spared = frozenset(() if races else raced)
     with sandboxed(code, code.source(variant), variant.capabilities if variant else {}) as answer:
         if variant is None:
-            return _silent(code, answer, seed, "reference", "reference", spared)
-        return _silent(code, answer, seed, "variant", variant.name, spared | _unsupported(code, variant))
+            return _check_silent(code, answer, seed, "reference", "reference", spared)
+        return _check_silent(code, answer, seed, "variant", variant.name, spared | _list_unsupported(code, variant))
 
 
 @contextmanager
 def sandboxed(
     code: ChallengeCode, source: str, capabilities: Mapping[str, Any] = MappingProxyType({})
 ) -> Iterator[SandboxedAnswer | GpuAnswer]:
-    """A trusted answer in the sandbox, as a submission would be.
-
-    Args:
-        code: the challenge's code.
-        source: of the answer.
-        capabilities: what it claims.
+    """Open trusted source in the sandbox, like a submission that claims `capabilities`.
 
     Raises:
-        JudgeError: it does not build.
+        JudgeError: the source does not build.
     """
     name = code.language.entry
     with scratch.folder() as folder:
         (folder / name).write_text(source, encoding="utf-8")
-        with _built(code, AnswerFiles(folder, (name,), capabilities)) as answer:
+        with _build(code, AnswerFiles(folder, (name,), capabilities)) as answer:
             yield answer
 
 
 @contextmanager
-def _built(code: ChallengeCode, files: AnswerFiles) -> Iterator[SandboxedAnswer | GpuAnswer]:
+def _build(code: ChallengeCode, files: AnswerFiles) -> Iterator[SandboxedAnswer | GpuAnswer]:
     with opened(code.challenge, files) as opening:
         if opening.answer is None or opening.fault:
             raise JudgeError(f"an answer of the challenge does not build: {opening.fault or opening.unsupported}")
@@ -128,37 +120,30 @@ def check_around(
     files: AnswerFiles,
     adapters: Collection[str] = (),
 ) -> CheckResult:
-    """Run the criterion of a property mutant on that fault around an answer that meets it.
+    """Run the criterion of a property mutant on that fault, wrapped around a right answer.
 
     Args:
-        code: the challenge's code.
-        seed: of the run.
-        mutant: the fault.
-        name: of the answer.
-        files: of the answer; the first entry defines the functions of the contract.
-        adapters: files of the harness's own among them.
+        files: files of the answer; the first entry defines the functions of the contract.
+        adapters: files among them that belong to the harness.
     """
     with scratch.folder() as folder:
         shutil.copytree(files.folder, folder, dirs_exist_ok=True)
         entry = folder / files.entries[0]
         entry.write_text(mutant.wrapped(entry.read_text(encoding="utf-8")), encoding="utf-8")
-        with _built(code, dataclasses.replace(files, folder=folder)) as answer:
-            return _killed_around(code, answer, seed, mutant, name, adapters)
+        with _build(code, dataclasses.replace(files, folder=folder)) as answer:
+            return _check_killed_around(code, answer, seed, mutant, name, adapters)
 
 
 def assess(
     code: ChallengeCode, answer: Answer, seed: int, only: str | None = None, share: float = 1.0,
     spared: Collection[str] = (),
 ) -> list[Evidence]:  # fmt: skip
-    """Evidence of all probed criteria, or of one, with the anchor rule applied and nothing explained.
+    """Return the evidence of all probed criteria under the anchor rule, without diagnoses.
 
     Args:
-        code: the challenge's code.
-        answer: to assess.
-        seed: of the run.
-        only: the criterion.
-        share: of the drawn cases that are run.
-        spared: criteria that are left out.
+        only: single criterion to assess.
+        share: fraction of the drawn cases to run.
+        spared: criteria to leave out.
     """
     probed = [c for c in code.challenge.criteria if c.probes and only in (None, c.id) and c.id not in spared]
     evidence = [probe_criterion(code, c, answer, seed_of(seed, c.id), explain=False, share=share) for c in probed]
@@ -168,9 +153,9 @@ def assess(
 def mutant_evidence(
     code: ChallengeCode, answer: Answer, seed: int, mutant: Mutant | PropertyMutant, adapters: Collection[str] = ()
 ) -> Evidence:
-    """Return the evidence of the criterion that a mutant must fail; the first probe that fails settles it.
+    """Return the evidence of the criterion that must notice a mutant.
 
-    All probes of a property run: one may leave to another what that one sees.
+    The first failed probe decides, but all probes of a property run, because one may leave a failure to another.
     """
     criterion, any_fails = code.challenge.criterion(mutant.criterion), isinstance(mutant, Mutant)
     return probe_criterion(
@@ -179,10 +164,9 @@ def mutant_evidence(
 
 
 def credited(code: ChallengeCode, answer: Answer, seed: int, *, loses_digits: bool = False) -> list[str]:
-    """Return the probed criteria that pay an answer, or break on it.
+    """Return the probed criteria that credit a worthless answer, or break on it.
 
-    Where the anchor fails none is left to be asked. Nor does one count where digits are all that an answer loses and a
-    critical criterion fails for it, which holds down whatever the others pay.
+    The list is empty if the anchor fails, or if the answer only loses digits and a critical criterion caps its grade.
     """
     anchor = assess(code, answer, seed, code.challenge.anchor)
     if any(e.outcome is Outcome.FAILED for e in anchor):
@@ -191,22 +175,21 @@ def credited(code: ChallengeCode, answer: Answer, seed: int, *, loses_digits: bo
     critical = (e for e in evidence if e.severity is Severity.CRITICAL and e.outcome is Outcome.FAILED)
     if loses_digits and any(e.rests_on is None for e in critical):
         return []
-    # a probe that breaks on an answer's numbers would excuse it: as good as credit
+    # a probe that breaks excuses the answer, which is as good as credit
     return [e.criterion for e in evidence if e.satisfied > 0 or e.outcome is Outcome.JUDGE_ERROR]
 
 
-def _unsupported(code: ChallengeCode, variant: Variant) -> frozenset[str]:
-    """Criteria of capabilities that a variant does not claim, and those of cost that it does not meet."""
+def _list_unsupported(code: ChallengeCode, variant: Variant) -> frozenset[str]:
     optional = ((c.id, c.capability) for c in code.challenge.criteria if c.capability)
     return frozenset(id for id, name in optional if not offers(variant.capabilities, name)) | set(variant.unmet)
 
 
-def _silent(
+def _check_silent(
     code: ChallengeCode, answer: Answer, seed: int, kind: str, name: str, spared: frozenset[str]
 ) -> CheckResult:
-    # what this device or run cannot tell says nothing, but one that cannot run the answer at all has shown nothing
+    # an unsupported or skipped criterion is no objection, but the anchor must have run
     fine = (Outcome.PASSED, Outcome.PARTIAL, Outcome.UNSUPPORTED, Outcome.NOT_RUN)
-    evidence = [_measured(code, answer, seed, e) for e in assess(code, answer, seed, spared=spared)]
+    evidence = [_retry_if_not_run(code, answer, seed, e) for e in assess(code, answer, seed, spared=spared)]
     loud = [e for e in evidence if e.outcome is not Outcome.PASSED]
     worst = [e for e in loud if e.outcome not in fine or e.criterion == code.challenge.anchor]
     detail = "; ".join(f"{e.criterion}: {e.detail}" for e in worst)
@@ -214,12 +197,12 @@ def _silent(
     return CheckResult(kind, name, "every criterion passes", not worst, detail=detail, not_run=not_run)
 
 
-def _measured(code: ChallengeCode, answer: Answer, seed: int, evidence: Evidence) -> Evidence:
-    """The evidence, or that of a second run where the first was not run: the machine may have been busy."""
+def _retry_if_not_run(code: ChallengeCode, answer: Answer, seed: int, evidence: Evidence) -> Evidence:
+    """Return the evidence, or that of a second run: the machine may have been busy."""
     return evidence if evidence.outcome is not Outcome.NOT_RUN else assess(code, answer, seed, evidence.criterion)[0]
 
 
-def _killed(
+def _check_killed(
     code: ChallengeCode, answer: Answer, seed: int, mutant: Mutant | PropertyMutant, adapters: Collection[str] = ()
 ) -> CheckResult:
     if not any(c.id == mutant.criterion and c.probes for c in code.challenge.criteria):
@@ -227,23 +210,22 @@ def _killed(
             "mutant", mutant.name, "killed", False, mutant.criterion, f"no probe feeds `{mutant.criterion}`"
         )
     evidence = mutant_evidence(code, answer, seed, mutant, adapters)
-    if evidence.outcome is Outcome.NOT_RUN:  # as in `_measured`
+    if evidence.outcome is Outcome.NOT_RUN:  # as in `_retry_if_not_run`
         evidence = mutant_evidence(code, answer, seed, mutant, adapters)
-    # a call that fails says nothing of a property
+    # a failed call is no evidence of a broken property
     killed = evidence.outcome is Outcome.FAILED and not (isinstance(mutant, PropertyMutant) and evidence.obstacle)
-    detail = "" if killed else f"`{mutant.criterion}` is {evidence.outcome.value}{_seen(evidence)}"
+    detail = "" if killed else f"`{mutant.criterion}` is {evidence.outcome.value}{_describe_seen(evidence)}"
     return CheckResult("mutant", mutant.name, "killed", killed, mutant.criterion, detail)
 
 
-def _killed_around(
+def _check_killed_around(
     code: ChallengeCode, answer: Answer, seed: int, mutant: PropertyMutant, design: str, adapters: Collection[str] = ()
 ) -> CheckResult:
-    killed = _killed(code, answer, seed, mutant, adapters)
+    killed = _check_killed(code, answer, seed, mutant, adapters)
     return dataclasses.replace(killed, kind="wrapped", name=f"{mutant.name} around {design}")
 
 
-def _seen(evidence: Evidence) -> str:
-    """What the probes saw where no case failed: their figures, how many cases were drawn, why one was not run."""
+def _describe_seen(evidence: Evidence) -> str:
     draws = evidence.draws
     seen = [f"{name} = {figure:.3g}" if isinstance(figure, float) else f"{name} = {figure}"
             for name, figure in evidence.measured.items()]  # fmt: skip
@@ -252,28 +234,28 @@ def _seen(evidence: Evidence) -> str:
     return f" ({'; '.join(seen)})" if seen else ": no case of its probes failed"
 
 
-def _null(code: ChallengeCode, answer: Answer, seed: int, kind: str) -> CheckResult:
-    """Say whether the anchor fails a right answer whose results become worthless, and by the results: no call fails."""
+def _check_null(code: ChallengeCode, answer: Answer, seed: int, kind: str) -> CheckResult:
+    """Check that the anchor fails a right answer for its worthless results, not for a call."""
     answer.fresh()
     null = TamperedAnswer(answer, NullValues(kind))
     (anchor,) = assess(code, null, seed, code.challenge.anchor)
     if anchor.outcome is not Outcome.FAILED:
-        return _worthless(code, null, seed, "null", kind)
+        return _check_worthless(code, null, seed, "null", kind)
     called = anchor.obstacle is not Obstacle.CALL
     detail = "" if called else f"`{anchor.criterion}` fails for a call, not for its results: {anchor.detail}"
     return CheckResult("null", kind, "no credit", called, detail=detail)
 
 
-def _tampered(code: ChallengeCode, answer: Answer, seed: int, name: str, tampering: Tampering) -> CheckResult:
+def _check_tampered(code: ChallengeCode, answer: Answer, seed: int, name: str, tampering: Tampering) -> CheckResult:
     answer.fresh()
     tampered = TamperedAnswer(answer, tampering)
-    verdict = _worthless(code, tampered, seed, "tampered", name, loses_digits=tampering.loses_digits)
+    verdict = _check_worthless(code, tampered, seed, "tampered", name, loses_digits=tampering.loses_digits)
     if tampering.applied:
         return verdict
     return dataclasses.replace(verdict, right=True, detail="it changes nothing that a call carries", applies=False)
 
 
-def _worthless(
+def _check_worthless(
     code: ChallengeCode, answer: Answer, seed: int, kind: str, name: str, *, loses_digits: bool = False
 ) -> CheckResult:
     earned = credited(code, answer, seed, loses_digits=loses_digits)

@@ -1,4 +1,4 @@
-"""Runs in which the device watches every memory access: what was touched, and in what order."""
+"""Checks of runs in which the device watches every memory access."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
@@ -20,7 +20,7 @@ ORDER = {
     "deadlock": "threads wait for each other for ever",
     "runaway": "a kernel does not end",
 }
-"""Defects of the order in which threads work. All others, except refused launches, concern what threads touch."""
+"""Defects in the order of threads. All others, except refused launches, are bad memory accesses."""
 ACCESS = {
     "out_of_bounds": "memory out of bounds is touched",
     "uninitialized_read": "reads uninitialised memory",
@@ -29,15 +29,15 @@ ACCESS = {
 
 
 def require_launches(call: DeviceCall, where: str) -> Report:
-    """The report of a watched call that succeeded and launched something.
+    """Return the report of a watched call, and require a launch.
 
     Args:
-        call: in mode check or count.
-        where: the sizes of the call, for the message.
+        call: call in mode check or count.
+        where: sizes of the call, for the message.
 
     Raises:
-        CallRefused: the device, or the answer, refuses the call: it shows nothing of what it would have done.
-        ProbeFailure: nothing is launched.
+        CallRefused: the device or the submission refuses the call.
+        ProbeFailure: the call launches no kernel.
     """
     if call.defects:
         return call.report
@@ -49,49 +49,48 @@ def require_launches(call: DeviceCall, where: str) -> Report:
 
 
 def require_sound_accesses(answer: Answer, report: Report, where: str) -> None:
-    """Nothing beside a buffer, unwritten, freed or misaligned was read or written."""
+    """Require accesses in bounds, to initialised, allocated and aligned memory."""
     _require_none(answer, report, where, ACCESS, lambda kind: kind not in (*ORDER, REFUSED))
 
 
 def require_order(answer: Answer, report: Report, where: str) -> None:
-    """No two threads used a place at once without order, and all met where one waited."""
+    """Require race-free accesses, and barriers that all threads reach."""
     _require_none(answer, report, where, ORDER, lambda kind: kind in ORDER)
 
 
 def require_same_work(judge: Callable[[Run], object], watched: Callable[[], Run], plainly: Callable[[], Run]) -> Run:
-    """The run that is watched is the one that is graded: how a wrong result comes about earns nothing.
+    """Require a watched run to give right results, so that the watched code is the graded code.
 
     Args:
-        judge: raises `ProbeFailure` where a run's results are wrong.
-        watched: makes the call, in mode check or count.
-        plainly: makes the same call again, in mode plain.
+        judge: raises `ProbeFailure` for wrong results.
+        watched: makes the call in mode check or count.
+        plainly: makes it in mode plain.
 
     Returns:
-        The run that was watched.
+        The watched run.
 
     Raises:
-        ProbeFailure: the call did not end well, or the result is wrong only under watch.
-        NotMeasurable: it is wrong in either case, which other criteria judge.
+        ProbeFailure: the call fails, or its result is wrong only under watch.
+        NotMeasurable: the result is wrong in both modes, which other criteria judge.
     """
     try:
         run = watched()
     except WrongOutputs as incomplete:
-        raise _wrong(incomplete, judge, plainly) from None
-    wrong = _failure(judge, lambda: run)
+        raise _explain_wrong(incomplete, judge, plainly) from None
+    wrong = _find_failure(judge, lambda: run)
     if wrong is not None:
-        raise _wrong(wrong, judge, plainly)
+        raise _explain_wrong(wrong, judge, plainly)
     return run
 
 
-def _wrong(seen: ProbeFailure, judge: Callable[[Run], object], plainly: Callable[[], Run]) -> Exception:
-    """What a result that is wrong under watch shows."""
-    if _failure(judge, plainly) is None:
+def _explain_wrong(seen: ProbeFailure, judge: Callable[[Run], object], plainly: Callable[[], Run]) -> Exception:
+    if _find_failure(judge, plainly) is None:
         title = "a run that is watched does other work than one that is not"
         return ProbeFailure(title, f"under watch {seen.title}: {seen.detail}", where=seen.where)
     return NotMeasurable(f"the result is wrong here, so how it comes about is not assessed: {seen.title}")
 
 
-def _failure(judge: Callable[[Run], object], run: Callable[[], Run]) -> ProbeFailure | None:
+def _find_failure(judge: Callable[[Run], object], run: Callable[[], Run]) -> ProbeFailure | None:
     try:
         judge(run())
     except ProbeFailure as failure:
@@ -108,42 +107,40 @@ def _require_none(
     for defect in located(answer, report).found():
         if concerned(defect.kind):
             kinds.setdefault(defect.kind, []).append(defect)
-    seen = [_observation(titles, where, defects) for defects in kinds.values()]
+    seen = [_make_observation(titles, where, defects) for defects in kinds.values()]
     first = next(iter(kinds.values()))[0]
     raise ProbeFailure(
-        seen[0].title, seen[0].detail, where=_place(first), diagnosis=_diagnosis(first), locations=seen[0].locations,
-        defect=first.kind, also=seen[1:],
+        seen[0].title, seen[0].detail, where=_format_place(first), diagnosis=_make_diagnosis(first),
+        locations=seen[0].locations, defect=first.kind, also=seen[1:],
     )  # fmt: skip
 
 
-def _observation(titles: Mapping[str, str], where: str, defects: Sequence[DeviceDefect]) -> Observation:
-    """Describe the first of the defects of one kind, and count the others."""
+def _make_observation(titles: Mapping[str, str], where: str, defects: Sequence[DeviceDefect]) -> Observation:
     first, more = defects[0], len(defects) - 1
     others = f"; {more} more such place{'s' * (more != 1)}" if more else ""
     title = titles.get(first.kind, first.kind.replace("_", " "))
-    return Observation(title=title, detail=f"{where}: {_described(first)}{others}", locations=tuple(_locations(first)))
+    return Observation(title=title, detail=f"{where}: {_describe(first)}{others}", locations=tuple(_find_locations(first)))
 
 
-def _described(defect: DeviceDefect) -> str:
+def _describe(defect: DeviceDefect) -> str:
     thread = f", block {defect.block[0]}, thread {defect.thread[0]}" if defect.block and defect.thread else ""
     kernel = f" in `{defect.kernel}`{thread}" if defect.kernel else ""
     times = f", {defect.count} times" if defect.count > 1 else ""
     return f"{defect.text}{kernel}{times}"
 
 
-def _place(defect: DeviceDefect) -> str:
+def _format_place(defect: DeviceDefect) -> str:
     return f"{defect.file}:{defect.line}" if defect.file and defect.line else ""
 
 
-def _locations(defect: DeviceDefect) -> Iterator[Location]:
-    """Where it happened, and where the other access is when there are two."""
+def _find_locations(defect: DeviceDefect) -> Iterator[Location]:
     for place in (defect, defect.other):
         if place is not None and place.file and place.line:
             yield from Location.within(place.file, place.line, defect.kernel or "")
 
 
-def _diagnosis(defect: DeviceDefect) -> str | None:
-    place, other = _place(defect), defect.other
+def _make_diagnosis(defect: DeviceDefect) -> str | None:
+    place, other = _format_place(defect), defect.other
     if not place or other is None or not other.file or not other.line:
         return None
     return f"{place} and {other.file}:{other.line} use the same place without order"

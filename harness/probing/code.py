@@ -1,4 +1,4 @@
-"""A challenge's own code: probes, mutants, variants, reference, loaded from its folders."""
+"""The Python code of a challenge: probes, mutants, variants and reference."""
 
 import importlib
 import importlib.util
@@ -18,14 +18,14 @@ from harness.probing.probe import Probe
 from harness.workspace import Workspace
 
 DESIGNS = 4
-"""Right answers around which each property mutant is tried."""
+"""Number of right answers to wrap each property mutant around."""
 
 
 @dataclass(frozen=True)
 class ChallengeCode:
-    """The Python side of one challenge.
+    """The loaded code of one challenge.
 
-    The files of `challenges/<id>/` and `references/<id>/` form one package, so probes say `from .oracle import ...`.
+    `challenges/<id>/` and `references/<id>/` form one package, so probes write `from .oracle import ...`.
     """
 
     workspace: Workspace
@@ -33,25 +33,25 @@ class ChallengeCode:
 
     @property
     def language(self) -> Language:
-        """What answers to the challenge are written in."""
+        """Language of the submissions."""
         return language(self.challenge.language)
 
     @cached_property
     def package(self) -> types.ModuleType:
-        """The package that both folders form."""
+        """Package of both folders."""
         place = self.workspace.challenge_folder(self.challenge.id)
         paths = [str(place), str(self.workspace.reference_folder(self.challenge.id))]
-        # one package a folder: threads that grade in different workspaces must not meet in each other's code
+        # one package per folder, because threads may grade in different workspaces
         name = f"harness_challenge_{self.challenge.id}_{zlib.crc32(repr(paths).encode()):08x}"
         package = types.ModuleType(name)
         package.__path__ = paths
         return sys.modules.setdefault(name, package)
 
     def module(self, name: str) -> types.ModuleType:
-        """A module of the challenge or of its references.
+        """Return a module of the challenge or its references.
 
         Raises:
-            SpecError: it is missing or does not import.
+            SpecError: the module is missing or does not import.
         """
         package = self.package
         path = self.workspace.challenge_folder(self.challenge.id) / f"{name}.py"
@@ -62,10 +62,10 @@ class ChallengeCode:
 
     @cached_property
     def probes(self) -> dict[str, Probe]:
-        """All probes by name, from `probes.py` and every `probes_*.py`.
+        """Probes by name, from `probes.py` and every `probes_*.py`.
 
         Raises:
-            SpecError: a module does not import, or two define a probe of one name.
+            SpecError: a module does not import, or two define a probe of the same name.
         """
         folder = self.workspace.challenge_folder(self.challenge.id)
         found: dict[str, Probe] = {}
@@ -77,37 +77,37 @@ class ChallengeCode:
 
     @cached_property
     def mutants(self) -> tuple[Mutant, ...]:
-        """The faults that the probes must notice."""
+        """Faults that the probes must notice."""
         return tuple(self.module("mutants").MUTANTS)
 
     @cached_property
     def variants(self) -> tuple[Variant, ...]:
-        """The right answers that the probes must leave in peace."""
+        """Right answers that the probes must pass."""
         return tuple(self.module("variants").VARIANTS)
 
     @cached_property
     def property_mutants(self) -> tuple[PropertyMutant, ...]:
-        """The faults around any right answer that the probes must notice, if there is a property_mutants.py."""
+        """Faults around right answers, from `property_mutants.py` if it exists."""
         place = self.workspace.challenge_folder(self.challenge.id) / "property_mutants.py"
         return tuple(self.module("property_mutants").PROPERTY_MUTANTS) if place.exists() else ()
 
     def designs(self, criterion: str) -> tuple[Variant | None, ...]:
-        """Right answers that meet a criterion and share little, None for the reference; whole files come first."""
+        """Return dissimilar right answers that meet a criterion, None for the reference, whole files first."""
         apart = sorted((v for v in self.variants if criterion not in v.unmet), key=lambda variant: not variant.file)
         return (None, *apart[: DESIGNS - 1])
 
     @cached_property
     def conditions(self) -> tuple[Condition, ...]:
-        """The conditions of a call that may be the cause of many failures, from `conditions.py` if there is one."""
+        """Conditions that may cause many failures, from `conditions.py` if it exists."""
         place = self.workspace.challenge_folder(self.challenge.id) / "conditions.py"
         return tuple(self.module("conditions").CONDITIONS) if place.exists() else ()
 
     @cached_property
     def guards(self) -> Guards:
-        """When faults made by machine act.
+        """Conditions for generated faults, from `guards.py`.
 
         Raises:
-            SpecError: the challenge has no guards.py, or it does not import.
+            SpecError: `guards.py` is missing or does not import.
         """
         place = self.workspace.challenge_folder(self.challenge.id) / "guards.py"
         if not place.exists():
@@ -116,10 +116,10 @@ class ChallengeCode:
         return found
 
     def probes_of(self, criterion: Criterion) -> list[Probe]:
-        """The probes that feed a criterion.
+        """Return the probes of a criterion.
 
         Raises:
-            SpecError: it names one that no module of probes defines.
+            SpecError: the criterion names an undefined probe.
         """
         path = self.workspace.challenge_folder(self.challenge.id) / "challenge.toml"
         for name in criterion.probes:
@@ -130,7 +130,7 @@ class ChallengeCode:
         return [self.probes[name] for name in criterion.probes]
 
     def source(self, fault: Mutant | Variant | None = None) -> str:
-        """Source of the reference, or of a mutant or variant of it.
+        """Return the source of the reference, a mutant or a variant.
 
         Raises:
             SpecError: an edit does not fit the reference.
@@ -141,5 +141,5 @@ class ChallengeCode:
         return source_of(fault, reference, self.workspace.challenge_folder(self.challenge.id))
 
     def imported(self, fault: Mutant | None = None) -> types.ModuleType:
-        """The reference, or a mutant of it, as a module of this process."""
+        """Run the reference or a mutant as a module of this process."""
         return module_of(f"{self.challenge.id}:{fault.name if fault else 'reference'}", self.source(fault))

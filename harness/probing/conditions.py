@@ -1,4 +1,4 @@
-"""Calls that a criterion is judged without: those under a condition, and those that our adapter does not serve."""
+"""Calls that are left out of judging: those under a condition, and those that a harness adapter does not serve."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from harness.sandbox import Plan
 
 T = TypeVar("T")
 Sizes = Callable[[int, int], bool]
-"""Whether a length and a tile size meet a condition."""
+"""Test of a length and a tile size."""
 EDGES: Mapping[str, Sizes] = {
     "the tile size is 1": lambda N, tile: tile == 1,
     "the last of several tiles has one row": lambda N, tile: 1 < tile < N and N % tile == 1,
@@ -20,7 +20,7 @@ EDGES: Mapping[str, Sizes] = {
     "the tile size is larger than N": lambda N, tile: tile > N,
     "a tile is not full": lambda N, tile: N % tile > 0,
 }
-"""Conditions of N rows in tiles that plain inputs, of several full tiles, do not meet; the narrowest first."""
+"""Conditions of N rows in tiles that plain inputs, with several full tiles, do not meet; narrowest first."""
 TILES: Mapping[str, Sizes] = {
     **EDGES,
     "there are several tiles, all full": lambda N, tile: tile < N and N % tile == 0,
@@ -31,17 +31,17 @@ TILES: Mapping[str, Sizes] = {
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition of a call, such as a size, under which an answer may fail whatever else is asked of it.
+    """A condition of a call, such as a size, that may make a submission fail whatever is tested.
 
     Attributes:
-        name: completes the sentence "it fails where ...".
-        criterion: which is charged with it.
-        met: whether a call meets it, by the function's name and the arguments.
+        name: completion of the sentence "it fails where ...".
+        criterion: criterion charged with the condition.
+        met: test of a function's name and its positional arguments.
         never: criteria that it does not explain, such as those of calls that must be refused.
-        mode: whether it is a mode: where each call in it fails, all else is judged by the calls outside it.
-        lacking: whether it counts only where each call in it fails.
-        of_keywords: whether a call meets it by the function's name and the arguments passed by keyword.
-        served: called with each call that the answer took, of a condition that depends on those before.
+        mode: true for a mode; if each call in it fails, calls outside it decide the rest.
+        lacking: true if it counts only when each call in it fails.
+        of_keywords: test of a function's name and its keyword arguments.
+        served: callback after each successful call, for conditions on earlier calls.
     """
 
     name: str
@@ -55,10 +55,10 @@ class Condition:
 
 
 def missing_dtypes(at: int = 0) -> tuple[Condition, ...]:
-    """Return the conditions that arrays are of one dtype, for answers that serve only the other, charged as `dtype`.
+    """Return dtype conditions for submissions that serve only float32 or only float64.
 
     Args:
-        at: the argument whose dtype counts.
+        at: index of the argument that decides.
     """
 
     def of(dtype: str) -> Callable[[str, Sequence[Any]], bool]:
@@ -71,21 +71,17 @@ def missing_dtypes(at: int = 0) -> tuple[Condition, ...]:
 
 
 class SparingAnswer(AnswerWrapper):
-    """An answer that is not called under conditions: a case that would is left out.
-
-    Attributes:
-        conditions: which.
-    """
+    """An answer that spares cases with calls under given conditions."""
 
     def __init__(self, answer: Answer, conditions: Sequence[Condition]) -> None:
         super().__init__(answer)
         self.conditions = conditions
 
     def call(self, function: str, *args: Any, returns: Plan, **options: Any) -> Any:
-        """As the answer.
+        """See `Answer.call`.
 
         Raises:
-            Spared: the call meets one of the conditions.
+            Spared: the call meets a condition.
         """
         for condition in self.conditions:
             if condition.met(function, args) or condition.of_keywords(function, options):
@@ -97,13 +93,13 @@ class SparingAnswer(AnswerWrapper):
 
 
 class PartlyServedAnswer(AnswerWrapper):
-    """An answer judged by what an adapter of ours serves: a case that calls for more is left out.
+    """An answer behind a harness adapter, which spares cases with calls that the adapter does not serve.
 
-    A function that was never served does not count as one of the answer's, so that a probe can judge the rest.
+    A function that was never served counts as missing, so that a probe can judge the rest.
 
     Attributes:
-        adapters: files of the harness's own: what only their lines raise, they do not serve.
-        refused: what such a call said first, by function.
+        adapters: files of the harness; an exception from their lines alone marks an unserved call.
+        refused: message of the first refusal, by function.
     """
 
     def __init__(self, answer: Answer, adapters: Collection[str]) -> None:
@@ -113,23 +109,23 @@ class PartlyServedAnswer(AnswerWrapper):
 
     @property
     def verb(self) -> str:
-        """Say what the adapter does with the calls left out: ValueError is an answer to a call, and refuses it."""
+        """Verb for spared calls: a ValueError refuses, other exceptions do not serve."""
         return "refuses" if self.refused and not self._unserved else "does not serve"
 
     @property
     def never_served(self) -> set[str]:
-        """Functions of which every call was refused."""
+        """Functions whose every call was refused."""
         return self.refused.keys() - self._returned
 
     def has(self, function: str) -> bool:
-        """Say whether the answer exposes a function, and the adapter serves it."""
+        """Return whether the submission has a function that the adapter serves."""
         return function not in self.never_served and super().has(function)
 
     def call(self, function: str, *args: Any, returns: Plan, **options: Any) -> Any:
-        """As the answer.
+        """See `Answer.call`.
 
         Raises:
-            Spared: only lines of the adapters raised something, and not what they passed to a function of ours.
+            Spared: only lines of the adapters raised an exception, without misuse of a served function.
         """
         try:
             value = super().call(function, *args, returns=returns, **options)
@@ -145,10 +141,10 @@ class PartlyServedAnswer(AnswerWrapper):
 
 
 def judge_each(attempts: Mapping[str, Callable[[], T]]) -> tuple[dict[str, T], str]:
-    """Return what each attempt brings, by name, and in words which are left out: one that is spared ends no other.
+    """Run each attempt; return the results by name, and a note on spared ones.
 
     Raises:
-        Spared: all are.
+        Spared: every attempt is spared.
     """
     brought, spared = dict[str, T](), list[str]()
     for name, attempt in attempts.items():

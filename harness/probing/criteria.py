@@ -1,4 +1,4 @@
-"""From probes to evidence: runs what feeds a criterion, names the fault, and applies the anchor rule."""
+"""Evidence of a criterion from its probes."""
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -35,36 +35,32 @@ def probe_criterion(
     """Run the probes of one criterion.
 
     Args:
-        code: the challenge's code.
-        criterion: what to assess.
-        answer: to assess.
-        seed: of the criterion, as `seed_of` gives it.
-        submission: what the answer claims of itself; without it every capability counts as claimed.
-        explain: whether to look for smaller counterexamples and for the fault's name.
-        share: of the drawn cases that are run.
-        adapters: files of the harness's own: what only their lines raise is not run.
-        until_failed: whether the first probe that fails is the last one: it settles that the criterion does.
-        brief: whether few cases are drawn, see `Drawn.in_brief`, and all probes meet one worker: most of what a
-            short probe costs is a worker of its own.
-        known: what probes showed or raised, by name, that were run before, on this seed, each in a worker of its own.
+        seed: seed of the criterion, from `seed_of`.
+        submission: claims of the submission; without it every capability counts as claimed.
+        explain: search for smaller counterexamples and for the fault's name.
+        share: fraction of the drawn cases to run.
+        adapters: files of the harness; exceptions from their lines alone count as not run.
+        until_failed: stop at the first failed probe.
+        brief: draw few cases (`Drawn.in_brief`) in one worker for all probes, because its start dominates.
+        known: earlier results or exceptions of probes, by name, on this seed and each in its own worker.
     """
     if criterion.capability and submission is not None and not submission.offers(criterion.capability):
         return Evidence.of(criterion, Outcome.NOT_OFFERED, detail="the submission does not claim this feature")
     try:
         probes = [p for p in code.probes_of(criterion) if not (brief and criterion.capability and p.measures_cost)]
         results = _run(criterion.id, probes, answer, seed, explain, share, adapters, brief, known)
-        outcomes, unassessed = _divided(results, until_failed)
+        outcomes, unassessed = _divide(results, until_failed)
         if unassessed and all(o.passed for o in outcomes):
             outcome = Outcome.NOT_RUN if any(isinstance(e, NotRun) for e in unassessed) else Outcome.UNSUPPORTED
             tried = [*(o.draws for o in outcomes), *(e.draws for e in unassessed if isinstance(e, NotRun))]
-            detail = _reasons(unassessed)
+            detail = _join_reasons(unassessed)
             detail = SOME_LEFT if outcomes and detail == NOTHING_LEFT else detail
-            unshown = _figures(outcomes)
-            return Evidence.of(criterion, outcome, seed=seed, detail=detail, draws=_sum(tried), unshown=unshown)
-        return _evidence(code, criterion, outcomes, answer, seed, explain)
+            unshown = _collect_figures(outcomes)
+            return Evidence.of(criterion, outcome, seed=seed, detail=detail, draws=_sum_draws(tried), unshown=unshown)
+        return _make_evidence(code, criterion, outcomes, answer, seed, explain)
     except HarnessError:
         raise
-    except Exception as error:  # a probe that breaks says nothing about the answer
+    except Exception as error:  # a broken probe is no evidence about the submission
         detail = f"the probe failed: {type(error).__name__}: {error}"
         return Evidence.of(criterion, Outcome.JUDGE_ERROR, seed=seed, detail=detail)
 
@@ -73,30 +69,28 @@ def _run(
     own: str, probes: Iterable[Probe], answer: Answer, seed: int, explain: bool, share: float,
     adapters: Collection[str], brief: bool, known: Mapping[str, ProbeResult | Exception],
 ) -> Iterator[ProbeResult | NotMeasurable | NotRun]:  # fmt: skip
-    """What each probe showed, or why it could not show anything."""
     for number, probe in enumerate(probes):
         before = known.get(probe.name)
         if isinstance(before, Exception):
             raise before
         if before is None and (not brief or number == 0):
-            answer.fresh()  # what one probe made an answer keep is no help in the next
+            answer.fresh()  # state that one probe leaves behind must not help in the next
         try:
             probe = probe.in_brief() if brief else probe
             again = partial(run, probe, seed=seed, share=share, own=own)
             result = again(answer, shrink=explain) if before is None else before
             if _is_ours(result, adapters):
-                result = _served(probe, partial(again, shrink=explain), PartlyServedAnswer(answer, adapters))
-            elif result.spared and result.spared == _cases(probe, result):
+                result = _run_served(probe, partial(again, shrink=explain), PartlyServedAnswer(answer, adapters))
+            elif result.spared and result.spared == _count_cases(probe, result):
                 raise NotRun(NOTHING_LEFT)
-            yield _charged(_real(result), adapters)
+            yield _charged(_replace_nan(result), adapters)
         except (NotMeasurable, NotRun) as reason:
             yield reason
 
 
-def _divided(
+def _divide(
     results: Iterable[ProbeResult | NotMeasurable | NotRun], until_failed: bool
 ) -> tuple[list[ProbeResult], list[NotMeasurable | NotRun]]:
-    """What the probes showed, and why some could not show anything."""
     outcomes: list[ProbeResult] = []
     unassessed: list[NotMeasurable | NotRun] = []
     for result in results:
@@ -109,19 +103,18 @@ def _divided(
     return outcomes, unassessed
 
 
-def _reasons(unassessed: Iterable[NotMeasurable | NotRun]) -> str:
-    """Say why probes could not show anything, each reason once, whatever functions of an adapter share it."""
+def _join_reasons(unassessed: Iterable[NotMeasurable | NotRun]) -> str:
+    """Join the distinct reasons of probes that show nothing."""
     refused, seen = dict[str, dict[str, str]](), list[str]()
     for reason in unassessed:
         if isinstance(reason, NotRun) and reason.refused:
             refused[reason.verb] = {**reason.refused, **refused.get(reason.verb, {})}
         else:
             seen.append(str(reason))
-    return "; ".join(dict.fromkeys([*(_not_served(verb, why) for verb, why in refused.items()), *seen]))
+    return "; ".join(dict.fromkeys([*(_describe_not_served(verb, why) for verb, why in refused.items()), *seen]))
 
 
-def _not_served(verb: str, refused: Mapping[str, str]) -> str:
-    """Say of which functions an adapter refuses what is asked, by reason."""
+def _describe_not_served(verb: str, refused: Mapping[str, str]) -> str:
     named = dict[str, list[str]]()
     for name, why in refused.items():
         named.setdefault(why, []).append(f"`{name}`")
@@ -129,11 +122,11 @@ def _not_served(verb: str, refused: Mapping[str, str]) -> str:
     return f"our adapter {verb} what is asked of {reasons}"
 
 
-def _real(result: ProbeResult) -> ProbeResult:
-    """The result without NaN among its figures: nothing passes on one, and one of a wrong output is infinitely far off.
+def _replace_nan(result: ProbeResult) -> ProbeResult:
+    """Return a failed result with infinity in place of NaN figures.
 
     Raises:
-        NotRun: the probe passed, and a figure of it is NaN.
+        NotRun: the probe passed and one of its figures is NaN.
     """
     unreal = [name for name, value in result.figures.items() if is_nan(value)]
     if unreal and result.passed:
@@ -142,26 +135,21 @@ def _real(result: ProbeResult) -> ProbeResult:
 
 
 def _is_ours(result: ProbeResult, adapters: Collection[str]) -> bool:
-    """Say whether a result failed and saw nothing but an exception that only lines of `adapters` raised."""
+    """Return whether only lines of `adapters` raised the failure."""
     raised = bool(result.locations) and all(place.file in adapters for place in result.locations)
     return raised and not result.passed and not (result.counterexample and result.counterexample.where)
 
 
-def _served(probe: Probe, again: Callable[[Answer], ProbeResult], answer: PartlyServedAnswer) -> ProbeResult:
-    """Run a probe again without what an adapter does not serve.
-
-    Args:
-        probe: which asked for something that is not served.
-        again: runs it.
-        answer: leaves out what is not served.
+def _run_served(probe: Probe, again: Callable[[Answer], ProbeResult], answer: PartlyServedAnswer) -> ProbeResult:
+    """Run a probe again without the calls that an adapter does not serve.
 
     Raises:
-        NotRun: nothing is left to judge, or not all drawn sizes are, and the others are right.
+        NotRun: no case is left, or drawn cases are spared and the others pass.
     """
     again(answer)  # shows which functions are never served; those that a probe asks about are left out below
     result = again(answer)
     reasons = "; ".join(f"`{name}`: {why}" for name, why in answer.refused.items())
-    cases = _cases(probe, result)
+    cases = _count_cases(probe, result)
     if result.spared == cases or _is_ours(result, answer.adapters):
         why = f"our adapter {answer.verb} what is asked of {reasons or result.detail}"
         raise NotRun(why, refused=answer.refused, verb=answer.verb)
@@ -174,17 +162,15 @@ def _served(probe: Probe, again: Callable[[Answer], ProbeResult], answer: Partly
     return replace(result, detail="; ".join(filter(None, (note, result.detail))), unserved=tuple(answer.refused))
 
 
-def _cases(probe: Probe, result: ProbeResult) -> int:
-    """Return how many cases a probe has, the drawn ones included."""
+def _count_cases(probe: Probe, result: ProbeResult) -> int:
     return len(probe.cases) + (result.draws.planned if result.draws else 0)
 
 
 def _charged(result: ProbeResult, adapters: Collection[str]) -> ProbeResult:
-    """Return the result without places in `adapters`."""
     return replace(result, locations=tuple(place for place in result.locations if place.file not in adapters))
 
 
-def _evidence(
+def _make_evidence(
     code: ChallengeCode, criterion: Criterion, outcomes: Sequence[ProbeResult], answer: Answer, seed: int, explain: bool
 ) -> Evidence:
     own, owners = criterion.id, {criterion.id: "", ITSELF: criterion.id}
@@ -193,8 +179,8 @@ def _evidence(
     failed = sorted(
         (o for o in outcomes if not o.passed), key=lambda o: (rank.get(o.fault_of, 2), o.obstacle is not None)
     )
-    measured = _figures(failed or outcomes)
-    draws = _sum([o.draws for o in outcomes])
+    measured = _collect_figures(failed or outcomes)
+    draws = _sum_draws([o.draws for o in outcomes])
     if not failed:
         fraction = min(o.fraction for o in outcomes)
         return Evidence.of(
@@ -202,27 +188,26 @@ def _evidence(
             seed=seed, measured=measured, detail="; ".join(dict.fromkeys(o.detail for o in outcomes if o.detail)),
             draws=draws, unserved=tuple(dict.fromkeys(name for o in outcomes for name in o.unserved)),
         )  # fmt: skip
-    first, *others = _known_sizes_first(failed)
+    first, *others = _put_known_sizes_first(failed)
     diagnosis = first.diagnosis
     if diagnosis is None and explain and first.obstacle is not Obstacle.FAULT:
         diagnosis = diagnose(code, code.probes[first.probe], first, answer, seed)
     return Evidence.of(
         criterion, Outcome.FAILED, seed=seed, title=first.title, detail=first.detail, measured=measured,
-        locations=first.locations, also=_also(first, others), counterexample=first.counterexample, diagnosis=diagnosis,
+        locations=first.locations, also=_collect_further(first, others), counterexample=first.counterexample, diagnosis=diagnosis,
         loss=first.loss, draws=draws, thresholds=first.thresholds, defect=first.defect,
         obstacle=first.obstacle if all(o.obstacle for o in failed) else None, fault_of=first.fault_of,
-        unshown=_figures(o for o in outcomes if o.passed),
+        unshown=_collect_figures(o for o in outcomes if o.passed),
         wrong_option=bool(criterion.capability) and any(_gave_wrong_values(code.probes[o.probe], o) for o in failed),
     )  # fmt: skip
 
 
-def _figures(outcomes: Iterable[ProbeResult]) -> dict[str, Figure]:
-    """Return what probes measured, by name."""
+def _collect_figures(outcomes: Iterable[ProbeResult]) -> dict[str, Figure]:
     return {name: value for o in outcomes for name, value in o.figures.items()}
 
 
-def _known_sizes_first(failed: Sequence[ProbeResult]) -> list[ProbeResult]:
-    """Put first, of the failures with the title of the first, one whose threshold is known."""
+def _put_known_sizes_first(failed: Sequence[ProbeResult]) -> list[ProbeResult]:
+    """Move a failure with known thresholds to the front, among those like the first."""
     first = failed[0]
     alike = [o for o in failed if (o.title, o.obstacle, o.fault_of) == (first.title, first.obstacle, first.fault_of)]
     best = first if first.thresholds else next((o for o in alike if o.thresholds), first)
@@ -230,30 +215,29 @@ def _known_sizes_first(failed: Sequence[ProbeResult]) -> list[ProbeResult]:
 
 
 def _gave_wrong_values(probe: Probe, failed: ProbeResult) -> bool:
-    """Whether a failed probe compared values, and nothing else, and no call failed before it could."""
+    """Return whether a failed probe compares only values, and every call worked."""
     return not probe.measures_cost and not probe.apart and failed.obstacle in (None, Obstacle.OUTPUT)
 
 
-def _sum(draws: Iterable[Draws | None]) -> Draws | None:
-    """All draws of a criterion; None where none of its probes draws."""
+def _sum_draws(draws: Iterable[Draws | None]) -> Draws | None:
     drawn = [each for each in draws if each is not None]
     return sum(drawn[1:], drawn[0]) if drawn else None
 
 
-def _also(first: ProbeResult, others: Sequence[ProbeResult]) -> tuple[Observation, ...]:
-    """Return what else the first probe saw, and what the others did, each once.
+def _collect_further(first: ProbeResult, others: Sequence[ProbeResult]) -> tuple[Observation, ...]:
+    """Return all further observations, each once.
 
-    What a probe traced to a fault of no named criterion is left out, unless the first one did so as well.
+    Failures traced to a fault of no named criterion are left out, unless the first is one of them.
     """
     if first.obstacle is not Obstacle.FAULT:
         others = [o for o in others if o.obstacle is not Obstacle.FAULT or o.fault_of]
     distinct = dict[tuple[str, str], Observation]()
-    for seen in (one for o in (first, *others) for one in (_observation(o), *o.also)):
+    for seen in (one for o in (first, *others) for one in (_make_observation(o), *o.also)):
         distinct.setdefault((seen.title, seen.detail), seen)
     return tuple(distinct.values())[1:]
 
 
-def _observation(seen: ProbeResult) -> Observation:
+def _make_observation(seen: ProbeResult) -> Observation:
     return Observation(
         title=seen.title, detail=seen.detail, locations=seen.locations, counterexample=seen.counterexample,
         fault_of=seen.fault_of,

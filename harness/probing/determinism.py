@@ -1,4 +1,4 @@
-"""Whether an answer says the same to the same questions: a probe's calls made twice, each time in a new process."""
+"""A check for equal results of equal calls in two processes."""
 
 from typing import Any
 
@@ -12,13 +12,7 @@ from harness.sandbox import RemoteObject
 
 
 def nondeterminism(answer: Answer, probe: Probe, seed: int) -> Signal | None:
-    """What differed between two runs of a probe's first case on the same inputs; None when nothing did.
-
-    Args:
-        answer: to call.
-        probe: whose calls to make; what it finds does not matter here.
-        seed: of the inputs.
-    """
+    """Run a probe's first case in two new processes and return a signal if a result differs."""
     seen = []
     for _ in range(2):
         answer.fresh()
@@ -28,7 +22,7 @@ def nondeterminism(answer: Answer, probe: Probe, seed: int) -> Signal | None:
             return None
         if once.timed_out:  # another try may end in time
             return None
-        seen.append([_plain(note) for note in once.notes])
+        seen.append([_make_comparable(note) for note in once.notes])
     for number, (one, other) in enumerate(zip(*seen, strict=False), 1):
         if one != other:
             where = f"call {number} of `{probe.name}`"
@@ -37,12 +31,12 @@ def nondeterminism(answer: Answer, probe: Probe, seed: int) -> Signal | None:
     return None
 
 
-def _plain(value: Any) -> object:
-    """A value that compares by content, every bit of an array included; counts and what the worker keeps are equal."""
+def _make_comparable(value: Any) -> object:
+    """Return a value that compares by content, bit by bit; kept objects and counts are equal."""
     if isinstance(value, np.ndarray):
         return value.dtype.str, value.shape, value.tobytes()
     if isinstance(value, (tuple, list)):
-        return tuple(map(_plain, value))
+        return tuple(map(_make_comparable, value))
     if isinstance(value, dict):
-        return tuple((key, _plain(item)) for key, item in value.items())
+        return tuple((key, _make_comparable(item)) for key, item in value.items())
     return None if isinstance(value, (RemoteObject, Counts)) else repr(value)

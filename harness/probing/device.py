@@ -1,4 +1,4 @@
-"""An answer in CUDA: on the emulated device, and on a GPU where there is one."""
+"""Submissions in CUDA, on the emulated device and on a GPU."""
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext
@@ -18,24 +18,24 @@ from harness.timing.exclusive import gpu_beside_others
 from harness.timing.timeline import span
 
 CHECKED = "instrumented.so"
-"""The build whose reports hold addresses."""
+"""File name of the build whose reports hold addresses."""
 
 
 class LaunchedAnswer(SandboxedAnswer):
-    """As any boxed answer; the driver's `launch` runs the answer's function, which is named first."""
+    """A sandboxed answer, called through the driver's `launch`."""
 
     def _named(self, function: str, args: tuple[Any, ...]) -> str:
         return str(args[0]) if function == "launch" and args else function
 
 
 class EmulatedAnswer(LaunchedAnswer):
-    """The box holds the driver and both builds."""
+    """An answer on the emulated device; its sandbox holds the driver and both builds."""
 
     sources: Collection[str] = ()
-    """The answer's files, relative to its folder."""
+    """Files of the submission, relative to its folder."""
 
     def twin(self) -> Self:
-        """As `SandboxedAnswer.twin`."""
+        """See `SandboxedAnswer.twin`."""
         twin = super().twin()
         twin.sources = self.sources
         return twin
@@ -43,14 +43,14 @@ class EmulatedAnswer(LaunchedAnswer):
 
 @dataclass(frozen=True)
 class SpentOnBoth(Spent):
-    """The sum of what a GPU and the emulated device beside it have cost, and each of the two."""
+    """The total cost on a GPU and the emulated device, and both parts."""
 
     real: Spent = field(default_factory=Spent)
     emulated: Spent = field(default_factory=Spent)
 
     @classmethod
     def of(cls, real: Spent, emulated: Spent) -> Self:
-        """The sum of the two."""
+        """Return the sum of two costs."""
         return cls(**vars(real + emulated), real=real, emulated=emulated)
 
     def __add__(self, more: Spent) -> Self:
@@ -63,13 +63,12 @@ class SpentOnBoth(Spent):
 
 
 class GpuAnswer:
-    """An answer on a GPU: plain calls run there, and what only the emulated device can tell is asked of that.
+    """An answer on a GPU: plain calls run there, other modes on the emulated device.
 
     Attributes:
-        real: the answer on the GPU.
-        emulated: the answer on the emulated device; None where it cannot run there.
-        why_not: why it cannot.
-        lanes: as of `SandboxedAnswer`; a worker waits a second for the GPU's driver, and keeps no processor busy.
+        emulated: answer on the emulated device, or None if it cannot run there.
+        why_not: reason why it cannot.
+        lanes: see `SandboxedAnswer`; higher, because a new worker idles while it waits for the GPU's driver.
     """
 
     lanes = 4
@@ -86,13 +85,13 @@ class GpuAnswer:
 
     @property
     def functions(self) -> list[str]:
-        """The C functions that the library for the GPU exports."""
+        """C functions of the GPU's library."""
         return self.real.functions
 
     @property
     def signals(self) -> list[Signal]:
-        """What it did, on either device, that honest code has no reason to do."""
-        return [signal for answer in self._both() for signal in answer.signals]
+        """Suspicious actions on either device."""
+        return [signal for answer in self._list_answers() for signal in answer.signals]
 
     @signals.setter
     def signals(self, signals: Sequence[Signal]) -> None:
@@ -103,7 +102,7 @@ class GpuAnswer:
 
     @property
     def spent(self) -> Spent:
-        """What it has cost so far."""
+        """See `SandboxedAnswer.spent`."""
         return SpentOnBoth.of(self.real.spent, Spent() if self.emulated is None else self.emulated.spent)
 
     @spent.setter
@@ -114,67 +113,67 @@ class GpuAnswer:
             self.emulated.spent = spent.emulated
 
     def twin(self) -> "GpuAnswer":
-        """Open a twin on both devices; see `SandboxedAnswer.twin`."""
+        """See `SandboxedAnswer.twin`."""
         return GpuAnswer(self.real.twin(), self.emulated.twin() if self.emulated else None, self.why_not)
 
     @property
     def printed(self) -> str:
-        """The last of what it printed on either."""
-        return "".join(answer.printed for answer in self._both())
+        """Output on both devices."""
+        return "".join(answer.printed for answer in self._list_answers())
 
     @property
     def sandbox_seconds(self) -> float:
-        """Time spent in both boxes."""
+        """Wall seconds on both devices."""
         return self.real.sandbox_seconds + (self.emulated.sandbox_seconds if self.emulated else 0.0)
 
     @property
     def processor_seconds(self) -> float:
-        """Processor time of the calls on both."""
-        return sum(answer.processor_seconds for answer in self._both())
+        """Processor seconds on both devices."""
+        return sum(answer.processor_seconds for answer in self._list_answers())
 
     @property
     def calls(self) -> int:
-        """Calls made on either."""
-        return sum(answer.calls for answer in self._both())
+        """Calls on both devices."""
+        return sum(answer.calls for answer in self._list_answers())
 
     @property
     def deadline(self) -> float:
-        """When the grade is cut off."""
+        """See `SandboxedAnswer`."""
         return self.real.deadline
 
     @deadline.setter
     def deadline(self, moment: float) -> None:
-        for answer in self._both():
+        for answer in self._list_answers():
             answer.deadline = moment
 
     @property
     def hung(self) -> bool:
-        """Whether something that was asked of it did not end, on either."""
-        return any(answer.hung for answer in self._both())
+        """True if either device has timed out."""
+        return any(answer.hung for answer in self._list_answers())
 
     @property
     def share_used(self) -> float:
-        """Time charged on both over what is allowed for all probes."""
-        return sum(answer.share_used for answer in self._both())
+        """See `SandboxedAnswer.share_used`."""
+        return sum(answer.share_used for answer in self._list_answers())
 
     def open(self) -> Reply:
-        """Open the box with the GPU; the other is opened when it is asked."""
+        """Open the GPU's sandbox; the other opens on its first call."""
         return self.real.open()
 
     def close(self) -> None:
-        """Close both boxes."""
-        for answer in self._both():
+        """Close both sandboxes."""
+        for answer in self._list_answers():
             answer.close()
 
     def has(self, function: str) -> bool:
-        """As `Answer.has`."""
+        """See `Answer.has`."""
         return self.real.has(function)
 
     def call(self, function: str, *args: Any, returns: Plan, **options: Any) -> Any:
-        """As `Answer.call`; a launch in another mode than plain goes to the emulated device.
+        """See `Answer.call`; launches in other modes than plain go to the emulated device.
 
         Raises:
-            NotMeasurable: only the emulated device could tell, and it cannot run the answer.
+            NotMeasurable: the call needs the emulated device, which cannot run the submission.
         """
         answer: SandboxedAnswer | None = self.real
         if options.get("mode", "plain") != "plain":
@@ -188,29 +187,29 @@ class GpuAnswer:
         return value
 
     def fetch(self, kept: RemoteObject, returns: Plan) -> Any:
-        """As `Answer.fetch`."""
+        """See `Answer.fetch`."""
         return self.real.fetch(kept, returns)
 
     def load(self, name: str, source: str) -> None:
-        """As `Answer.load`."""
+        """See `Answer.load`."""
         self.real.load(name, source)
 
     def fresh(self) -> None:
-        """As `Answer.fresh`."""
-        for answer in self._both():
+        """See `Answer.fresh`."""
+        for answer in self._list_answers():
             answer.fresh()
 
     def forget(self) -> None:
-        """As `Answer.forget`."""
-        for answer in self._both():
+        """See `Answer.forget`."""
+        for answer in self._list_answers():
             answer.forget()
 
     def resident_bytes(self) -> int:
-        """As `Answer.resident_bytes`."""
+        """See `Answer.resident_bytes`."""
         return self.real.resident_bytes()
 
     def timed(self, symbol: str, arguments: Sequence[Any], outputs: Sequence[Array], necessary: int) -> Measured:
-        """As the function `timed`."""
+        """See `timed`."""
         bench = Bench(self.real.box(), symbol)
         try:
             bandwidth = bench.copy_bandwidth()
@@ -219,22 +218,20 @@ class GpuAnswer:
         except PrerequisiteError as error:
             raise NotMeasurable(str(error)) from None
 
-    def _both(self) -> list[SandboxedAnswer]:
+    def _list_answers(self) -> list[SandboxedAnswer]:
         return [self.real, self.emulated] if self.emulated is not None else [self.real]
 
 
 def timed(answer: Answer, symbol: str, arguments: Sequence[Any], outputs: Sequence[Array], necessary: int) -> Measured:
-    """Time an answer on a GPU, in turns with PyTorch's way of doing the same where that is installed.
+    """Time a submission on a GPU, interleaved with PyTorch's equivalent if PyTorch is installed.
 
     Args:
-        answer: to time.
-        symbol: the C function.
         arguments: ints, "stream", inputs as `{"shape", "dtype", "seeds"}` and outputs as `{"shape", "dtype"}`.
-        outputs: the plans of what it writes.
-        necessary: bytes that any answer must read and write.
+        outputs: plans of the outputs.
+        necessary: bytes that any submission must read and write.
 
     Raises:
-        NotMeasurable: it runs on no GPU, or the GPU's driver does not answer.
+        NotMeasurable: the answer runs on no GPU, or the GPU's driver does not respond.
     """
     if not isinstance(answer, GpuAnswer):
         raise NotMeasurable("time is not emulated: this needs a GPU")
@@ -242,7 +239,7 @@ def timed(answer: Answer, symbol: str, arguments: Sequence[Any], outputs: Sequen
 
 
 def located(answer: Answer, report: Report) -> Report:
-    """The report with the author's file and line in place of addresses, where the build can be asked."""
+    """Return the report with source lines in place of addresses, if the build has them."""
     if isinstance(answer, GpuAnswer) and answer.emulated is not None:
         answer = answer.emulated
     if not isinstance(answer, EmulatedAnswer) or not report.defects:

@@ -1,4 +1,4 @@
-"""Naming a fault: a failing answer is compared, call by call on the same inputs, with every known wrong one."""
+"""Names for faults, found by comparing a failing answer with known wrong ones, call by call on the same inputs."""
 
 import contextlib
 import copy
@@ -22,27 +22,28 @@ from harness.probing.wrapper import AnswerWrapper
 from harness.sandbox import Plan, RemoteObject
 
 AGREEMENT_TOLERANCE = {"float64": 1e-9, "float32": 1e-4}
-"""Largest relative difference of two runs that do the same sums in another order."""
+"""Largest relative difference, by dtype, of two runs that do the same sums in another order."""
 LOSSY_TOLERANCE = AGREEMENT_TOLERANCE | {"float64": 1e-7}
-"""That of an answer that loses digits as well, where what is wrong is far more than digits."""
+"""Tolerance for an answer that also loses digits, if its error is far larger than that."""
 OTHER_DRAWS = range(2_000_000, 2_000_004)
-"""Further inputs on which answers without floating-point numbers must agree: whole numbers agree by chance."""
+"""Further draws on which answers without floats must agree, because integers may agree by chance."""
 APART = 1e3
-"""How many times further the reference must be from the mutant than the answer is."""
+"""Least ratio of two distances from the mutant: the reference's to the answer's."""
 NEAR = (0.99, 1.01)
-"""Times a number of a known fault: where one of these does as well, the answer's own number is not known."""
+"""Factors for a number of a known fault; if the fault also matches with one of them, the answer's own number is
+unknown."""
 SILENT = object()
-"""Where an answer returned nothing."""
+"""Marker of an answer that returned nothing."""
 ROUNDING = 1e-6
-"""A nearer agreement than this is no better. Of faults that give the same numbers the one is named that also does so on
-most of the other cases that the answer fails; of equal ones that listed first."""
+"""Distance up to which faults fit equally well. Of these, the fault that matches on most other failed cases wins, then
+the first in the list."""
 
 
 def without_refuted(code: ChallengeCode, evidence: Iterable[Evidence], answer: Answer) -> list[Evidence]:
-    """Drop the diagnoses that the answer's passed criteria refute.
+    """Drop diagnoses that the answer's passed criteria refute.
 
-    A fault that is named must fail nothing that the answer passed: it is tried, in this process, on the fixed cases of
-    every passed criterion, with the inputs that the answer had.
+    A named fault runs in this process on the fixed cases of every passed criterion, with the answer's inputs, and must
+    pass.
     """
     items = list(evidence)
     passed = [e for e in items if e.outcome is Outcome.PASSED and e.seed is not None]
@@ -57,12 +58,11 @@ def without_refuted(code: ChallengeCode, evidence: Iterable[Evidence], answer: A
 
 
 def _fails(code: ChallengeCode, answer: Answer, mutant: Mutant, passed: Evidence) -> bool:
-    """Whether a known fault fails a fixed case of a criterion that the answer passed."""
     assert passed.seed is not None
     for probe in code.probes_of(code.challenge.criterion(passed.criterion)):
         for case in probe.cases if probe.traced else ():
             try:
-                once(probe, _local(code, answer, mutant), passed.seed, case)
+                once(probe, _make_local(code, answer, mutant), passed.seed, case)
             except ProbeFailure:
                 return True
             except HarnessError:
@@ -73,15 +73,15 @@ def _fails(code: ChallengeCode, answer: Answer, mutant: Mutant, passed: Evidence
 
 
 class Counts(frozenset[tuple[str, int]]):
-    """Counts, by name, of the calls that one call made of the functions that it was given."""
+    """Numbers of calls of served functions, by name."""
 
 
 class TracedAnswer(AnswerWrapper):
-    """Passes every call on and notes what it brought.
+    """A wrapper that notes the result of every call.
 
     Attributes:
-        notes: results with the counts of functions used, and the titles of failures, in order.
-        timed_out: whether a call ran into its limit.
+        notes: results with counts of served functions, and titles of failures, in order.
+        timed_out: true if a call hit its time limit.
     """
 
     def __init__(self, answer: Answer) -> None:
@@ -90,7 +90,7 @@ class TracedAnswer(AnswerWrapper):
         self.timed_out = False
 
     def call(self, function: str, *args: Any, returns: Plan, **options: Any) -> Any:
-        """As the answer, noting the result or the title of what went wrong."""
+        """See `Answer.call`; note the result or the failure's title."""
         try:
             value = super().call(function, *args, returns=returns, **options)
         except ProbeFailure as failure:
@@ -101,50 +101,44 @@ class TracedAnswer(AnswerWrapper):
         return value
 
     def fetch(self, kept: RemoteObject, returns: Plan) -> Any:
-        """As the answer, noting the result."""
+        """See `Answer.fetch`; note the result."""
         value = super().fetch(kept, returns)
         self.note(value)
         return value
 
     def note(self, value: Any) -> None:
-        """Keep what a call brought, apart from what the probe makes of it later."""
+        """Note a copy, which the probe cannot change."""
         self.notes.append(copy.deepcopy(value))
 
 
 class Settled(Exception):
-    """A known fault did something else than the answer, or the same to the end of what the answer did."""
+    """The comparison is decided: the fault differs, or matches to the end."""
 
 
 class ComparedAnswer(TracedAnswer):
-    """A known fault, run for as long as it brings what an answer brought.
-
-    Args:
-        answer: the known fault.
-        seen: the notes of the answer.
-        tolerance: as of `distance`.
-    """
+    """A known fault that runs as long as it matches the notes `seen`."""
 
     def __init__(self, answer: Answer, seen: Sequence[Any], tolerance: Mapping[str, float]) -> None:
         super().__init__(answer)
         self._seen, self._tolerance = seen, tolerance
 
     def note(self, value: Any) -> None:
-        """Keep what a call brought.
+        """Note a value.
 
         Raises:
-            Settled: nothing that follows can change how the two compare.
+            Settled: later calls cannot change the comparison.
         """
         place = len(self.notes)
         super().note(value)
-        if place + 1 >= len(self._seen) or _farthest(self._seen[place], value, self._tolerance) is None:
+        if place + 1 >= len(self._seen) or _measure_farthest(self._seen[place], value, self._tolerance) is None:
             raise Settled
 
 
 def diagnose(code: ChallengeCode, probe: Probe, outcome: ProbeResult, answer: Answer, seed: int) -> Diagnosis | None:
-    """The likeliest fault of an answer that failed `probe`, or None when no known fault behaves the same.
+    """Return the likeliest fault of an answer that failed `probe`, or None if no known fault matches.
 
-    A mutant is named when every array that the answer returned on the failing case, up to the failure, equals the
-    mutant's, while the reference's differ; where none does, the counts of what it called tell.
+    A mutant matches if its arrays on the failing case equal the answer's, up to the failure, and the reference's
+    differ. If no array differs, the counts of served calls decide.
     """
     if outcome.case is None or outcome.broken or not probe.traced or not code.language.runs_in_process:
         return None
@@ -155,7 +149,7 @@ def diagnose(code: ChallengeCode, probe: Probe, outcome: ProbeResult, answer: An
         larger = [outcome.case] if small != dict(outcome.case) and probe.drawn is None else []
         cases = [small, *larger]
     fits = Fit(code, probe, cases, outcome.counterexample, answer, seed)
-    likeliest = _likeliest_first(code.mutants, probe, code)
+    likeliest = _sort_likeliest_first(code.mutants, probe, code)
     gaps = [(gap, mutant) for mutant in likeliest if (gap := fits.gap(mutant)) is not None]
     if not gaps:
         return None
@@ -168,15 +162,11 @@ def diagnose(code: ChallengeCode, probe: Probe, outcome: ProbeResult, answer: An
 
 
 class Fit:
-    """How an answer behaves on the cases it failed, to be compared with known faults.
+    """The behaviour of an answer on its failed cases, for comparison with known faults.
 
     Args:
-        code: the challenge's.
-        probe: that it failed.
-        cases: of the probe, the smallest first.
-        seen: the smallest input found, and what came out.
-        answer: that failed.
-        seed: of the criterion.
+        cases: cases of the probe, smallest first.
+        seen: smallest counterexample.
     """
 
     def __init__(
@@ -184,25 +174,25 @@ class Fit:
         seed: int,
     ) -> None:  # fmt: skip
         self._code, self._probe, self._cases, self._answer, self._seed = code, probe, cases, answer, seed
-        lossy = _relative_error(seen) > APART * LOSSY_TOLERANCE["float64"]
+        lossy = _compute_relative_error(seen) > APART * LOSSY_TOLERANCE["float64"]
         self._tolerance = LOSSY_TOLERANCE if lossy else AGREEMENT_TOLERANCE
         runs = [TracedAnswer(answer) for _ in cases]
-        self._theirs = [_noted(probe, run, seed, case) for run, case in zip(runs, cases, strict=True)]
-        if not any(run.timed_out for run in runs) and not any(map(_is_floating, _leaves(self._theirs))):
+        self._theirs = [_collect_notes(probe, run, seed, case) for run, case in zip(runs, cases, strict=True)]
+        if not any(run.timed_out for run in runs) and not any(map(_is_floating, _iter_leaves(self._theirs))):
             further = [{**cases[0], DRAW: draw} for draw in OTHER_DRAWS]
             self._cases = [*cases, *further]
             self._theirs += [trace(probe, answer, seed, case) for case in further]
-        self._right = [trace(probe, _local(code, answer), seed, case) for case in self._cases]
+        self._right = [trace(probe, _make_local(code, answer), seed, case) for case in self._cases]
 
     def gap(self, mutant: Mutant) -> float | None:
-        """How far the answer is from a known fault, when that is near and the reference is not; else None."""
-        known = (self._notes(mutant, case, seen) for case, seen in zip(self._cases, self._theirs, strict=True))
-        return _agreement(self._theirs, known, self._right, self._tolerance)
+        """Return the distance to a known fault if it is near and the reference is not."""
+        known = (self._run_known(mutant, case, seen) for case, seen in zip(self._cases, self._theirs, strict=True))
+        return _measure_agreement(self._theirs, known, self._right, self._tolerance)
 
     def named(self, mutant: Mutant, gap: float) -> Diagnosis:
-        """Return the diagnosis that the answer agrees with a known fault, but for a relative difference.
+        """Return the diagnosis of a known fault at a relative difference of `gap`.
 
-        A number of the fault is stated as the answer's only where the fault with a number near it does not agree.
+        It states a number only if the fault with a nearby number does not match.
         """
         unknown = {
             number
@@ -218,21 +208,23 @@ class Fit:
         return Diagnosis(words=words, established="agreement", mutant=mutant.name)
 
     def likeness(self, mutant: Mutant) -> tuple[bool, int]:
-        """Return whether `mutant` makes as many calls as the answer does, and on how many further cases they agree."""
-        notes = map(self._notes, [mutant] * len(self._cases), self._cases, self._theirs)
-        return list(map(_counts, notes)) == list(map(_counts, self._theirs)), self.agreeing(mutant)
+        """Return whether the served calls match, and on how many further cases the notes do."""
+        notes = map(self._run_known, [mutant] * len(self._cases), self._cases, self._theirs)
+        return list(map(_collect_counts, notes)) == list(map(_collect_counts, self._theirs)), self.agreeing(mutant)
 
     def agreeing(self, mutant: Mutant) -> int:
-        """On how many further fixed cases that the answer fails it agrees with a known fault."""
+        """Count the further failed cases that a known fault matches."""
         return sum(fit.gap(mutant) is not None for fit in self._further)
 
     def refutes(self, mutant: Mutant) -> bool:
-        """Return whether a known fault fails a fixed case of the probe that the answer passes."""
-        return any(_failed(self._probe, _local(self._code, self._answer, mutant), self._seed, c) for c in self._passed)
+        """Return whether a known fault fails a fixed case that the answer passes."""
+        return any(
+            _case_fails(self._probe, _make_local(self._code, self._answer, mutant), self._seed, c) for c in self._passed
+        )
 
     @cached_property
     def _passed(self) -> list[Case]:
-        return [case for case in self._probe.cases if not _failed(self._probe, self._answer, self._seed, case)]
+        return [case for case in self._probe.cases if not _case_fails(self._probe, self._answer, self._seed, case)]
 
     @cached_property
     def _further(self) -> list["Fit"]:
@@ -240,19 +232,18 @@ class Fit:
         return [
             Fit(self._code, self._probe, [case], None, self._answer, self._seed)
             for case in self._probe.cases
-            if dict(case) not in known and _failed(self._probe, self._answer, self._seed, case)
+            if dict(case) not in known and _case_fails(self._probe, self._answer, self._seed, case)
         ]
 
-    def _notes(self, mutant: Mutant, case: Case, seen: Sequence[Any]) -> list[Any]:
-        """What a known fault brings on one case, up to where it brings something else."""
-        local = ComparedAnswer(_local(self._code, self._answer, mutant), seen, self._tolerance)
+    def _run_known(self, mutant: Mutant, case: Case, seen: Sequence[Any]) -> list[Any]:
+        """Return a known fault's notes on one case, up to the first that differs."""
+        local = ComparedAnswer(_make_local(self._code, self._answer, mutant), seen, self._tolerance)
         with contextlib.suppress(Settled):
-            return _noted(self._probe, local, self._seed, case)
+            return _collect_notes(self._probe, local, self._seed, case)
         return local.notes
 
 
-def _failed(probe: Probe, answer: Answer, seed: int, case: Case) -> bool:
-    """Return whether a case fails; one that a criterion is judged without does not."""
+def _case_fails(probe: Probe, answer: Answer, seed: int, case: Case) -> bool:
     try:
         once(probe, answer, seed, case)
     except (ProbeFailure, ArithmeticError, IndexError, TypeError, ValueError):
@@ -263,11 +254,11 @@ def _failed(probe: Probe, answer: Answer, seed: int, case: Case) -> bool:
 
 
 def trace(probe: Probe, answer: Answer, seed: int, case: Case) -> list[Any]:
-    """What every call of one case brought, up to the failure if there is one."""
-    return _noted(probe, TracedAnswer(answer), seed, case)
+    """Return the notes of one case, up to its failure."""
+    return _collect_notes(probe, TracedAnswer(answer), seed, case)
 
 
-def _noted(probe: Probe, around: TracedAnswer, seed: int, case: Case) -> list[Any]:
+def _collect_notes(probe: Probe, around: TracedAnswer, seed: int, case: Case) -> list[Any]:
     try:
         with contextlib.suppress(ProbeFailure):
             once(probe, around, seed, case)
@@ -279,7 +270,7 @@ def _noted(probe: Probe, around: TracedAnswer, seed: int, case: Case) -> list[An
 
 
 def traced(probe: Probe, answer: Answer, seed: int, case: Case) -> TracedAnswer:
-    """An answer on which one case was run, up to the failure if there is one."""
+    """Run one case, up to its failure; return the wrapper with the notes."""
     around = TracedAnswer(answer)
     with contextlib.suppress(ProbeFailure):
         once(probe, around, seed, case)
@@ -287,65 +278,65 @@ def traced(probe: Probe, answer: Answer, seed: int, case: Case) -> TracedAnswer:
 
 
 def agrees(probe: Probe, answer: Answer, seed: int, case: Case, seen: Sequence[Any]) -> bool:
-    """Whether an answer brings on one case what another one brought, of which the notes are `seen`."""
+    """Return whether an answer's notes on one case match `seen`."""
     around = ComparedAnswer(answer, seen, AGREEMENT_TOLERANCE)
     with contextlib.suppress(Settled):
-        _noted(probe, around, seed, case)
-    return _farthest(seen, around.notes, AGREEMENT_TOLERANCE) is not None
+        _collect_notes(probe, around, seed, case)
+    return _measure_farthest(seen, around.notes, AGREEMENT_TOLERANCE) is not None
 
 
-def _local(code: ChallengeCode, answer: Answer, mutant: Mutant | None = None) -> LocalAnswer:
-    """The reference or a mutant, asked for what the answer claims to offer: probes take settings from there."""
+def _make_local(code: ChallengeCode, answer: Answer, mutant: Mutant | None = None) -> LocalAnswer:
+    """Return the reference or a mutant with the answer's capabilities, which set up probes."""
     local = LocalAnswer(code.imported(mutant))
     local.capabilities = answer.capabilities
     return local
 
 
-def _relative_error(seen: Counterexample | None) -> float:
-    """How far the value that failed is from the right one, of the larger of them; 0 where they are no numbers."""
+def _compute_relative_error(seen: Counterexample | None) -> float:
+    """Return the relative error of the failed value; 0 if it is no number."""
     expected, got = (seen.expected, seen.got) if seen else (None, None)
     if not isinstance(expected, float) or not isinstance(got, float) or not (math.isfinite(expected + got)):
         return 0.0
     return abs(got - expected) / (max(abs(got), abs(expected)) or 1.0)
 
 
-def _agreement(
+def _measure_agreement(
     theirs: list[list[Any]], mutants: Iterable[list[Any]], right: list[list[Any]], tolerance: Mapping[str, float]
 ) -> float | None:
-    """How far the answer is from the mutant over all cases, when that is near and the reference is not; else None.
+    """Return the distance from the mutant over all cases if it is near and the reference is not, else None.
 
-    Counts, a matter of design, decide where no result does; lengths never: a failure takes more calls to judge.
+    Call counts, a matter of design, decide only if results do not. The number of notes never decides.
     """
     worst, apart, alike, counted = 0.0, 0.0, True, False
     for seen, notes, reference in zip(theirs, mutants, right, strict=True):
         if (gap := distance(seen, notes[: len(seen)], tolerance)) is None:
             return None
         worst = max(worst, gap)
-        alike = alike and _counts(seen) == _counts(notes)
+        alike = alike and _collect_counts(seen) == _collect_counts(notes)
         reference, notes = reference[: len(seen)], notes[: len(reference)]
-        apart = max(apart, np.inf if (other := _farthest(reference, notes, tolerance)) is None else other)
-        counted = counted or _counts(reference) != _counts(notes)
+        apart = max(apart, np.inf if (other := _measure_farthest(reference, notes, tolerance)) is None else other)
+        counted = counted or _collect_counts(reference) != _collect_counts(notes)
     return worst if apart > max(APART * worst, 1e-6) or (alike and counted) else None
 
 
 def distance(one: Any, other: Any, tolerance: Mapping[str, float] = AGREEMENT_TOLERANCE) -> float | None:
-    """Largest relative difference of two traces; None when they differ by more than the tolerance, or in kind."""
-    if next(_leaves(one), SILENT) is SILENT:
+    """Return the largest relative difference of two traces; None beyond the tolerance or between kinds."""
+    if next(_iter_leaves(one), SILENT) is SILENT:
         return None
-    return _farthest(one, other, tolerance)
+    return _measure_farthest(one, other, tolerance)
 
 
-def _farthest(one: Any, other: Any, tolerance: Mapping[str, float]) -> float | None:
-    """As `distance`, and 0 where there is nothing to compare."""
+def _measure_farthest(one: Any, other: Any, tolerance: Mapping[str, float]) -> float | None:
+    """Compute `distance`; return 0 without values."""
     gap = 0.0
-    left, right = list(_leaves(one)), list(_leaves(other))
+    left, right = list(_iter_leaves(one)), list(_iter_leaves(other))
     if len(left) != len(right):
         return None
     for a, b in zip(left, right, strict=True):
         if isinstance(a, float) and isinstance(b, float):
             a, b = np.asarray(a), np.asarray(b)
         if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-            step = _apart(a, b, tolerance)
+            step = _measure_gap(a, b, tolerance)
             if step is None:
                 return None
             gap = max(gap, step)
@@ -354,7 +345,7 @@ def _farthest(one: Any, other: Any, tolerance: Mapping[str, float]) -> float | N
     return gap
 
 
-def _apart(a: Any, b: Any, tolerance: Mapping[str, float]) -> float | None:
+def _measure_gap(a: Any, b: Any, tolerance: Mapping[str, float]) -> float | None:
     if a.shape != b.shape or a.dtype != b.dtype:
         return None
     if a.dtype.kind != "f":
@@ -372,20 +363,19 @@ def _apart(a: Any, b: Any, tolerance: Mapping[str, float]) -> float | None:
     return gap if gap <= tolerance.get(a.dtype.name, 0.0) else None
 
 
-def _leaves(notes: Any) -> Iterator[Any]:
-    """Every value in lists, tuples and dicts; None stands for no value, and what stays in the worker is not seen."""
+def _iter_leaves(notes: Any) -> Iterator[Any]:
+    """Yield all nested values, except None, counts and kept objects."""
     if isinstance(notes, (list, tuple)):
         for item in notes:
-            yield from _leaves(item)
+            yield from _iter_leaves(item)
     elif isinstance(notes, dict):
         for key in notes:
-            yield from _leaves(notes[key])
+            yield from _iter_leaves(notes[key])
     elif notes is not None and not isinstance(notes, (RemoteObject, Counts)):
         yield notes
 
 
-def _counts(notes: Sequence[Any]) -> list[Counts]:
-    """Return the counts of every call that returned."""
+def _collect_counts(notes: Sequence[Any]) -> list[Counts]:
     return [counts for note in notes if isinstance(note, tuple) for counts in note[-1:] if isinstance(counts, Counts)]
 
 
@@ -393,7 +383,6 @@ def _is_floating(leaf: Any) -> bool:
     return isinstance(leaf, float) or (isinstance(leaf, np.ndarray) and leaf.dtype.kind == "f")
 
 
-def _likeliest_first(mutants: Iterable[Mutant], probe: Probe, code: ChallengeCode) -> list[Mutant]:
-    """Mutants of the criteria this probe feeds before the others."""
+def _sort_likeliest_first(mutants: Iterable[Mutant], probe: Probe, code: ChallengeCode) -> list[Mutant]:
     fed = {c.id for c in code.challenge.criteria if probe.name in c.probes}
     return sorted(mutants, key=lambda mutant: mutant.criterion not in fed)

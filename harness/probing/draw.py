@@ -1,4 +1,4 @@
-"""Inputs drawn from a seed: the same seed and the same order of draws give the same inputs on every machine."""
+"""Inputs drawn from a seed: the same seed and order of draws give the same inputs on every machine."""
 
 import zlib
 from typing import Any
@@ -15,45 +15,45 @@ class Draw:
     def __init__(self, seed: int, *names: str) -> None:
         self._turns = 0
         words = [seed >> 32 * i & 0xFFFFFFFF for i in range(max(1, -(-seed.bit_length() // 32)))]
-        # as a list of the seed and the checksums, which NumPy takes apart more slowly
+        # same stream as for the list of seed and checksums, which NumPy converts more slowly
         entropy = np.array(words + [zlib.crc32(name.encode()) for name in names], np.uint32)
         self._first_turn = zlib.crc32(entropy.tobytes())
         self.rng = np.random.default_rng(entropy)
 
     def turn(self) -> int:
-        """Return a number that only the seed and the count of calls decide, whatever else was drawn."""
+        """Return a number determined by the seed and the count of `turn` calls."""
         self._turns += 1
         return self._first_turn + self._turns
 
     def normal(self, *shape: int, dtype: str = "float64", mean: float = 0.0, std: float = 1.0) -> Array:
-        """Normal numbers."""
+        """Draw normal numbers."""
         drawn = self.rng.standard_normal(shape)
         if mean != 0.0 or std != 1.0:
             drawn = mean + std * drawn
         return drawn.astype(dtype, copy=False)
 
     def uniform(self, *shape: int, dtype: str = "float64", low: float = -1.0, high: float = 1.0) -> Array:
-        """Uniform numbers of [low, high)."""
+        """Draw uniform numbers from [low, high)."""
         return self.rng.uniform(low, high, shape).astype(dtype)
 
     def grid(self, *shape: int, dtype: str = "float64", bits: int = 20, span: float = 2.0) -> Array:
-        """Multiples of 2^-bits in [-span, span]: sums with small powers of two stay exact."""
+        """Draw multiples of 2^-bits in [-span, span], whose sums with small powers of two are exact."""
         steps = int(span * 2**bits)
         return (self.rng.integers(-steps, steps + 1, shape) / 2.0**bits).astype(dtype)
 
     def signs(self, *shape: int, dtype: str = "float64") -> Array:
-        """+1 or -1 at random."""
+        """Draw +1 or -1 for each entry."""
         return (self.rng.integers(0, 2, shape) * 2 - 1).astype(dtype)
 
     def permutation(self, n: int) -> NDArray[np.int64]:
-        """A random order of 0..n-1 that is not the identity when n > 1."""
+        """Draw a permutation of 0..n-1, never the identity if n > 1."""
         order = self.rng.permutation(n)
         return np.roll(order, 1) if n > 1 and bool((order == np.arange(n)).all()) else order
 
     def integers(self, *shape: int, low: int, high: int, dtype: str = "int64") -> Array:
-        """Integers of low..high, both included; booleans where the dtype says so, of 0..1."""
+        """Draw integers from low..high, both included; booleans from 0..1."""
         return self.rng.integers(low, high, shape, np.dtype(dtype), endpoint=True)
 
     def integer(self, low: int, high: int) -> int:
-        """An integer of low..high, both included."""
+        """Draw an integer from low..high, both included."""
         return int(self.rng.integers(low, high + 1))

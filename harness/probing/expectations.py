@@ -1,4 +1,4 @@
-"""What a probe expects of an answer. Each function returns a figure or nothing, and raises `ProbeFailure` otherwise."""
+"""Expectations of a probe: each function returns a figure or None, and raises `ProbeFailure` otherwise."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -27,12 +27,14 @@ Values = NDArray[Any]
 
 
 def close(name: str, actual: Values, oracle: Values, spread: float = 0.0, *, limit: float = PASS) -> float:
-    """Return the error ratio of `actual`, which must not be over `limit`; integers and booleans must be the oracle's.
+    """Require `actual` to equal the oracle, and return its error ratio.
+
+    Integers and booleans must be exact.
 
     Args:
-        name: the output, as the contract calls it.
-        actual: what the answer gave.
-        oracle: long-double values; integers or booleans, of any width, where the answer gives such.
+        name: name of the output in the contract.
+        actual: output of the submission.
+        oracle: long-double values; integers or booleans of any width if the submission returns such.
         spread: movement of the oracle under half-ulp changes of its inputs (`harness.numerics.conditioning`).
         limit: largest ratio that passes.
     """
@@ -43,7 +45,7 @@ def close(name: str, actual: Values, oracle: Values, spread: float = 0.0, *, lim
     judged = judge(actual, oracle, spread)
     if judged.ratio <= limit:
         return judged.ratio
-    where = _place(name, judged.index)
+    where = _format_place(name, judged.index)
     seen, measured = instead(judged.got, judged.expected), dict[str, Figure]()
     if actual.dtype.kind == "f":
         ratio, most = distinct(judged.ratio, limit, 3)
@@ -54,17 +56,15 @@ def close(name: str, actual: Values, oracle: Values, spread: float = 0.0, *, lim
 
 
 def same(name: str, actual: Values, wanted: Values, title: str, detail: str = "", *, within: float = 0.0) -> float:
-    """Return the largest difference of two results of the answer, which must have one shape and dtype.
+    """Require two results to be equal, with one shape and dtype, and return their largest difference.
 
-    The difference is relative to the root mean square of what is finite in the second, where that is not 0. Where one
-    is NaN or infinite, so must be the other. Zeros of both signs are equal.
+    The difference is relative to the root mean square of the finite entries of `wanted`, if that is not 0. NaN and
+    infinities must match. Zeros of both signs are equal.
 
     Args:
-        name: the output, as the contract calls it.
-        actual: one result.
-        wanted: the other.
-        title: the fault in a phrase, if they differ.
-        detail: what was done to get the two.
+        name: name of the output in the contract.
+        title: short description of the fault.
+        detail: origin of the two results.
         within: largest difference of floats that passes; integers and booleans must be equal.
     """
     doing = f"{detail}: " if detail else ""
@@ -76,11 +76,11 @@ def same(name: str, actual: Values, wanted: Values, title: str, detail: str = ""
         return 0.0
     got, expected, measured = actual[index], wanted[index], dict[str, Figure]()
     if actual.dtype.kind == "f":
-        gap = _gap(got, expected, wanted)
+        gap = _measure_gap(got, expected, wanted)
         if within > 0.0 and gap <= within:
             return float(gap)
         measured = {"difference": float(gap)}
-    where = _place(name, index)
+    where = _format_place(name, index)
     detail = f"{doing}{where} is {instead(got, expected)}"
     raise ProbeFailure(title, detail, where=where, expected=plain(expected), got=plain(got), measured=measured)
 
@@ -90,8 +90,8 @@ def _require_shape(name: str, actual: Values, wanted: Values, title: str, doing:
         raise ProbeFailure(title, f"{doing}{name} has shape {actual.shape} instead of {wanted.shape}", where=name)
 
 
-def _gap(got: Any, expected: Any, wanted: Values) -> np.longdouble:
-    """Return how far two unequal floats are apart, over the size of all that are wanted; infinite where one is."""
+def _measure_gap(got: Any, expected: Any, wanted: Values) -> np.longdouble:
+    """Return the distance of two floats over the RMS of the finite `wanted`; infinite if one is."""
     if not (np.isfinite(got) and np.isfinite(expected)):
         return np.longdouble(np.inf)
     size = rms(wanted[np.isfinite(wanted)])
@@ -100,16 +100,15 @@ def _gap(got: Any, expected: Any, wanted: Values) -> np.longdouble:
 
 
 def that(condition: bool, title: str, detail: str = "", **measured: float) -> None:
-    """Require `condition`, which decides nothing when a figure behind it is NaN.
+    """Require `condition`.
 
     Args:
-        condition: what must hold.
-        title: the fault in a phrase, if it does not.
-        detail: what was seen.
-        **measured: figures that the condition rests on, by name.
+        title: short description of the fault.
+        detail: observation.
+        **measured: figures behind the condition, by name.
 
     Raises:
-        NotRun: a figure is NaN.
+        NotRun: a figure is NaN, so the condition decides nothing.
     """
     if unreal := [name for name, value in measured.items() if math.isnan(value)]:
         raise NotRun(f"the figure `{unreal[0]}` is NaN, which assesses nothing")
@@ -118,13 +117,13 @@ def that(condition: bool, title: str, detail: str = "", **measured: float) -> No
 
 
 def alive(name: str, actual: Values, *inputs: Values, **named: Values) -> None:
-    """Require `actual` to be neither constant nor a copy of an input: relations that a null answer meets start here.
+    """Require `actual` to be neither constant nor a copy of an input, as relations between outputs presuppose.
 
     Args:
-        name: the output, as the contract calls it.
-        actual: what the answer gave.
-        *inputs: what it must not be a copy of.
-        **named: more of these, by what a finding calls them.
+        name: name of the output in the contract.
+        actual: output of the submission.
+        *inputs: inputs that it must not copy.
+        **named: further inputs, by their name in a finding.
     """
     if actual.size > 1 and worst(actual, np.full_like(actual, actual.flat[0])) is None:
         entry = plain(actual.flat[0])
@@ -138,11 +137,7 @@ def alive(name: str, actual: Values, *inputs: Values, **named: Values) -> None:
 
 @contextmanager
 def works(title: str) -> Iterator[None]:
-    """Charge a call that fails inside the block to the property in question: the same call worked without it.
-
-    Args:
-        title: the fault in a phrase, if it fails.
-    """
+    """Charge a failed call in the block to the tested property; the same call works without it."""
     try:
         yield
     except CallFailed as why:
@@ -151,11 +146,7 @@ def works(title: str) -> Iterator[None]:
 
 @contextmanager
 def renamed(title: str) -> Iterator[None]:
-    """Give a comparison that fails inside the block a title; whatever else fails there keeps its own.
-
-    Args:
-        title: the fault in a phrase.
-    """
+    """Give a failed comparison in the block another title; other failures keep theirs."""
     try:
         yield
     except ProbeFailure as why:
@@ -166,10 +157,10 @@ def renamed(title: str) -> Iterator[None]:
 
 @contextmanager
 def only_beside(plain: Callable[[], object]) -> Iterator[None]:
-    """Charge a failure inside the block unless `plain` fails, a call that differs in lacking what is asked for alone.
+    """Charge a failure in the block unless `plain`, the same call without the tested feature, fails too.
 
-    Where `plain` passes the fault is what is asked for, whatever property of the outputs shows it. A call that is
-    spared there, such as one that an adapter does not serve, explains nothing.
+    If it does, the block raises `FaultElsewhere`. If it passes, the feature is at fault, whichever property shows that.
+    A spared `plain` counts as passed.
     """
     try:
         yield
@@ -190,11 +181,11 @@ def only_beside(plain: Callable[[], object]) -> Iterator[None]:
 
 @contextmanager
 def apart_from(*checks: Callable[[], object]) -> Iterator[None]:
-    """Charge what a comparison in the block finds to the first of other faults that is seen by itself.
+    """Charge a failed comparison in the block to the first other fault that a check finds on its own.
 
     Args:
-        checks: each raises `ProbeFailure` where one fault alone goes wrong; a call that fails or is spared there, or a
-            fault that the check itself leaves to others, explains nothing.
+        checks: functions that raise `ProbeFailure` for one other fault each; failed or spared calls and
+            `FaultElsewhere` explain nothing.
     """
     try:
         yield
@@ -212,11 +203,10 @@ def apart_from(*checks: Callable[[], object]) -> Iterator[None]:
 
 
 def refused(attempt: Callable[[], Any], what: str) -> None:
-    """Require `attempt` to raise ValueError; NotImplementedError refuses no argument.
+    """Require `attempt` to raise ValueError; NotImplementedError is no refusal.
 
     Args:
-        attempt: the call.
-        what: is wrong with its arguments, in a phrase.
+        what: invalid part of its arguments, in a phrase.
     """
     try:
         attempt()
@@ -225,11 +215,11 @@ def refused(attempt: Callable[[], Any], what: str) -> None:
     except CallFailed as why:
         if isinstance(why, ArgumentsRejected) and not isinstance(why, NotOffered):
             return
-        # how the call ended stays, a busy machine may be the cause
+        # keep the kind of failure, because a timeout on a busy machine is tried again
         why.title, why.detail = f"does not refuse {what} with ValueError", f"{why.title}: {why.detail}"
         raise
     raise ProbeFailure(f"accepts {what}", f"{what} must raise ValueError")
 
 
-def _place(name: str, index: tuple[int, ...] | None) -> str:
+def _format_place(name: str, index: tuple[int, ...] | None) -> str:
     return f"{name}[{', '.join(map(str, index))}]" if index else name

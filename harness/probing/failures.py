@@ -1,4 +1,4 @@
-"""How a probe ends when the answer does not hold: caught by the probe's runner, never seen outside this room."""
+"""Exceptions that end a probe, caught by its runner."""
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
@@ -6,28 +6,28 @@ from types import MappingProxyType
 from harness.model import Draws, Figure, Location, Loss, Observation, Obstacle
 
 ITSELF = "itself"
-"""Names, as the criterion whose property is broken, whichever is judged: no other one explains what went wrong."""
+"""Value of `fault_of` for the judged criterion, whichever it is: no other criterion explains the failure."""
 
 
 class ProbeFailure(Exception):
-    """The answer went wrong.
+    """A fault of the submission.
 
     Attributes:
-        title: the fault in a phrase; the same fault at another size has the same title.
-        detail: what was seen.
+        title: short description, equal for the same fault at other sizes.
+        detail: observation.
         where: output and index, such as `dx[0, 3, 1]`.
-        expected: what was right there.
-        got: what the answer gave.
-        measured: figures gathered on the way.
-        diagnosis: the likeliest cause in words, where the probe itself can tell it from what it saw.
-        loss: which outputs are lost, where the probe mapped them.
-        locations: places in the submission that the detail speaks of.
-        program: the calls that lead there, a line each, where it takes more than one.
-        defect: kind of the defect that the device reported, where it was one.
-        obstacle: what failed, where it was nothing that the probe compares.
-        asks_for: criteria of options that the program makes use of; None where nobody says.
-        fault_of: the criterion whose property is broken, where that is known.
-        also: what else was seen, of other kinds.
+        expected: right value there.
+        got: value of the submission.
+        measured: figures gathered so far.
+        diagnosis: likeliest cause in words, if the probe can tell.
+        loss: lost outputs, if the probe mapped them.
+        locations: places in the submission that `detail` mentions.
+        program: calls that lead to the fault, one per line.
+        defect: kind of defect that the device reported.
+        obstacle: obstacle that kept the probe from comparing.
+        asks_for: criteria of options that the program uses; None if unknown.
+        fault_of: criterion whose property is broken, if known.
+        also: further observations of other kinds.
     """
 
     obstacle: Obstacle | None = None
@@ -56,82 +56,82 @@ class ProbeFailure(Exception):
 
 
 class CallFailed(ProbeFailure):
-    """A call of the answer brought nothing that the contract speaks of."""
+    """A call without a result that the contract mentions."""
 
     obstacle = Obstacle.CALL
 
 
 class TrivialOutput(ProbeFailure):
-    """An output is constant or a copy of an input, which keeps many laws."""
+    """An output that is constant or copies an input, and so satisfies many laws."""
 
     obstacle = Obstacle.OUTPUT
 
 
 class FaultElsewhere(ProbeFailure):
-    """A fault that another criterion judges explains what went wrong: the plain case shows it as well, for one."""
+    """A failure explained by a fault that another criterion judges, as when the plain case fails too."""
 
     obstacle = Obstacle.FAULT
 
 
 class KernelFailed(ProbeFailure):
-    """A legal call of a device does not end well."""
+    """A legal device call that ends badly."""
 
 
 class CallRefused(KernelFailed):
-    """A legal call of a device is refused: nothing of it runs."""
+    """A legal device call that is refused and runs nothing."""
 
 
 class WrongOutputs(ProbeFailure):
-    """A call of a device ended well and left outputs unwritten, or wrote beside them."""
+    """A device call that ends well, but leaves outputs unwritten or writes beside them."""
 
     obstacle = Obstacle.OUTPUT
 
 
 class WrittenOutside(WrongOutputs):
-    """A call of a device wrote beside its outputs."""
+    """A device call that writes beside its outputs."""
 
 
 class FromUnwritten(ProbeFailure):
-    """The result changes with the content of unwritten memory, and so fails by chance, whatever is asked."""
+    """A result that depends on unwritten memory, and so fails by chance."""
 
 
 class ArgumentsRejected(CallFailed):
-    """The answer raised ValueError: right where the arguments are wrong, a fault elsewhere."""
+    """A ValueError: right for wrong arguments, else a fault."""
 
 
 class OtherRaised(CallFailed):
-    """The answer raised an exception of no kind that the contract speaks of."""
+    """An exception that the contract does not mention."""
 
 
 class NotOffered(ArgumentsRejected):
-    """The answer raised NotImplementedError: it does not offer what was asked for."""
+    """A NotImplementedError: the feature is not offered."""
 
 
 class Spared(Exception):
-    """A call is one that a criterion is judged without; see `conditions`."""
+    """A call to judge a criterion without; see `harness.probing.conditions`."""
 
 
 class NotTried(ProbeFailure):
-    """A case could not be run at all: it is neither right nor wrong."""
+    """A case that could not run: neither right nor wrong."""
 
 
 NOTHING_LEFT = "every case meets the condition under which the answer fails"
-"""Why a probe shows nothing whose cases were all spared."""
+"""Reason why a probe shows nothing if all its cases were spared."""
 SOME_LEFT = "every case of some probes meets the condition under which the answer fails"
-"""The same where other probes of the criterion ran, and passed."""
+"""The same reason if other probes of the criterion ran and passed."""
 
 
 class NotMeasurable(Exception):
-    """What the probe asks for cannot be found out on this device: no fault of the answer."""
+    """A question that this device cannot answer; no fault of the submission."""
 
 
 class NotRun(Exception):
-    """What the probe asks for could not be found out this time, for a reason on our side: no fault of the answer.
+    """A question left open this time; no fault of the submission.
 
     Attributes:
-        draws: the drawn cases that were tried all the same.
-        refused: why an adapter of ours does not serve what is asked, by function, where that is the whole reason.
-        verb: what the adapter does with these calls.
+        draws: drawn cases that were tried.
+        refused: an adapter's reasons by function, if they explain everything.
+        verb: verb for what the adapter does with these calls.
     """
 
     def __init__(
@@ -142,19 +142,19 @@ class NotRun(Exception):
 
 
 class WorkerLost(CallFailed):
-    """The worker is gone: it crashed, hung, flooded its output or broke the protocol."""
+    """A lost worker: it crashed, hung, flooded its output or broke the protocol."""
 
 
 class CallTimedOut(WorkerLost):
-    """A call did not end in time.
+    """A call that did not end in time.
 
-    It counts when it used up its processor time, or when it happens again with nothing beside it (see `probe.run`).
+    It counts if it used up its processor time, or happens again while nothing else runs (see `probe.run`).
 
     Attributes:
-        limit: seconds of processor time that it might use.
-        spent: seconds by the wall clock after which it was ended.
-        exhausted: whether it used up its processor time.
-        starved: whether other work kept the processor from it for the rest of its time.
+        limit: allowed processor seconds.
+        spent: wall seconds until its end.
+        exhausted: true if it used up its processor time.
+        starved: true if other work kept the processor from it.
     """
 
     limit = spent = 0.0
@@ -162,12 +162,12 @@ class CallTimedOut(WorkerLost):
 
 
 class TimeUsedUp(WorkerLost):
-    """The time for all probes is used up."""
+    """The time budget for all probes is used up."""
 
 
 class OutOfMemory(CallFailed):
-    """The answer raised MemoryError."""
+    """A MemoryError from the submission."""
 
 
 BEYOND_LIMITS = (CallTimedOut, TimeUsedUp, OutOfMemory)
-"""How an answer ends that needs more time or memory than it may use: no fault where the sizes were drawn."""
+"""Failures for lack of time or memory, which are no fault at drawn sizes."""

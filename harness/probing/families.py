@@ -1,4 +1,4 @@
-"""Families of values: inputs that optimised code treats in ways of their own, beside normal ones."""
+"""Families of values that optimised code may treat differently from normal ones."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -10,36 +10,35 @@ from harness.probing.draw import Draw
 
 Floats = NDArray[Any]
 Family = Callable[[Draw, tuple[int, ...]], Floats]
-"""Makes float64 values of a shape; the last axis is what a row runs along."""
+"""Function that draws float64 values of a shape; rows lie along the last axis."""
 
 MAGNITUDES = {"float32": (1e-12, 1e12), "float64": (1e-100, 1e100)}
-"""Smallest and largest magnitude, beside 0, that the contracts name for a dtype."""
+"""Smallest and largest magnitude, beside 0, that contracts name for a dtype."""
 
 
-def _normal(draw: Draw, shape: tuple[int, ...]) -> Floats:
+def _draw_normal(draw: Draw, shape: tuple[int, ...]) -> Floats:
     return draw.normal(*shape)
 
 
-def _zeros(draw: Draw, shape: tuple[int, ...]) -> Floats:
+def _draw_zeros(draw: Draw, shape: tuple[int, ...]) -> Floats:
     return np.zeros(shape)
 
 
-def _signed_zeros(draw: Draw, shape: tuple[int, ...]) -> Floats:
+def _draw_signed_zeros(draw: Draw, shape: tuple[int, ...]) -> Floats:
     return np.copysign(0.0, draw.signs(*shape))
 
 
-def _some_zeros(draw: Draw, shape: tuple[int, ...]) -> Floats:
-    """Normal, about half of them zeros of both signs."""
-    return np.where(draw.uniform(*shape) < 0, _signed_zeros(draw, shape), draw.normal(*shape))
+def _draw_some_zeros(draw: Draw, shape: tuple[int, ...]) -> Floats:
+    """Draw normal values, about half of them zeros of both signs."""
+    return np.where(draw.uniform(*shape) < 0, _draw_signed_zeros(draw, shape), draw.normal(*shape))
 
 
-def _equal_rows(draw: Draw, shape: tuple[int, ...]) -> Floats:
-    """The same row everywhere."""
+def _draw_equal_rows(draw: Draw, shape: tuple[int, ...]) -> Floats:
     return np.broadcast_to(draw.normal(*shape[-1:]), shape).copy()
 
 
-def _partly_equal(draw: Draw, shape: tuple[int, ...]) -> Floats:
-    """Every row has a run of one value, and shares the rest with its neighbour now and then."""
+def _draw_partly_equal(draw: Draw, shape: tuple[int, ...]) -> Floats:
+    """Draw rows with a run of one value; about half of them equal the row before."""
     values = draw.normal(*shape).reshape(-1, shape[-1])
     for row in values:
         begin, end = sorted((draw.integer(0, shape[-1]), draw.integer(0, shape[-1])))
@@ -49,33 +48,32 @@ def _partly_equal(draw: Draw, shape: tuple[int, ...]) -> Floats:
     return values.reshape(shape)
 
 
-def _sorted(draw: Draw, shape: tuple[int, ...]) -> Floats:
-    """Rows that rise, or all fall."""
+def _draw_sorted(draw: Draw, shape: tuple[int, ...]) -> Floats:
+    """Draw rows that all rise or all fall."""
     values = np.sort(draw.normal(*shape), axis=-1)
     return values if draw.integer(0, 1) else np.ascontiguousarray(values[..., ::-1])
 
 
-def _one_hot(draw: Draw, shape: tuple[int, ...]) -> Floats:
+def _draw_one_hot(draw: Draw, shape: tuple[int, ...]) -> Floats:
     values = np.zeros(shape).reshape(-1, shape[-1])
     values[np.arange(len(values)), draw.rng.integers(0, shape[-1], len(values))] = draw.normal(len(values)) + 3
     return values.reshape(shape)
 
 
-def _constant(draw: Draw, shape: tuple[int, ...]) -> Floats:
+def _draw_constant(draw: Draw, shape: tuple[int, ...]) -> Floats:
     return np.full(shape, float(draw.normal(1)[0]) or 1.0)
 
 
-def _constant_rows(draw: Draw, shape: tuple[int, ...]) -> Floats:
-    """One value a row."""
+def _draw_constant_rows(draw: Draw, shape: tuple[int, ...]) -> Floats:
     return np.repeat(draw.normal(*shape[:-1], 1), shape[-1], axis=-1)
 
 
-def _integers(draw: Draw, shape: tuple[int, ...]) -> Floats:
+def _draw_integers(draw: Draw, shape: tuple[int, ...]) -> Floats:
     return draw.rng.integers(-4, 5, shape).astype(np.float64)
 
 
-def _some_rows(special: Family) -> Family:
-    """About a third of the rows special ones, the others normal."""
+def _mix_rows(special: Family) -> Family:
+    """Return a family with about a third special rows, the others normal."""
 
     def mixed(draw: Draw, shape: tuple[int, ...]) -> Floats:
         values, other = draw.normal(*shape).reshape(-1, shape[-1]), special(draw, shape).reshape(-1, shape[-1])
@@ -87,41 +85,34 @@ def _some_rows(special: Family) -> Family:
 
 
 FAMILIES: Mapping[str, Family] = {
-    "normal": _normal,
-    "zeros": _zeros,
-    "signed zeros": _signed_zeros,
-    "some zeros": _some_zeros,
-    "equal rows": _equal_rows,
-    "partly equal": _partly_equal,
-    "sorted": _sorted,
-    "one-hot": _one_hot,
-    "constant": _constant,
-    "constant rows": _constant_rows,
-    "integers": _integers,
-    "some rows zero": _some_rows(_zeros),
-    "some rows constant": _some_rows(_constant_rows),
-    "some rows one-hot": _some_rows(_one_hot),
+    "normal": _draw_normal,
+    "zeros": _draw_zeros,
+    "signed zeros": _draw_signed_zeros,
+    "some zeros": _draw_some_zeros,
+    "equal rows": _draw_equal_rows,
+    "partly equal": _draw_partly_equal,
+    "sorted": _draw_sorted,
+    "one-hot": _draw_one_hot,
+    "constant": _draw_constant,
+    "constant rows": _draw_constant_rows,
+    "integers": _draw_integers,
+    "some rows zero": _mix_rows(_draw_zeros),
+    "some rows constant": _mix_rows(_draw_constant_rows),
+    "some rows one-hot": _mix_rows(_draw_one_hot),
 }
-"""By name, the plainest first."""
+"""Families by name, plainest first."""
 SCALED = ("tiny", "huge", "mixed magnitudes", "subnormal")
 """Families whose magnitude depends on the dtype."""
 
 
 def values(draw: Draw, family: str, *shape: int, dtype: str = "float64") -> Floats:
-    """Values of a family.
-
-    Args:
-        draw: the source.
-        family: one of `FAMILIES` or `SCALED`.
-        *shape: at least one axis.
-        dtype: of the values.
-    """
+    """Draw values of one of `FAMILIES` or `SCALED`; `shape` needs at least one axis."""
     if family in FAMILIES:
         return FAMILIES[family](draw, shape).astype(dtype)
-    return _scaled(draw, family, shape, dtype).astype(dtype)
+    return _draw_scaled(draw, family, shape, dtype).astype(dtype)
 
 
-def _scaled(draw: Draw, family: str, shape: tuple[int, ...], dtype: str) -> Floats:
+def _draw_scaled(draw: Draw, family: str, shape: tuple[int, ...], dtype: str) -> Floats:
     low, high = MAGNITUDES[dtype]
     normal = draw.normal(*shape)
     if family == "tiny":

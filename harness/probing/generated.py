@@ -1,7 +1,7 @@
-"""Mutants made by machine: an operator of the language on a right answer, under a guard of the challenge.
+"""Generated mutants: an operator of the language on a right answer, under a guard of the challenge.
 
-Which answer (the reference or a variant), which operator, which change and which guard are drawn evenly; half of the
-thresholds are computed by the source instead of named in it. What a mutant is comes from the seed and its number alone.
+Answer, operator, change and guard are drawn evenly. Half of the thresholds are computed by the source instead of
+written in it. Seed and number alone determine a mutant.
 """
 
 import difflib
@@ -16,25 +16,23 @@ from harness.probing.code import ChallengeCode
 from harness.probing.guards import Guard
 
 ATTEMPTS = 40
-"""Draws of a guard that fits a change."""
+"""Most draws of a guard that fits a change."""
 
 
 @dataclass(frozen=True)
 class GeneratedMutant:
-    """One wrong answer made by machine, if it is wrong.
+    """One generated mutant, which may turn out to be right.
 
     Attributes:
-        number: of the draw.
-        origin: name of the variant it is made from, or `reference`.
-        change: what is planted.
+        origin: name of the original variant, or `reference`.
         guard: name of the condition under which it acts.
-        threshold: of the guard; 0 without one.
-        stated: the threshold as the source has it.
-        literal: whether that names it.
-        source: with the fault.
-        trapped: the source that ends the call where the fault would act.
-        original: the source without it.
-        diff: what a reader would see, as a unified diff.
+        threshold: threshold of the guard; 0 without one.
+        stated: threshold as written in the source.
+        literal: true if that is a literal.
+        source: source with the fault.
+        trapped: source that ends the call where the fault would act.
+        original: source without the fault.
+        diff: unified diff for readers.
     """
 
     number: int
@@ -51,47 +49,45 @@ class GeneratedMutant:
 
     @property
     def condition(self) -> str:
-        """The guard with its threshold."""
+        """Guard with its threshold."""
         return f"{self.guard}, t = {self.stated}" if self.stated else self.guard
 
 
 @cache
-def _origins(code: ChallengeCode) -> Mapping[str, str]:
-    """Sources of the right answers, by name."""
+def _load_origins(code: ChallengeCode) -> Mapping[str, str]:
     return {"reference": code.source()} | {variant.name: code.source(variant) for variant in code.variants}
 
 
 @cache
-def _changes(code: ChallengeCode, origin: str) -> Mapping[str, tuple[SourceChange, ...]]:
-    """What may be changed in a source, by operator."""
+def _list_changes(code: ChallengeCode, origin: str) -> Mapping[str, tuple[SourceChange, ...]]:
     found: dict[str, list[SourceChange]] = {}
     contract = code.challenge.contract
     called = {*contract.functions, *contract.optional}
-    for change in code.language.changes(_origins(code)[origin], code.guards.spared, called):
+    for change in code.language.changes(_load_origins(code)[origin], code.guards.spared, called):
         found.setdefault(change.operator, []).append(change)
     return {operator: tuple(found[operator]) for operator in sorted(found)}
 
 
 def drawn_mutant(code: ChallengeCode, seed: int, number: int) -> GeneratedMutant:
-    """Mutant `number` of a seed.
+    """Return mutant `number` of a seed.
 
     Raises:
-        SpecError: nothing in the challenge's right answers may be changed.
+        SpecError: no operator changes any right answer of the challenge.
     """
     rng = random.Random(f"{seed}:{number}")
-    origins = [origin for origin in _origins(code) if _changes(code, origin)]
+    origins = [origin for origin in _load_origins(code) if _list_changes(code, origin)]
     if not origins:
         place = code.workspace.challenge_folder(code.challenge.id)
         raise SpecError(place, f"no operator changes an answer in {code.language.title}")
     origin = rng.choice(origins)
-    operators = _changes(code, origin)
+    operators = _list_changes(code, origin)
     change = rng.choice(operators[rng.choice(list(operators))])
-    guard = _guard(code, _origins(code)[origin], change, rng)
-    return _made(code, number, origin, change, guard, rng)
+    guard = _draw_guard(code, _load_origins(code)[origin], change, rng)
+    return _make_mutant(code, number, origin, change, guard, rng)
 
 
-def _guard(code: ChallengeCode, source: str, change: SourceChange, rng: random.Random) -> Guard:
-    """A guard that can stand at the change; the first, which is none, where it can have no other."""
+def _draw_guard(code: ChallengeCode, source: str, change: SourceChange, rng: random.Random) -> Guard:
+    """Draw a guard that fits the change, or return the first one, which is empty."""
     guards = code.guards.guards
     if not change.guardable:
         return guards[0]
@@ -102,10 +98,10 @@ def _guard(code: ChallengeCode, source: str, change: SourceChange, rng: random.R
     return guards[0]
 
 
-def _made(
+def _make_mutant(
     code: ChallengeCode, number: int, origin: str, change: SourceChange, guard: Guard, rng: random.Random
 ) -> GeneratedMutant:
-    language, source = code.language, _origins(code)[origin]
+    language, source = code.language, _load_origins(code)[origin]
     threshold, literal = guard.threshold(rng), rng.random() < 0.5
     stated = ""
     if guard.thresholded:

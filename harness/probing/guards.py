@@ -1,4 +1,4 @@
-"""Guards: the conditions under which a fault made by machine acts, as a challenge states them."""
+"""Guards: conditions of a challenge under which a generated fault acts."""
 
 import math
 import random
@@ -12,23 +12,23 @@ from harness.probing.answers import Answer
 from harness.probing.draw import Draw
 
 Driver = Callable[[Answer, Draw, int], None]
-"""Called as `driver(answer, draw, t)`: meets the guard of threshold t by legal calls alone, and raises `ProbeFailure`
-where a result is out of the challenge's bound."""
+"""Function called as `driver(answer, draw, t)`: meets the guard of threshold t by legal calls alone, and raises
+`ProbeFailure` for a result out of the challenge's bound."""
 
 
 @dataclass(frozen=True)
 class Guard:
-    """A condition under which a planted fault acts. Its expressions may name the threshold as `{t}`.
+    """A condition under which a planted fault acts. Its expressions may contain the threshold as `{t}`.
 
     Attributes:
-        name: as tables have it.
-        driver: meets it and judges what comes back.
-        call: over the arguments of the call of the contract that runs, and what the challenge's names add.
-        place: over where in the call the changed code runs; see the language.
-        element: over the elements of the array that the changed expression gives, where the language has this.
+        name: name in tables.
+        driver: meets the guard and judges the results.
+        call: expression over the arguments of the contract's running function and the names from `Guards.names`.
+        place: expression over the place of the changed code within the call; see the language.
+        element: expression over the elements of the changed array, if the language has this.
         low: least threshold.
         high: largest threshold, drawn log-uniformly; 0 for a guard without one.
-        needs: a word without which no answer takes a call that meets it, as the name of an option.
+        needs: word, such as an option's name, without which an answer accepts no call that meets the guard.
     """
 
     name: str
@@ -41,18 +41,18 @@ class Guard:
     needs: str = ""
 
     def fits(self, source: str, change: SourceChange) -> bool:
-        """Whether any input may meet it at a change of a source."""
+        """Return whether any input may meet the guard at a change."""
         if self.needs and not re.search(rf"\b{self.needs}\b", source):
             return False
         return (change.array or not self.element) and (change.repeats or not self.place)
 
     @property
     def thresholded(self) -> bool:
-        """Whether it has a threshold."""
+        """True if the guard has a threshold."""
         return self.high > 0
 
     def threshold(self, rng: random.Random) -> int:
-        """A threshold of low..high, log-uniform; 0 without one."""
+        """Draw a threshold from low..high, log-uniformly; return 0 without one."""
         if not self.thresholded:
             return 0
         drawn = self.low * math.exp(rng.random() * math.log(self.high / self.low))
@@ -61,14 +61,14 @@ class Guard:
 
 @dataclass(frozen=True)
 class Guards:
-    """What a challenge says about faults made by machine.
+    """The guards of a challenge, and its settings for generated faults.
 
     Attributes:
-        guards: the conditions they act under; the first is none.
-        names: source of the functions, called as those of the contract and with their arguments, that give the names
-            `Guard.call` may use. The language says how it is read.
-        spared: functions of the reference and its variants in which no fault is planted.
-        unasked: probed criteria that kill no fault: they measure time, which the guards themselves take.
+        guards: conditions; the first one is empty.
+        names: source of functions with the names and arguments of the contract's, which return further names for
+            `Guard.call`; the language defines its form.
+        spared: functions of the right answers in which no fault is planted.
+        unasked: probed criteria that kill no fault, because they measure time, which guards take.
     """
 
     guards: tuple[Guard, ...]
@@ -78,16 +78,10 @@ class Guards:
 
     @cached_property
     def by_name(self) -> dict[str, Guard]:
-        """The guards by name."""
+        """Guards by name."""
         return {guard.name: guard for guard in self.guards}
 
     def code(self, guard: Guard, threshold: str, functions: tuple[str, ...]) -> GuardCode:
-        """What the language plants for a guard.
-
-        Args:
-            guard: which.
-            threshold: an expression of the language.
-            functions: of the contract.
-        """
+        """Return the code that the language plants for a guard; `threshold` is an expression of the language."""
         call, place, element = (p.replace("{t}", threshold) for p in (guard.call, guard.place, guard.element))
         return GuardCode(call, place, element, self.names, functions)

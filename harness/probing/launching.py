@@ -1,8 +1,7 @@
-"""Launching an answer in CUDA: what lies in device memory, one call, and what it left there.
+"""Launches of a CUDA submission: the contents of device memory, one call, and what it left there.
 
-The parent draws everything that lies in device memory: inputs lie between guards of NaN, outputs are full of random
-bytes and lie between random bytes. So a read beside an input spoils a sum, a write beside an output is seen, and so is
-an output that was never written.
+The parent draws all contents. Inputs lie between guards of NaN, so a read beside one spoils the result. Outputs hold,
+and lie between, random bytes, so stray writes and unwritten outputs show.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -31,16 +30,16 @@ from harness.sandbox import Array, Scalar
 Values = NDArray[Any]
 
 FEWEST_ROWS = 8
-"""Of fewer rows no rule is told: several fit, and what holds for three says little of the fourth."""
+"""Fewest rows for which a rule is reported: several rules fit fewer rows, and may not hold for the next one."""
 GUARD = 64
 """Elements before and behind each buffer, in modes that do not watch every access: 256 bytes of float32, so that a
 buffer starts where device memory would."""
 STREAM = "stream"
-"""The argument that becomes a stream which is not the default one."""
+"""Argument that becomes a stream other than the default one."""
 REFUSED = "invalid_launch"
-"""The defect of a launch that the device refuses: nothing of it runs."""
+"""Defect of a launch that the device refuses to run."""
 NARROWEST = 4
-"""Bytes of an output's element, at least: a narrower one may equal the random bytes below it by chance."""
+"""Fewest bytes of an output's element: a narrower one may equal the random bytes below it by chance."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +47,9 @@ class InputBuffer:
     """Device memory that a call reads.
 
     Attributes:
-        name: as the contract calls it.
-        values: what it holds.
-        shift: bytes by which it is off the alignment of device memory, a multiple of an element.
+        name: name in the contract.
+        values: contents.
+        shift: bytes off the alignment of device memory, a multiple of an element.
     """
 
     name: str
@@ -63,7 +62,7 @@ class InputBuffer:
         return self.values.shape, self.values.dtype
 
     def laid_out(self, draw: Draw, guard: int) -> tuple[Values, int]:
-        """The buffer with its guards, flat, and where in it the contract's pointer points, in elements."""
+        """Return the flat buffer with guards, and the index of its first element."""
         dtype = self.values.dtype
         lead, size = guard + self.shift // dtype.itemsize, self.values.size
         spoiler = np.nan if dtype.kind == "f" else dtype.kind == "b" or np.iinfo(dtype).max
@@ -77,9 +76,9 @@ class OutputBuffer:
     """Device memory that a call writes.
 
     Attributes:
-        name: as the contract calls it.
-        shape: of what is written.
-        dtype: of an element of four bytes or more.
+        name: name in the contract.
+        shape: shape of the output.
+        dtype: dtype with elements of four bytes or more.
     """
 
     name: str
@@ -96,7 +95,7 @@ class OutputBuffer:
         return self.shape, np.dtype(self.dtype)
 
     def laid_out(self, draw: Draw, guard: int) -> tuple[Values, int]:
-        """As `InputBuffer.laid_out`, full of random bytes."""
+        """See `InputBuffer.laid_out`; the buffer holds random bytes."""
         dtype = np.dtype(self.dtype)
         size = int(np.prod(self.shape)) + 2 * guard
         word = np.dtype(f"u{dtype.itemsize}").type
@@ -108,7 +107,7 @@ Argument = int | float | str | InputBuffer | OutputBuffer
 
 @dataclass(frozen=True)
 class Region:
-    """One buffer before and after a call, as unsigned words, guards included."""
+    """One buffer with guards before and after a call, as unsigned words."""
 
     buffer: InputBuffer | OutputBuffer
     lead: int
@@ -117,33 +116,26 @@ class Region:
 
     @property
     def changed(self) -> Values:
-        """Which words changed."""
+        """Mask of the words that changed."""
         mask: Values = self.before != self.after
         return mask
 
     @property
     def inside(self) -> slice:
-        """Where the buffer lies between its guards."""
+        """Slice between the guards."""
         shape, _ = self.buffer.inside
         return slice(self.lead, self.lead + int(np.prod(shape)))
 
     @property
     def values(self) -> Values:
-        """What the buffer holds after the call."""
+        """Contents after the call."""
         shape, dtype = self.buffer.inside
         return self.after[self.inside].view(dtype).reshape(shape)
 
 
 @dataclass(frozen=True)
 class DeviceCall:
-    """One call of an answer's function.
-
-    Attributes:
-        code: what it returned.
-        mode: that was asked for.
-        report: of the device.
-        regions: the buffers by name.
-    """
+    """One call of a submission's function."""
 
     code: int
     mode: str
@@ -151,24 +143,24 @@ class DeviceCall:
     regions: Mapping[str, Region]
 
     def __getitem__(self, name: str) -> Values:
-        """What a buffer holds after the call."""
+        """Return a buffer's contents after the call."""
         return self.regions[name].values
 
     def kept(self, name: str) -> bool:
-        """Whether a buffer is what it was, with all that lies around it."""
+        """Return whether a buffer and its guards are unchanged."""
         return not self.regions[name].changed.any()
 
     @property
     def untouched(self) -> bool:
-        """Whether no output, nor what lies around one, was written."""
+        """True if all outputs and guards are unchanged."""
         return all(self.kept(region.buffer.name) for region in self._outputs)
 
     def require_complete(self, where: str, rows: NDArray[np.bool_] | None = None) -> None:
-        """The call succeeded, wrote all of its outputs and nothing beside them.
+        """Require success, all outputs written, and unchanged guards.
 
         Args:
-            where: the sizes of the call, for the message.
-            rows: which rows of the outputs must be written; all without it.
+            where: sizes of the call, for the message.
+            rows: mask of the rows of the outputs that must be written; all by default.
         """
         defects = self.report.found()
         if self.code or (defects and self.mode == "plain"):
@@ -184,16 +176,16 @@ class DeviceCall:
 
     @property
     def defects(self) -> list[DeviceDefect]:
-        """What the device found wrong with what ran, a launch that it refused aside."""
+        """Reported defects, except refused launches."""
         return [defect for defect in self.report.found() if defect.kind != REFUSED]
 
     @property
     def refused(self) -> bool:
-        """Whether the function returns an error, or a launch is refused, and no kernel does anything wrong."""
+        """True if the function returns an error or a launch is refused, without other defects."""
         return not self.defects and bool(self.code or self.report.found())
 
     def failure(self, where: str) -> KernelFailed:
-        """Return how a call failed that did not end well."""
+        """Return the exception for a call that did not end well."""
         detail = f"{where}: it returns {self.code}{_messages(self.report)}"
         if not self.defects:
             return CallRefused("a legal call is refused", detail)
@@ -204,28 +196,25 @@ def launch(
     answer: Answer, draw: Draw, symbol: str, arguments: Sequence[Argument], *, mode: str = "plain", seed: int = 0,
     guard: int = GUARD, fill: str = "mixed", moved: Collection[str] = (),
 ) -> DeviceCall:  # fmt: skip
-    """Call a C function of an answer on its device.
+    """Call a C function of a submission on its device.
 
-    Buffers lie where those of the call before lay, if that had buffers of the same sizes: memory that is free again is
-    used first, as allocators do.
+    Buffers lie at the addresses of the previous call if that had buffers of the same sizes, as with most allocators.
 
     Args:
-        answer: to call.
         draw: source of the random bytes.
-        symbol: the function.
-        arguments: as the contract orders them: ints, floats (a C float each), `STREAM`, and buffers.
-        mode: of the device: plain, check, count, all or sample. Mode check with `guard=0` finds one element too far.
-            Mode sample runs, of a large grid, only blocks at its ends and around 2^16: what others write is not there.
-        seed: of the schedule.
+        arguments: ints, floats (C floats), `STREAM` and buffers, in the order of the contract.
+        mode: plain, check, count, all or sample. Mode check with `guard=0` finds accesses one element too far. Mode
+            sample runs only blocks at the ends of a large grid and around 2^16; outputs of others stay unwritten.
+        seed: seed of the schedule of threads.
         guard: elements before and behind each buffer.
-        fill: what memory holds that nobody has written: `mixed`, NaN, large numbers, zeros and minus infinity in an
-            order that the draw decides; `nan`; `zeros`; or `left`, what was there before. A GPU's allocator may hand
-            out other memory, and its shared memory holds what was left there.
-        moved: buffers that lie elsewhere than in the call before.
+        fill: contents of unwritten memory: `mixed` (NaN, large numbers, zeros and minus infinity in a drawn order),
+            `nan`, `zeros`, or `left` (earlier contents). A GPU may hand out other memory, and its shared memory keeps
+            earlier contents.
+        moved: names of buffers placed elsewhere than in the previous call.
 
     Raises:
-        ProbeFailure: the call does not end as a call should, or the device's report cannot be true.
-        NotMeasurable: the device does not have what the answer needs, or not this mode.
+        ProbeFailure: the call fails, or the device's report cannot be true.
+        NotMeasurable: the device lacks the mode or something that the submission needs.
     """
     passed: list[Any] = []
     laid: list[tuple[InputBuffer | OutputBuffer, Values, int]] = []
@@ -242,7 +231,7 @@ def launch(
     options: dict[str, Any] = {"mode": mode, "seed": seed, "fill": fill, "turn": draw.turn()}
     code, *after, report = answer.call("launch", symbol, passed, returns=plan, **options)
     regions = {
-        argument.name: Region(argument, lead, _words(buffer), _words(now))
+        argument.name: Region(argument, lead, _view_words(buffer), _view_words(now))
         for (argument, buffer, lead), now in zip(laid, after, strict=True)
     }
     changed = {name: int(region.changed.sum()) * region.before.itemsize for name, region in regions.items()}
@@ -250,17 +239,14 @@ def launch(
 
 
 def read_report(report: NDArray[np.uint8], mode: str, seed: int, changed: Mapping[str, int]) -> Report:
-    """What the device says of a call, once nothing in it contradicts what the parent sees.
+    """Parse a device's report and require it to agree with what the parent sees.
 
     Args:
-        report: as it came.
-        mode: that was asked for.
-        seed: of the schedule that was asked for.
-        changed: bytes of each buffer that differ after the call.
+        changed: number of changed bytes by buffer.
 
     Raises:
-        ProbeFailure: it is no report, or cannot be true.
-        NotMeasurable: the device does not have what the answer needs, or not this mode.
+        ProbeFailure: the report is malformed or cannot be true.
+        NotMeasurable: the device lacks the mode or something that the submission needs.
     """
     parsed = parse(report.tobytes())
     if parsed is None:
@@ -284,7 +270,7 @@ def _require_inside(region: Region, where: str) -> None:
     if touched.any():
         name = region.buffer.name
         place = int(np.flatnonzero(touched)[0]) - region.lead
-        most = "at least " if touched[0] or touched[-1] else ""  # what lies further out is not looked at
+        most = "at least " if touched[0] or touched[-1] else ""  # writes beyond the guards stay unseen
         count = f"{most}{int(touched.sum())} numbers beside {name}"
         detail = f"{where}: {count} are changed, the first at {name}[{place}]"
         raise WrittenOutside(f"writes outside {name}", detail, where=f"{name}[{place}]")
@@ -306,7 +292,7 @@ def _require_written(region: Region, where: str, rows: NDArray[np.bool_] | None)
     rule = None if missing.all() else pattern_of(missing)
     diagnosis = None
     if rule and len(missing) >= FEWEST_ROWS:
-        seen = "" if rule.period else f"of {len(missing)} rows, "  # without a period it speaks of these rows only
+        seen = "" if rule.period else f"of {len(missing)} rows, "  # without a period the rule holds for these rows only
         diagnosis = f"{seen}rows r with {rule.condition('r')} are never written"
     loss = rule.loss("rows") if rule else None
     row = int(np.flatnonzero(missing)[0])
@@ -314,10 +300,10 @@ def _require_written(region: Region, where: str, rows: NDArray[np.bool_] | None)
     raise WrongOutputs("rows are never written", detail, where=place, diagnosis=diagnosis, loss=loss)
 
 
-def _messages(report: Report) -> str:
+def _format_messages(report: Report) -> str:
     said = [defect.text for defect in report.found()] + [f"{e.call}: {e.error}" for e in report.api_errors]
     return "".join(f"; {text}" for text in said[:3])
 
 
-def _words(values: Values) -> Values:
+def _view_words(values: Values) -> Values:
     return values.view(f"u{values.dtype.itemsize}")

@@ -1,8 +1,7 @@
-"""Properties that every function has, whatever it computes: an answer is compared with itself.
+"""Properties that every function has, tested by comparing a submission with itself.
 
-Each law is called with `run`, which calls the answer once and returns its outputs by name. A law fails only where the
-property is seen broken: a wrong value breaks none of them. Outputs that are constant or copies keep all of them, so
-that `run` is expected to refuse such outputs (`expect.alive`).
+Each law takes `run`, which calls the submission once and returns its outputs by name. Wrong values alone break no law.
+Constant outputs and copies satisfy all laws, so `run` should reject them (`expect.alive`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -24,27 +23,27 @@ from harness.sandbox import Array, InputUse, Keep, RemoteObject, Tree
 
 Arrays = Mapping[str, NDArray[Any]]
 Reply = Any
-"""What a call returns: arrays by name, or plain data that compares."""
+"""Result of a call: arrays by name, or plain data that compares."""
 DIGITS = {"float64": 1e-6, "float32": 1e-3, "float16": 1e-2}
-"""Difference of two results, over the largest entry, up to which only digits are lost: those are charged as accuracy.
-An answer that computes in the next narrower type stays below it."""
+"""Largest difference of two results, over the largest entry, that counts as lost digits and is charged as accuracy.
+Computing in the next narrower type stays below it."""
 
 
 class ArrayCall(Protocol):
-    """One call of the answer on inputs of its own."""
+    """A call of the submission with inputs of its own."""
 
     def __call__(self, *, inputs: InputUse = InputUse.FRESH) -> Reply:
         """Return the outputs by name, or plain data.
 
         Args:
-            inputs: what becomes of the arrays that are passed.
+            inputs: layout and use of the array arguments.
         """
 
 
 def only_digits_apart(got: NDArray[Any], wanted: NDArray[Any]) -> bool:
-    """Return whether two results of an answer differ by lost digits at most, in the dtype of the first.
+    """Return whether two results differ at most by lost digits, in the dtype of the first.
 
-    Integers, booleans, NaN and infinities have no digits to lose: they must be equal.
+    Integers, booleans, NaN and infinities must be equal.
     """
     if got.shape != wanted.shape or got.dtype.kind != "f":
         return bool(np.array_equal(got, wanted))
@@ -55,82 +54,79 @@ def only_digits_apart(got: NDArray[Any], wanted: NDArray[Any]) -> bool:
 
 
 def inputs_stay(passed: Arrays, echo: tuple[NDArray[Any], ...]) -> None:
-    """Require that a call left its array arguments alone.
+    """Require that a call leaves its array arguments unchanged.
 
     Args:
-        passed: the arrays by name, in the order in which they were passed.
-        echo: what they were after the call (`Answer.echo`).
+        passed: arrays by name, in the order of the arguments.
+        echo: `Answer.echo` after the call.
     """
     for (name, before), after in zip(passed.items(), echo, strict=True):
         expect.same(name, after, before, f"a call changes {name}")
 
 
 def lists_stay(answer: Answer, given: Mapping[str, Any], run: Callable[[Mapping[str, RemoteObject]], object]) -> None:
-    """Require that a call left its plain arguments alone.
+    """Require that a call leaves its plain arguments unchanged.
 
     Args:
-        answer: whose call it is.
-        given: the arguments by name: lists, and lists in them.
-        run: the call on these, which are kept in the answer's process.
+        given: arguments by name, as nested lists.
+        run: makes the call with these arguments, kept in the answer's process.
     """
     answer.load("keeper", "def keep(value):\n    return value\n")
     kept = {name: answer.call("keep", value, module="keeper", returns=Keep()) for name, value in given.items()}
     run(kept)
     for name, before in given.items():
         after = answer.fetch(kept[name], Tree(0))
-        expect.that(_alike(after, before), f"a call changes {name}", f"{after!r:.200} instead of {before!r:.200}")
+        expect.that(_is_alike(after, before), f"a call changes {name}", f"{after!r:.200} instead of {before!r:.200}")
 
 
 def inputs_may_be_read_only(run: ArrayCall) -> None:
-    """Require the same reply where the arrays passed cannot be written to."""
+    """Require the same result with read-only array arguments."""
     plain = run()
     with expect.works("a call fails where its inputs are read-only"):
         again = run(inputs=InputUse.READ_ONLY)
-    with expect.only_beside(lambda: _same(run(), plain, "{} differs between identical calls")):
-        _same(again, plain, "{} differs where the inputs are read-only")
+    with expect.only_beside(lambda: _require_same(run(), plain, "{} differs between identical calls")):
+        _require_same(again, plain, "{} differs where the inputs are read-only")
 
 
 LAYOUTS = (InputUse.SLICED, InputUse.STRIDED, InputUse.TRANSPOSED)
-"""How arrays may lie in memory that are not contiguous."""
+"""Layouts of arrays that are not contiguous in memory."""
 
 
 def layouts_do_not_matter(
     run: ArrayCall, layouts: Iterable[InputUse] = LAYOUTS, agree: Callable[[Reply, Reply, str], object] | None = None
 ) -> None:
-    """Require the same reply, but for digits, where the arrays passed are views of other memory.
+    """Require the same result, up to lost digits, for arrays that are views of other memory.
 
     Args:
-        run: a call.
-        layouts: how the views lie; `BROADCAST` shows where entries are equal along an axis.
-        agree: compares two replies, called with a title that has a place for an output's name; by default it lets pass
-            what an answer loses that computes in the next narrower type.
+        layouts: layouts of the views; `BROADCAST` suits entries that are equal along an axis.
+        agree: compares two results, called with a title that has a placeholder for an output's name; by default it
+            tolerates the digits that the next narrower type loses.
     """
-    agree = agree or _same_but_for_digits
+    agree = agree or _require_same_but_for_digits
     with expect.only_beside(lambda: agree(run(), run(), "{} differs between identical calls")):
         plain = run()
         for layout in layouts:
             where = f"where the inputs are {layout} views"
-            with expect.works(f"a call fails {where}"), _said_of(where):
+            with expect.works(f"a call fails {where}"), _append_to_title(where):
                 again = run(inputs=layout)
             agree(again, plain, f"{{}} differs {where}")
 
 
 def arrays_are_read_anew(run: ArrayCall, other: ArrayCall) -> None:
-    """Require of a call with the arrays of an earlier one the reply that new arrays get: they hold something else.
+    """Require the result for new contents of arrays that an earlier call had, not the earlier result.
 
     Args:
-        run: a call.
-        other: a call with inputs of the same shapes, best `rearranged` ones.
+        other: call with inputs of the same shapes, preferably `rearranged`.
     """
     run(inputs=InputUse.REUSED)
     again = other(inputs=InputUse.REUSED)
-    _same_but_for_digits(
+    _require_same_but_for_digits(
         again, other(), "{} is not that of new arrays where the caller wrote to those of an earlier call"
     )
 
 
 def rearranged(array: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
-    """Return an array of the same entries, the first and the last one in their places: it looks the same in brief."""
+    """Return the array with all but its ends permuted, so that ends and sums stay the same."""
     flat = array.reshape(-1).copy()
     flat[1:-1] = rng.permutation(flat[1:-1])
     return flat.reshape(array.shape)
@@ -148,23 +144,22 @@ def take(array, written):
         array[...] = np.nan if array.dtype.kind == "f" else ~array
     return taken
 """
-"""What a caller does in the answer's process: keep arrays, and take what a call returned, to write to it."""
+"""Caller's code in the answer's process: keeps arrays, and copies a result before it overwrites the original."""
 
 
 @dataclass(frozen=True)
 class Caller:
-    """Calls an answer with arrays that stay in its process, as a program does that holds all of them.
+    """A caller that holds its arrays in the answer's process, as a program would.
 
     Attributes:
-        answer: whose functions are called.
-        writes: whether it writes to every array that was returned to it, as soon as it has taken what it holds.
+        writes: overwrite every returned array once its contents are copied.
     """
 
     answer: Answer
     writes: bool = False
 
     def keeps(self, *arrays: NDArray[Any]) -> tuple[RemoteObject, ...]:
-        """Return the caller's own arrays, to be passed."""
+        """Keep arrays in the process, to be passed as arguments."""
         self.answer.load("caller", CALLER)
         kept: tuple[RemoteObject, ...] = self.answer.call(
             "keep", *arrays, returns=(Keep(),) * len(arrays), module="caller"
@@ -172,7 +167,7 @@ class Caller:
         return kept
 
     def takes(self, returned: RemoteObject, shape: tuple[int, ...], dtype: str) -> NDArray[Any]:
-        """Return what an array holds that a call returned, or that was passed; it is written to afterwards."""
+        """Return the contents of a returned or passed array; with `writes`, overwrite it afterwards."""
         taken: NDArray[Any] = self.answer.call(
             "take", returned, self.writes, returns=Array(shape, dtype), module="caller"
         )
@@ -180,67 +175,65 @@ class Caller:
 
 
 def results_belong_to_the_caller(answer: Answer, program: Callable[[Caller], Arrays]) -> None:
-    """Require that a caller may write to what was returned to it: nothing else changes, then or later.
+    """Require that overwriting returned arrays has no effect on other results, then or later.
 
-    An array that shares memory with another result, with an argument or with what the answer keeps fails.
+    An array fails if it shares memory with another result, an argument or the submission's own state.
 
     Args:
-        answer: whose calls they are.
-        program: makes calls and takes each result as it comes, and at last the arguments; returns what it took.
+        program: makes calls, takes each result at once and the arguments at the end, and returns what it took.
     """
 
     def run(*, writes: bool = False) -> Arrays:
         return program(Caller(answer, writes))
 
-    with expect.only_beside(lambda: _same_but_for_digits(run(), run(), "{} differs between identical calls")):
+    with expect.only_beside(lambda: _require_same_but_for_digits(run(), run(), "{} differs between identical calls")):
         plain = run()
         with expect.works("a call fails where the caller wrote to what was returned before"):
             written, later = run(writes=True), run()
-        _same_but_for_digits(written, plain, "{} changes where the caller writes to what was returned before")
-        _same_but_for_digits(later, plain, "{} changes where the caller wrote to what equal calls had returned")
+        _require_same_but_for_digits(written, plain, "{} changes where the caller writes to what was returned before")
+        _require_same_but_for_digits(later, plain, "{} changes where the caller wrote to what equal calls had returned")
 
 
 def equal_calls_get_equal_replies(answer: Answer, run: ArrayCall, other: ArrayCall) -> None:
-    """Require equal replies to equal calls: again, after a call with other inputs, and in a new process.
+    """Require equal results for equal calls: repeated, after a call with other inputs, and in a new process.
 
     Args:
-        answer: whose calls they are.
-        run: a call.
-        other: a call with other inputs of the same shapes.
+        other: call with other inputs of the same shapes.
     """
     once, between = run(), other()
-    _same(run(), once, "{} differs between identical calls", "the same call again, another one in between")
+    _require_same(run(), once, "{} differs between identical calls", "the same call again, another one in between")
     answer.fresh()
-    _same(other(), between, "{} depends on earlier calls", "after another call, and first in a new process")
+    _require_same(other(), between, "{} depends on earlier calls", "after another call, and first in a new process")
 
 
 def results_stay(
     run: Callable[[], tuple[Arrays, RemoteObject]], other: ArrayCall, look: Callable[[RemoteObject], Arrays]
 ) -> None:
-    """Require that a later call leaves alone what an earlier one returned.
+    """Require that a later call leaves the result of an earlier one unchanged.
 
     Args:
-        run: a call whose result is held in the answer's process as well.
-        other: a later one.
-        look: fetches what is held.
+        run: call with a result that is also held in the answer's process.
+        look: fetches the held result.
     """
     before, held = run()
     copies = {name: array.copy() for name, array in before.items()}
     other()
-    _same(look(held), copies, "a later call changes the {} of an earlier one", "the array returned, looked at again")
+    _require_same(
+        look(held), copies, "a later call changes the {} of an earlier one", "the array returned, looked at again"
+    )
 
 
 def parts_stand_alone(
     whole: Arrays, alone: Callable[[int, int], Arrays], axes: Mapping[int, str],
     agree: Callable[[str, NDArray[Any], NDArray[Any], str, str], object],
 ) -> None:  # fmt: skip
-    """Require of the first and the last part along each axis that it gives alone what it gives among others.
+    """Require the first and last part along each axis to give the same alone as among others.
 
     Args:
-        whole: the outputs of the call with all parts; each has the axes.
-        alone: the outputs for one part, called with the axis and the place along it.
-        axes: what a part along each axis is called.
-        agree: compares the output of a name with what it must be; called with a title and what was done.
+        whole: outputs of the call with all parts, which have these axes.
+        alone: returns the outputs of one part, by axis and index.
+        axes: word for a part, by axis.
+        agree: compares an output by name with its wanted values, given a title and a description of the call.
     """
     for axis, part in axes.items():
         size = next(iter(whole.values())).shape[axis]
@@ -251,8 +244,8 @@ def parts_stand_alone(
 
 
 @contextmanager
-def _said_of(where: str) -> Iterator[None]:
-    """Say of what is seen inside the block where that was; a call that fails keeps its own words."""
+def _append_to_title(where: str) -> Iterator[None]:
+    """Append `where` to the title of a failed comparison in the block, but not of a call."""
     try:
         yield
     except CallFailed:
@@ -262,49 +255,48 @@ def _said_of(where: str) -> Iterator[None]:
             raise
 
 
-def _same_but_for_digits(got: Reply, wanted: Reply, title: str) -> None:
-    """Require equal replies, but for lost digits of real numbers; `title` as of `_same`."""
+def _require_same_but_for_digits(got: Reply, wanted: Reply, title: str) -> None:
     if isinstance(wanted, Mapping):
-        wanted = {name: got[name] if _near(got[name], array) else array for name, array in wanted.items()}
-    _same(got, wanted, title)
+        wanted = {name: got[name] if _is_near(got[name], array) else array for name, array in wanted.items()}
+    _require_same(got, wanted, title)
 
 
-def _near(got: NDArray[Any], wanted: NDArray[Any]) -> bool:
+def _is_near(got: NDArray[Any], wanted: NDArray[Any]) -> bool:
     return got.dtype.name in DIGITS and got.shape == wanted.shape and only_digits_apart(got, wanted)
 
 
-def _same(got: Reply, wanted: Reply, title: str, doing: str = "") -> None:
-    """Require equal results; `title` has a place for the name of the output."""
+def _require_same(got: Reply, wanted: Reply, title: str, doing: str = "") -> None:
+    """Require equal results; `title` has a placeholder for the output's name."""
     if isinstance(wanted, Mapping) and all(isinstance(array, np.ndarray) for array in wanted.values()):
         for name, array in wanted.items():
             expect.same(name, got[name], array, title.format(name), doing)
         return
     title = title.format("the reply")
-    expect.that(_alike(got, wanted), title, f"{doing or title}: {got!r:.200} instead of {wanted!r:.200}")
+    expect.that(_is_alike(got, wanted), title, f"{doing or title}: {got!r:.200} instead of {wanted!r:.200}")
 
 
-def _alike(got: Any, wanted: Any) -> bool:
-    """Return whether plain data is the same in type, form and value; NaN is equal to NaN."""
+def _is_alike(got: Any, wanted: Any) -> bool:
+    """Return whether plain data agrees in type, form and value, with NaN equal to NaN."""
     if type(got) is not type(wanted):
         return False
     if isinstance(wanted, np.ndarray):
         return got.shape == wanted.shape and got.dtype == wanted.dtype and not unequal(got, wanted).any()
     if isinstance(wanted, Mapping):
-        return got.keys() == wanted.keys() and all(_alike(got[key], wanted[key]) for key in wanted)
+        return got.keys() == wanted.keys() and all(_is_alike(got[key], wanted[key]) for key in wanted)
     if isinstance(wanted, list | tuple):
-        return len(got) == len(wanted) and all(map(_alike, got, wanted))
+        return len(got) == len(wanted) and all(map(_is_alike, got, wanted))
     return bool(got == wanted or (got != got and wanted != wanted))
 
 
 def each_refused(attempts: Mapping[str, Callable[[], object]], otherwise: float = 0.0) -> Partial:
-    """Require each attempt to raise ValueError, and name those that were not tried in the detail.
+    """Require each attempt to raise ValueError, and list the spared ones in the detail.
 
     Args:
-        attempts: the calls, by what is wrong with their arguments, in a phrase.
-        otherwise: share that an answer earns that raises another exception for some of them; 0 fails it.
+        attempts: calls, by a phrase for what is wrong with their arguments.
+        otherwise: credit for other exceptions; 0 fails the submission.
 
     Raises:
-        ProbeFailure: how the first fails that does not, with the names of the others.
+        ProbeFailure: failure of the first call that is not refused, with the phrases of the others.
     """
     refusals = {what: partial(_raises_value_error, attempt, what, otherwise) for what, attempt in attempts.items()}
     judged, left_out = judge_each(refusals)
@@ -319,7 +311,7 @@ def each_refused(attempts: Mapping[str, Callable[[], object]], otherwise: float 
 
 
 def _raises_value_error(attempt: Callable[[], object], what: str, otherwise: float) -> bool | ProbeFailure:
-    """Return how an attempt fails to raise ValueError, or whether it does where other exceptions earn something.
+    """Return whether an attempt raises ValueError, or its failure if that earns nothing.
 
     Raises:
         WorkerLost: the answer's process is gone.

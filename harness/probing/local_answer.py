@@ -1,4 +1,4 @@
-"""One of our own modules, called in this process under the contract of an answer."""
+"""A trusted module as an answer in this process."""
 
 import contextlib
 import copy
@@ -35,7 +35,7 @@ from harness.sandbox.returns import converted, plain
 
 
 class LocalAnswer:
-    """A trusted module, called in this process under the same contract: for mutants and references."""
+    """A trusted module, such as a mutant or the reference, as an answer in this process."""
 
     processor_seconds = 0.0
 
@@ -53,20 +53,20 @@ class LocalAnswer:
         self._functions: dict[str, CountedFunction] = {}
 
     def has(self, function: str) -> bool:
-        """As `Answer.has`."""
+        """See `Answer.has`."""
         return callable(getattr(self.module, function, None))
 
     def call(
         self, function: str, *args: Any, returns: Plan, seconds: float | None = None, hold: bool = False,
         echo: bool = False, inputs: InputUse = InputUse.FRESH, module: str = "submission", **kwargs: Any,
     ) -> Any:  # fmt: skip
-        """As `Answer.call`; time is not limited."""
+        """See `Answer.call`; time is unlimited."""
         arrays: list[Any] = []
         self._functions = {}
         given = [self._revive(a, inputs, arrays) for a in args]
         named = {k: self._revive(v, inputs, arrays) for k, v in kwargs.items()}
         try:
-            result = self._used(function, lambda: self._run(module, function, given, named))
+            result = self._check_use(function, lambda: self._run(module, function, given, named))
             self.echo = tuple(map(copy.copy, arrays)) if echo else ()
             value = self._fit(result, returns, function)
         finally:
@@ -74,23 +74,23 @@ class LocalAnswer:
         return (value, self._keep(result)) if hold else value
 
     def fetch(self, kept: RemoteObject, returns: Plan) -> Any:
-        """As `Answer.fetch`."""
+        """See `Answer.fetch`."""
         return self._fit(self._kept[kept.id], returns, "an object kept")
 
     def load(self, name: str, source: str) -> None:
-        """As `Answer.load`."""
+        """See `Answer.load`."""
         self._modules[name] = module_of(name, source)
 
     def fresh(self) -> None:
-        """Forget what was kept; the process stays."""
+        """Drop all kept objects; the process stays."""
         self._kept.clear()
 
     def forget(self) -> None:
-        """As `Answer.forget`."""
+        """See `Answer.forget`."""
         self._kept.clear()
 
     def resident_bytes(self) -> int:
-        """Resident memory of this process."""
+        """Return the resident bytes of this process."""
         return process_stats.resident_bytes(os.getpid())
 
     def _run(self, module: str, function: str, given: list[Any], named: dict[str, Any]) -> Any:
@@ -106,18 +106,17 @@ class LocalAnswer:
         self.cost = Cost(time.perf_counter() - wall, time.process_time() - processor)
         return result
 
-    def _used(self, function: str, run: Callable[[], Any]) -> Any:
-        """What a call returns, where it used the functions that it was given as it may."""
+    def _check_use(self, function: str, run: Callable[[], Any]) -> Any:
         try:
             result = run()
         except ProbeFailure as failure:
-            raise self._misused(function) or failure from None
-        misused = self._misused(function)
+            raise self._find_misuse(function) or failure from None
+        misused = self._find_misuse(function)
         if misused is not None:
             raise misused
         return result
 
-    def _misused(self, function: str) -> ProbeFailure | None:
+    def _find_misuse(self, function: str) -> ProbeFailure | None:
         self.served = {n: ServedUse(one.calls, one.fault, one.exhausted) for n, one in self._functions.items()}
         return misuse(self.served, function)
 
@@ -148,8 +147,8 @@ class LocalAnswer:
         if isinstance(plan, Keep):
             return self._keep(value)
         if isinstance(plan, Tree):
-            with contextlib.suppress(TypeError):  # a generator, for one, cannot be copied and is no plain data
-                return _crossed(value)
+            with contextlib.suppress(TypeError):  # a generator, for one, cannot be copied and is not plain data
+                return _copy_across(value)
         if isinstance(plan, tuple) and isinstance(value, (tuple, list)) and len(value) == len(plan):
             return tuple(self._fit(v, p, function) for v, p in zip(value, plan, strict=True))
         if isinstance(plan, Array) and isinstance(value, np.ndarray) and value.shape == plan.shape:
@@ -166,10 +165,10 @@ class LocalAnswer:
         raise CallFailed(f"`{function}` returns something else than the contract says", f"{type(value).__name__}")
 
 
-def _crossed(value: Any) -> Any:
-    """A copy of free-form data as the box would bring it: NumPy's scalars become Python's."""
+def _copy_across(value: Any) -> Any:
+    """Copy free-form data as the sandbox would, with Python's scalars for NumPy's."""
     if isinstance(value, dict):
-        return {key: _crossed(item) for key, item in value.items()}
+        return {key: _copy_across(item) for key, item in value.items()}
     if type(value) in (list, tuple):
-        return type(value)(map(_crossed, value))
+        return type(value)(map(_copy_across, value))
     return value.item() if isinstance(value, np.generic) else copy.deepcopy(value)

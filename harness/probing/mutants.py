@@ -1,4 +1,4 @@
-"""Mutants and variants: a right answer with a fault planted, or with its way of working exchanged."""
+"""Mutants and variants: right answers with a planted fault, or with another way of working."""
 
 import re
 import types
@@ -12,19 +12,19 @@ from harness.errors import SpecError
 
 Edits = tuple[tuple[str, str], ...]
 NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d+)*(?:\.\d+)?(?:e[+-]?\d+)?(?![\w.]|,\d)")
-"""A number in words or in source, whole numbers with or without commas."""
+"""Number in words or in source; integers may have commas."""
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A deliberately wrong reference.
+    """A deliberately wrong answer.
 
     Attributes:
-        name: the fault in two or three words.
-        fault: completes the sentence "the answer ...".
-        criterion: the criterion that must notice it.
+        name: fault in two or three words.
+        fault: completion of the sentence "the answer ...".
+        criterion: criterion that must notice it.
         edits: replacements in the source; each old text occurs there exactly once.
-        file: whose source it is: a variant's, beside mutants.py; without it, the reference's.
+        file: variant beside mutants.py to edit; the reference by default.
     """
 
     name: str
@@ -35,34 +35,34 @@ class Mutant:
 
     @property
     def chosen_numbers(self) -> tuple[str, ...]:
-        """The numbers in the words of the fault that stand in the edits too: a like fault has others."""
-        planted = {_value(found) for _, new in self.edits for found in NUMBER.findall(new)}
-        return tuple(text for text in dict.fromkeys(NUMBER.findall(self.fault)) if _value(text) in planted)
+        """Numbers in both the fault's words and its edits; a similar fault may have others."""
+        planted = {_parse_number(found) for _, new in self.edits for found in NUMBER.findall(new)}
+        return tuple(text for text in dict.fromkeys(NUMBER.findall(self.fault)) if _parse_number(text) in planted)
 
     def with_number_near(self, number: str, factor: float) -> "Mutant":
-        """Return the same fault with another number: a whole one is one more or less, any other is multiplied."""
-        value = _value(number)
+        """Return the fault with another number: integers change by one, others by `factor`."""
+        value = _parse_number(number)
         other = value + (1 if factor > 1 else -1) if value.is_integer() else value * factor
 
         def changed(found: re.Match[str]) -> str:
-            return found[0] if _value(found[0]) != value else f"{int(other) if value.is_integer() else other!r}"
+            return found[0] if _parse_number(found[0]) != value else f"{int(other) if value.is_integer() else other!r}"
 
         return replace(self, edits=tuple((old, NUMBER.sub(changed, new)) for old, new in self.edits))
 
 
-def _value(number: str) -> float:
+def _parse_number(number: str) -> float:
     return float(number.replace(",", ""))
 
 
 @dataclass(frozen=True)
 class PropertyMutant:
-    """A fault that breaks one property around any right answer, whatever its design.
+    """A fault that breaks one property of any right answer.
 
     Attributes:
-        name: the fault in two or three words.
-        criterion: the property criterion that must notice it.
-        around: what follows the source of a right answer, and wraps its functions.
-        before: what precedes it: a macro that gives a C function another name, for its own is the wrapper's.
+        name: fault in two or three words.
+        criterion: property criterion that must notice it.
+        around: source that follows a right answer and wraps its functions.
+        before: source that precedes it, such as a macro that renames a C function for the wrapper.
     """
 
     name: str
@@ -71,7 +71,7 @@ class PropertyMutant:
     before: str = field(kw_only=True, default="")
 
     def wrapped(self, source: str) -> str:
-        """Return the source of a right answer with the fault around it."""
+        """Return a right answer's source with the fault around it."""
         return f"{self.before}{source}{self.around}"
 
 
@@ -80,12 +80,12 @@ class Variant:
     """A right answer that works differently.
 
     Attributes:
-        name: the difference in two or three words.
-        why: what it does instead.
-        edits: as for a mutant.
-        file: a whole module beside variants.py, which the edits change; without it, they change the reference.
+        name: difference in two or three words.
+        why: description of its way of working.
+        edits: see `Mutant`.
+        file: module beside variants.py to edit; the reference by default.
         unmet: criteria of cost that it honestly does not meet.
-        capabilities: what it claims, as submission.toml does; with nothing it is asked for everything.
+        capabilities: claims as in submission.toml; an empty one claims everything.
     """
 
     name: str
@@ -97,15 +97,10 @@ class Variant:
 
 
 def source_of(fault: Mutant | Variant, reference: Path, challenge: Path) -> str:
-    """The source of a mutant or variant.
-
-    Args:
-        fault: which.
-        reference: the reference's file.
-        challenge: the challenge's folder.
+    """Return the source of a mutant or variant.
 
     Raises:
-        SpecError: an edit's old text does not occur exactly once.
+        SpecError: the old text of an edit does not occur exactly once.
     """
     file = reference if fault.file is None else challenge / fault.file
     source = file.read_text(encoding="utf-8")
@@ -119,11 +114,11 @@ def source_of(fault: Mutant | Variant, reference: Path, challenge: Path) -> str:
 def module_of(name: str, source: str) -> types.ModuleType:
     """Run trusted source as a module."""
     module = types.ModuleType(name)
-    exec(_compiled(name, source), module.__dict__)
+    exec(_compile(name, source), module.__dict__)
     return module
 
 
 @lru_cache(maxsize=1024)
-def _compiled(name: str, source: str) -> types.CodeType:
-    """Naming a fault runs the same mutants for one criterion after another."""
+def _compile(name: str, source: str) -> types.CodeType:
+    """Compile source, cached because diagnosis runs the same mutants often."""
     return compile(source, f"<{name}>", "exec")

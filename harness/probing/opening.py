@@ -1,4 +1,4 @@
-"""From an answer's files to something probes can call: loaded in the box, after a build where there is one."""
+"""Answers from the files of submissions: built if necessary, and loaded in the sandbox."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -14,20 +14,19 @@ from harness.sandbox import CallStatus, Reply, WorkerSpec
 from harness.timing.exclusive import MachineBusy, beside_others, second_try
 
 GradedAnswer = SandboxedAnswer | GpuAnswer
-"""An answer in the box."""
+"""Answer in a sandbox."""
 
 
 @dataclass(frozen=True)
 class OpenedAnswer:
-    """An answer that can be probed, or why it cannot.
+    """An answer for probes, or the reason why there is none.
 
     Attributes:
-        answer: for the probes; None when there is nothing to call.
-        fault: why it does not build or load, which is the answer's failure; empty when it does.
-        incomplete: whether it loads, and lacks functions that the contract names.
-        output: what was printed on the way.
-        locations: places in the submission that `fault` speaks of.
-        unsupported: why this device cannot run it, which is not its failure; empty when it can.
+        fault: reason why the submission fails to build or load; empty otherwise.
+        incomplete: true if it loads but lacks functions of the contract.
+        output: output of a failed import.
+        unsupported: reason why this device cannot run it, which is not its fault; empty otherwise.
+        locations: places in the submission that `fault` mentions.
     """
 
     answer: GradedAnswer | None
@@ -40,17 +39,12 @@ class OpenedAnswer:
 
 @contextmanager
 def opened(challenge: Challenge, files: AnswerFiles, device: Device | None = None) -> Iterator[OpenedAnswer]:
-    """The answer, loaded in the box for the length of the block.
-
-    Args:
-        challenge: what it answers.
-        files: what it consists of.
-        device: where it runs; the one that every machine has by default.
+    """Load a submission in the sandbox for the length of the block, by default on the device that every machine has.
 
     Raises:
-        BoxError: the box could not be started.
+        BoxError: the sandbox does not start.
         BusyMachineError: the machine gave the import too little time.
-        PrerequisiteError: there is no compiler to build for the device.
+        PrerequisiteError: there is no compiler for the device.
     """
     used = language(challenge.language)
     with ExitStack() as stack:
@@ -58,14 +52,13 @@ def opened(challenge: Challenge, files: AnswerFiles, device: Device | None = Non
         if runnable.target is None:
             yield OpenedAnswer(None, fault=runnable.fault, unsupported=runnable.unsupported)
             return
-        with _loaded(
-            challenge, used.exposes, _answer(runnable, runnable.target, files, literals(used, files))
+        with _load(
+            challenge, used.exposes, _make_answer(runnable, runnable.target, files, literals(used, files))
         ) as result:
             yield result
 
 
-def _answer(runnable: Runnable, target: WorkerSpec, files: AnswerFiles, named: frozenset[int]) -> GradedAnswer:
-    """What probes call: on one device, or on real hardware with the emulated device beside it."""
+def _make_answer(runnable: Runnable, target: WorkerSpec, files: AnswerFiles, named: frozenset[int]) -> GradedAnswer:
     if not runnable.launched:
         return SandboxedAnswer(target, files.capabilities, named)
     emulated = None
@@ -78,10 +71,10 @@ def _answer(runnable: Runnable, target: WorkerSpec, files: AnswerFiles, named: f
 
 
 def _first_opening(answer: GradedAnswer) -> Reply:
-    """The reply to the opening; where that waited or was starved, to a second one with no other grade beside it.
+    """Open the answer; after a wait or starvation, once more with no other grade beside it.
 
     Raises:
-        BusyMachineError: the machine gave neither enough time.
+        BusyMachineError: the machine gave both attempts too little time.
     """
     with beside_others():
         reply = answer.open()
@@ -99,7 +92,7 @@ def _first_opening(answer: GradedAnswer) -> Reply:
 
 
 @contextmanager
-def _loaded(challenge: Challenge, exposes: str, answer: GradedAnswer) -> Iterator[OpenedAnswer]:
+def _load(challenge: Challenge, exposes: str, answer: GradedAnswer) -> Iterator[OpenedAnswer]:
     try:
         reply = _first_opening(answer)
         missing = [name for name in challenge.contract.functions if name not in answer.functions]

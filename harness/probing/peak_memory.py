@@ -1,4 +1,4 @@
-"""Memory that a call takes while it runs, read from outside the answer's process."""
+"""Peak memory of a call, read from outside the answer's process."""
 
 from typing import Any
 
@@ -24,16 +24,16 @@ def tidy():
 def receive(*given, **named):
     pass
 """
-"""Runs beside the answer: without it freed memory stays resident, and memory comes in pages of 2 MiB."""
+"""Code beside the answer that frees memory for the system and turns off pages of 2 MiB, which would blur the peak."""
 HIDDEN = 4 << 20
-"""Bytes that an earlier peak may rise above what is resident, where the kernel does not let peaks begin anew."""
+"""Largest excess in bytes of an earlier peak over resident memory, on kernels that cannot reset the peak."""
 
 
 class PeakMeter:
-    """Measures the calls of one answer, in a process of its own; a first call of each function should be thrown away.
+    """A meter for the calls of one answer, in a new process. Discard the first call of each function.
 
     Raises:
-        NotMeasurable: the answer is not in a box.
+        NotMeasurable: the answer is not in a sandbox.
     """
 
     def __init__(self, answer: Answer) -> None:
@@ -45,27 +45,28 @@ class PeakMeter:
         inside.load("beside", BESIDE)
 
     def call(self, function: str, *args: Any, returns: Plan, **options: Any) -> tuple[Any, int]:
-        """What a call of the answer returns, and the bytes that its process held at most beyond those it held with the
-        arguments in it. What the call returns counts; the arguments do not.
+        """Call the answer, and return its result and the peak memory of the call in bytes.
+
+        The result counts; the arguments and anything held before do not.
 
         Raises:
-            NotRun: what the process held earlier hides the peak.
+            NotRun: an earlier peak hides that of the call.
         """
         self._begin()
         self.inside.call("receive", *args, returns=Nothing(), module="beside", **options)
-        before = self._peak()
+        before = self._read_peak()
         self._begin()
         value = self.answer.call(function, *args, returns=returns, **options)
-        return value, max(0, self._peak() - before)
+        return value, max(0, self._read_peak() - before)
 
     def _begin(self) -> None:
-        """Give back what is free, and let the peak begin anew."""
+        """Release free memory and reset the peak."""
         self.inside.call("tidy", returns=Nothing(), module="beside")
         pid = self.inside.box().pid
-        if not process_stats.restart_peak(pid) and self._peak() - self.inside.resident_bytes() > HIDDEN:
+        if not process_stats.restart_peak(pid) and self._read_peak() - self.inside.resident_bytes() > HIDDEN:
             raise NotRun("what the process held earlier hides what a call takes")
 
-    def _peak(self) -> int:
+    def _read_peak(self) -> int:
         try:
             return process_stats.peak_resident_bytes(self.inside.box().pid)
         except ProcessLookupError:

@@ -1,4 +1,4 @@
-"""A probe: a function that exercises an answer through its contract, over sizes from small to large."""
+"""Probes: functions that exercise an answer through its contract, over sizes from small to large."""
 
 import contextlib
 from collections.abc import Callable, Mapping
@@ -29,7 +29,7 @@ from harness.timing.exclusive import MachineBusy, beside_others, second_try
 
 @dataclass(frozen=True)
 class Partial:
-    """What a probe returns when the rubric gives a share: the fraction met, the figures, and why."""
+    """A probe's result with partial credit: fraction, figures and explanation."""
 
     fraction: float
     figures: Mapping[str, Figure]
@@ -38,36 +38,23 @@ class Partial:
 
 Body = Callable[..., "Mapping[str, Figure] | Partial | None"]
 Fit = Callable[[Answer, Case], Case]
-"""Makes a case one that an answer serves, and leaves one that it serves as it is."""
+"""Function that returns a case that the answer serves, and leaves such a case unchanged."""
 Shrinker = Callable[[Answer, Draw, Case, ProbeFailure], Shrunk]
-"""Looks for the smallest failing case of a probe whose cases are more than sizes."""
+"""Function that searches the smallest failing case of a probe whose cases are more than sizes."""
 
 
-def _as_it_is(answer: Answer, case: Case) -> Case:
-    """Return the case."""
+def _keep_case(answer: Answer, case: Case) -> Case:
     return case
 
 
 @dataclass(frozen=True)
 class Probe:
-    """A probe function and the cases it runs over.
+    """A probe function and its cases. See `probe` for fields not listed here.
 
     Attributes:
-        name: the function's name, as challenge.toml names it.
-        body: called as `body(answer, draw, **case)`; returns figures or `Partial`, raises `ProbeFailure`.
+        name: name of the function, as in challenge.toml.
+        body: function called as `body(answer, draw, **case)`; returns figures or `Partial`, raises `ProbeFailure`.
         cases: keyword arguments, smallest first.
-        floors: smallest value a size may shrink to, where it is not 1.
-        fixed: sizes that do not shrink.
-        traced: whether what the calls bring can name the fault; not where time or memory is the question.
-        drawn: how further cases are drawn, which run after the others.
-        shrinker: finds the smallest failing case, where sizes alone do not.
-        races: whether it times the answer against the reference.
-        slow_fails: whether it fails an answer that takes too long; else nothing is measured.
-        measures: whether a figure is the question: without one, what went wrong first may be another criterion's fault.
-        times: whether the reading of a clock decides, without a race.
-        apart: whether its fixed cases ask something else than the drawn ones of its criterion, and so excuse no failure
-            of theirs by passing.
-        fit: makes each case one that the answer serves.
     """
 
     name: str
@@ -83,48 +70,38 @@ class Probe:
     measures: bool = False
     times: bool = False
     apart: bool = False
-    fit: Fit = _as_it_is
+    fit: Fit = _keep_case
 
     @property
     def clocked(self) -> bool:
-        """Whether the reading of a clock decides: it runs only where time can be measured."""
+        """True if a clock decides; it then runs only where time can be measured."""
         return self.races or self.times
 
     @property
     def measures_cost(self) -> bool:
-        """Whether time or memory is the question, and not whether what it brings is right."""
+        """True if time or memory is tested, not results."""
         return self.races or not self.traced
 
     def in_brief(self) -> "Probe":
-        """The same with few drawn cases: a large one for each size."""
+        """Return the probe with few drawn cases (`Drawn.in_brief`)."""
         return replace(self, drawn=self.drawn.in_brief()) if self.drawn else self
 
 
 @dataclass(frozen=True)
 class ProbeResult:
-    """What one probe showed of one answer.
+    """The result of one probe on one answer. See `ProbeFailure` for fields not listed here.
 
     Attributes:
-        probe: its name.
-        fraction: share met: 1 passed, 0 failed.
-        figures: by name; of figures measured in several cases the largest.
-        title: the fault in a phrase, empty when passed.
-        detail: what was seen.
-        case: the first case that failed, as drawn; None when passed.
-        counterexample: the smallest case found that fails in the same way.
-        broken: whether the answer's process is gone.
-        exhausted: whether it is because a call used up its processor time.
-        diagnosis: the likeliest cause, where the probe saw it.
-        loss: which outputs are lost, where the probe mapped them.
-        locations: places in the submission that the detail speaks of.
-        draws: the drawn cases that were tried; None where none is drawn.
-        thresholds: where along its sizes the counterexample begins to fail.
-        defect: kind of the defect that the device reported, where it was one.
-        obstacle: what failed, where it was nothing that the probe compares.
-        fault_of: the criterion whose property is broken, where that is known.
-        also: what else was seen, of other kinds.
-        spared: how many cases were left out.
-        unserved: functions of which calls were left out, for an adapter of ours does not serve them.
+        fraction: credit: 1 passed, 0 failed.
+        figures: figures by name, the largest over all cases.
+        case: first failed case, as drawn.
+        counterexample: smallest case found that fails in the same way.
+        broken: true if the answer's process is gone.
+        exhausted: true if it is gone because a call used up its processor time.
+        draws: drawn cases that were tried, or None.
+        thresholds: sizes at which the counterexample begins to fail.
+        spared: number of spared cases.
+        unserved: functions with calls that a harness adapter does not serve.
     """
 
     probe: str
@@ -150,7 +127,7 @@ class ProbeResult:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing failed."""
+        """True if no case failed."""
         return self.fraction > 0
 
 
@@ -159,22 +136,22 @@ def probe(
     drawn: Drawn | None = None, shrinker: Shrinker | None = None, races: bool = False, slow_fails: bool = True,
     measures: bool = False, times: bool = False, apart: bool = False, fit: Fit | None = None, **case: Figure,
 ) -> Callable[[Body], Probe]:  # fmt: skip
-    """Make a function a probe.
+    """Turn a function into a probe.
 
     Args:
-        *cases: dicts of keyword arguments, smallest first; or give one case as keywords.
-        floors: smallest value a size may shrink to, where it is not 1.
+        *cases: dicts of keyword arguments, smallest first; a single case may be given as keywords.
+        floors: smallest values to shrink sizes to; 1 by default.
         fixed: sizes that must not shrink.
-        traced: False where time or memory is the question: a failure is then not compared with the known faults.
-        drawn: how further cases are drawn; without fixed ones they are the only cases.
-        shrinker: finds the smallest failing case, where sizes alone do not.
-        races: True where the answer is timed against the reference.
-        slow_fails: False where time is not the question: the probe of an answer that takes too long is not run.
-        measures: True where a figure is the question: a failure that came to none is not charged beside one of a
-            criterion under `rests_on`.
-        times: True where the reading of a clock decides, without a race.
-        apart: True where it asks something else than the drawn cases of its criterion.
-        fit: makes each case one that the answer serves, where that may be another one.
+        traced: false if time or memory is tested; failures are then not compared with known faults.
+        drawn: recipe for further cases, which run last.
+        shrinker: search for the smallest failing case, if shrinking sizes is not enough.
+        races: true if the answer is timed against the reference.
+        slow_fails: false if time is not tested; an answer that takes too long then counts as not run.
+        measures: true if a figure is tested; a failure without one is not charged beside a failure in `rests_on`.
+        times: true if a clock decides without a race.
+        apart: true if the fixed cases test something else than the criterion's drawn ones, and so excuse none of their
+            failures by passing.
+        fit: makes each case one that the answer serves.
         **case: keyword arguments common to all cases.
     """
 
@@ -183,7 +160,7 @@ def probe(
         kept = frozenset(fixed)
         name = body.__name__
         more = {"races": races, "slow_fails": slow_fails, "measures": measures, "times": times, "apart": apart}
-        return Probe(name, body, every, floors or {}, kept, traced, drawn, shrinker, **more, fit=fit or _as_it_is)
+        return Probe(name, body, every, floors or {}, kept, traced, drawn, shrinker, **more, fit=fit or _keep_case)
 
     return wrap
 
@@ -191,17 +168,16 @@ def probe(
 def run(
     probe: Probe, answer: Answer, seed: int, *, shrink: bool = True, share: float = 1.0, own: str = ""
 ) -> ProbeResult:  # fmt: skip
-    """Run every case, the drawn ones last, until one fails; then look for a smaller one that fails in the same way.
+    """Run every case, drawn ones last, until one fails, then search for a smaller one that fails in the same way.
 
-    A fixed case that breaks the property of another criterion ends nothing: a later one may break this one's.
+    A fixed case that breaks another criterion's property does not end the run, because a later one may break this
+    one's.
 
     Args:
-        probe: what to run.
-        answer: to run it on.
-        seed: of the criterion; the probe's name is mixed in.
-        shrink: whether to look for the smaller case, and to count how many of the drawn ones fail.
-        share: of the drawn cases that are run.
-        own: the criterion that is judged.
+        seed: seed of the criterion; the probe's name is mixed in.
+        shrink: search for a smaller case, and count the drawn ones that fail.
+        share: fraction of the drawn cases to run.
+        own: judged criterion.
 
     Raises:
         NotMeasurable: this device cannot tell.
@@ -212,7 +188,7 @@ def run(
     failed: tuple[Case, ProbeFailure] | None = None
     for case in probe.cases:
         try:
-            result = _counted(probe, answer, seed, case)
+            result = _run_counted(probe, answer, seed, case)
         except Spared:
             spared += 1
             continue
@@ -227,27 +203,26 @@ def run(
         if result.detail:
             details.append(result.detail)
     if failed is not None:
-        small = _shrunk(probe, answer, seed, *failed) if shrink else Shrunk(*failed)
+        small = _shrink(probe, answer, seed, *failed) if shrink else Shrunk(*failed)
         merge(figures, failed[1].measured)
-        return _failed(probe, answer, figures, *failed, small)
+        return _make_failed_result(probe, answer, figures, *failed, small)
     passed = ProbeResult(probe.name, fraction, figures, detail="; ".join(dict.fromkeys(details)), spared=spared)
-    return passed if probe.drawn is None else _swept(probe, probe.drawn, answer, seed, passed, shrink, share)
+    return passed if probe.drawn is None else _sweep(probe, probe.drawn, answer, seed, passed, shrink, share)
 
 
-def _swept(
+def _sweep(
     probe: Probe, drawn: Drawn, answer: Answer, seed: int, passed: ProbeResult, shrink: bool, share: float
 ) -> ProbeResult:
-    """What the drawn cases of a probe show, on top of the fixed ones, which passed."""
     found = Sweep(drawn, answer, max(1, round(drawn.count * share)))
-    found.run(lambda case: _counted(probe, answer, seed, case).figures, seed, probe.name, FURTHER if shrink else 0)
+    found.run(lambda case: _run_counted(probe, answer, seed, case).figures, seed, probe.name, FURTHER if shrink else 0)
     merge(passed.figures, found.figures)
     if found.failure is not None and found.case is not None:
         merge(passed.figures, found.failure.measured)
-        # each smaller case of one that does not end may take all the time that a call has
-        # and what another criterion judges has its smallest case there
+        # a smaller case of an endless call may take the full time limit again,
+        # and a fault of another criterion is shrunk there
         shrink = shrink and not isinstance(found.failure, (CallTimedOut, FaultElsewhere, FromUnwritten))
-        small = _shrunk(probe, answer, seed, found.case, found.failure) if shrink else Shrunk(found.case, found.failure)
-        result = _failed(probe, answer, passed.figures, found.case, found.failure, small)
+        small = _shrink(probe, answer, seed, found.case, found.failure) if shrink else Shrunk(found.case, found.failure)
+        result = _make_failed_result(probe, answer, passed.figures, found.case, found.failure, small)
         return replace(result, draws=found.draws)
     if found.unreached:
         raise NotRun(f"no drawn case failed, but the largest were not reached: {found.reason} at {found.unreached}",
@@ -255,11 +230,11 @@ def _swept(
     return replace(passed, draws=found.draws, spared=passed.spared + found.spared)
 
 
-def _counted(probe: Probe, answer: Answer, seed: int, case: Case) -> Partial:
-    """One case as it counts: where a call waited or was starved, what the case shows with no other grade beside it."""
+def _run_counted(probe: Probe, answer: Answer, seed: int, case: Case) -> Partial:
+    """Run one case; after a timeout that other load may explain, again with no other grade beside it."""
     try:
-        return _tried_twice(probe, answer, seed, case)
-    except TimeUsedUp as late:  # by what other criteria asked for as well: it says nothing of this one
+        return _try_twice(probe, answer, seed, case)
+    except TimeUsedUp as late:  # other criteria spent it too, so this is no evidence about this one
         raise NotRun(f"{late.title}: {late.detail}") from None
     except CallTimedOut as late:
         if probe.slow_fails:
@@ -267,7 +242,7 @@ def _counted(probe: Probe, answer: Answer, seed: int, case: Case) -> Partial:
         raise NotRun(f"{late.title} ({late.detail}), and time is not what is asked here") from None
 
 
-def _tried_twice(probe: Probe, answer: Answer, seed: int, case: Case) -> Partial:
+def _try_twice(probe: Probe, answer: Answer, seed: int, case: Case) -> Partial:
     try:
         with beside_others():
             return once(probe, answer, seed, case)
@@ -280,7 +255,7 @@ def _tried_twice(probe: Probe, answer: Answer, seed: int, case: Case) -> Partial
         with second_try(first.limit, first.spent):
             return once(probe, answer, seed, case)
     except CallTimedOut as late:
-        if late.starved:  # by work that is no grade, which `second_try` does not keep out
+        if late.starved:  # other programs than grades, which `second_try` does not keep out
             raise NotRun(f"{late.title}, and other work had the processor: {late.detail}") from None
         raise
     except TimeUsedUp as late:
@@ -291,14 +266,13 @@ def _tried_twice(probe: Probe, answer: Answer, seed: int, case: Case) -> Partial
         raise NotRun(f"{first.title} ({first.detail}), and could not be tried again alone: {busy}") from None
 
 
-def _failed(
+def _make_failed_result(
     probe: Probe, answer: Answer, figures: dict[str, Figure], case: Case, failure: ProbeFailure, small: Shrunk
 ) -> ProbeResult:  # fmt: skip
-    """The outcome of a probe that failed on `case`, and on a smaller one as `small` says."""
     why = small.failure
-    pattern = failure if failure.diagnosis else why  # of the larger case: a pattern shows there
+    pattern = failure if failure.diagnosis else why  # the larger case shows patterns better
     words = pattern.diagnosis
-    begins = "; ".join(map(str, small.thresholds)) + _settings(probe, small) if small.thresholds else ""
+    begins = "; ".join(map(str, small.thresholds)) + _describe_settings(probe, small) if small.thresholds else ""
     detail = f"{begins}: {why.detail}" if begins else why.detail
     return ProbeResult(
         probe.name, 0.0, figures, failure.title, f"{detail}; {PASSES_FIRST}" if small.after_others else detail, case,
@@ -317,8 +291,7 @@ def _failed(
 PASSES_FIRST = "as the first calls of a new process the same calls pass"
 
 
-def _settings(probe: Probe, small: Shrunk) -> str:
-    """The settings that a threshold was seen under, where they are not the plainest."""
+def _describe_settings(probe: Probe, small: Shrunk) -> str:
     choices = probe.drawn.choices if probe.drawn else {}
     special = [f"{name} = {small.case[name]}" for name, values in choices.items() if small.case[name] != values[0]]
     return f" (with {', '.join(special)})" if special else ""
@@ -328,33 +301,31 @@ def once(probe: Probe, answer: Answer, seed: int, case: Case) -> Partial:
     """Run one case.
 
     Raises:
-        ProbeFailure: the answer went wrong.
+        ProbeFailure: the answer failed.
     """
     given = {name: value for name, value in probe.fit(answer, case).items() if name != DRAW}
     try:
-        with np.errstate(all="ignore"):  # an answer's numbers may be anything, and are judged by what they are
-            result = probe.body(answer, _source(probe, seed, case), **given)
+        with np.errstate(all="ignore"):  # submissions may return any numbers, which are judged as they are
+            result = probe.body(answer, _make_source(probe, seed, case), **given)
     finally:
         with contextlib.suppress(ProbeFailure):
             answer.forget()
     return result if isinstance(result, Partial) else Partial(1.0, result or {})
 
 
-def _source(probe: Probe, seed: int, case: Case) -> Draw:
-    """Where the inputs of a case come from: every drawn case has a source of its own."""
+def _make_source(probe: Probe, seed: int, case: Case) -> Draw:
     return Draw(seed, probe.name, str(case[DRAW])) if DRAW in case else Draw(seed, probe.name)
 
 
-def _shrunk(probe: Probe, answer: Answer, seed: int, case: Case, failure: ProbeFailure) -> Shrunk:
-    """The smallest case found that fails in the same way."""
+def _shrink(probe: Probe, answer: Answer, seed: int, case: Case, failure: ProbeFailure) -> Shrunk:
     if probe.shrinker is not None:
-        return probe.shrinker(answer, _source(probe, seed, case), case, failure)
+        return probe.shrinker(answer, _make_source(probe, seed, case), case, failure)
 
     def alone(smaller: Case) -> ProbeFailure | None:
-        answer.fresh()  # what earlier cases left behind must not pass for a matter of size
-        return _failure(probe, answer, seed, smaller)
+        answer.fresh()  # state left by earlier cases must not look like an effect of size
+        return _find_failure(probe, answer, seed, smaller)
 
-    # right outputs of a small case may be as trivial, and what another criterion judges has its smallest case there
+    # right outputs of a small case may be trivial too, and a fault of another criterion is shrunk there
     if isinstance(failure, (TrivialOutput, FaultElsewhere)):
         return shrink_fixed(alone, case, failure, {}, frozenset(case))
     if probe.drawn is not None and DRAW in case:
@@ -362,7 +333,7 @@ def _shrunk(probe: Probe, answer: Answer, seed: int, case: Case, failure: ProbeF
     return shrink_fixed(alone, case, failure, probe.floors, probe.fixed)
 
 
-def _failure(probe: Probe, answer: Answer, seed: int, case: Case) -> ProbeFailure | None:
+def _find_failure(probe: Probe, answer: Answer, seed: int, case: Case) -> ProbeFailure | None:
     try:
         once(probe, answer, seed, case)
     except ProbeFailure as failure:

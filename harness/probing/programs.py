@@ -1,8 +1,7 @@
-"""Programs of calls: histories of a contract with state, and the shortest one that fails.
+"""Programs of calls for contracts with state, and the search for the shortest one that fails.
 
-What a step is, and what it must come to, is the challenge's. A program may lose any of its steps and is still one: each
-step holds all that its call needs, and what is expected of it follows from the steps before. Nothing here is drawn, so
-a program that fails shrinks in the same way every time.
+The challenge defines steps and expected results. A program stays valid if it loses steps: each holds all that its call
+needs, and expectations follow from the steps before. The search draws nothing, so it is reproducible.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -13,9 +12,9 @@ from harness.model import Threshold
 from harness.probing.failures import ProbeFailure, Spared, WorkerLost
 
 MAX_TRIES = 200
-"""Programs tried for a shorter one, its thresholds included."""
+"""Most programs tried in a search, including those for thresholds."""
 DRAWN, OTHER_DRAWS = 0, (1, 2, 3)
-"""What a program failed with, and other inputs of its calls: a size matters only if it matters with theirs, too."""
+"""Draw of inputs that failed, and further ones; a size matters only if it matters with all of them."""
 
 
 @dataclass(frozen=True)
@@ -23,9 +22,9 @@ class Size:
     """A size of a call.
 
     Attributes:
-        now: what it is.
-        least: the smallest it may be.
-        plain: up to here any program goes; that a failure needs as much is worth no word.
+        now: current value.
+        least: smallest allowed value.
+        plain: largest value that is ordinary in any program; only beyond it is a threshold reported.
     """
 
     now: int
@@ -37,26 +36,25 @@ class Step(Protocol):
     """One call of a program."""
 
     def sizes(self) -> Mapping[str, Size]:
-        """The sizes of the call by name."""
+        """Return the sizes of the call by name."""
 
     def resized(self, name: str, size: int) -> Self:
-        """The same call with another size."""
+        """Return the same call with another size."""
 
     def plainer(self) -> Iterable[Self]:
-        """The same call with less in it, the boldest first; each of them leads to nothing less plain."""
+        """Return simpler forms of the call, boldest first, which lead to simpler forms only."""
 
 
 Program = tuple[Step, ...]
 Rewrite = Callable[[Program], Iterable[Program]]
-"""Plainer forms of a whole program, such as one that names its objects from the first on."""
+"""Function that returns simpler forms of a whole program, such as one that numbers its objects from the first on."""
 
 
 class StepFailed(Exception):
-    """A program went wrong.
+    """The failure of a program.
 
     Attributes:
-        failure: how.
-        at: index of the step that showed it.
+        at: index of the step.
     """
 
     def __init__(self, failure: ProbeFailure, at: int) -> None:
@@ -66,9 +64,9 @@ class StepFailed(Exception):
 
 
 Run = Callable[[Program, int], None]
-"""Makes the calls of a program in a fresh process, with inputs of one of the draws; raises `StepFailed`."""
+"""Function that makes the calls of a program in a fresh process, with inputs of one draw; raises `StepFailed`."""
 Fits = Callable[[Program], bool]
-"""Whether the contract allows every call of a program that is not meant to be refused."""
+"""Test that the contract allows every call of a program, except those meant to be refused."""
 
 
 @dataclass(frozen=True)
@@ -76,9 +74,7 @@ class ShortestProgram:
     """The shortest program found that fails in the same way.
 
     Attributes:
-        steps: of the program.
-        failure: how it fails.
-        thresholds: where along its sizes it begins to.
+        thresholds: sizes at which it begins to fail.
     """
 
     steps: Program
@@ -89,14 +85,12 @@ class ShortestProgram:
 def shortest(
     run: Run, program: Program, failed: StepFailed, rewrites: Iterable[Rewrite] = (), fits: Fits = lambda _: True
 ) -> ShortestProgram:
-    """Take away whatever the failure does not need: steps, then size, then what else is in them.
+    """Remove whatever the failure does not need: steps, then size, then details of steps.
 
     Args:
-        run: runs a program.
-        program: fails.
-        failed: how.
-        rewrites: plainer forms of whole programs.
-        fits: tells whether a smaller program makes the same calls; where some are refused, nothing is said of its size.
+        failed: failure of `program`.
+        rewrites: simpler forms of whole programs.
+        fits: tests whether the contract allows a smaller program; one that it does not allow sets no threshold.
     """
     search = _Search(run, program, failed, tuple(rewrites), fits)
     if not isinstance(failed.failure, WorkerLost):
@@ -105,7 +99,7 @@ def shortest(
 
 
 class _Search:
-    """A search for a shorter program, bounded by the number of programs it may try."""
+    """A search for a shorter program, with a limited number of tries."""
 
     def __init__(
         self, run: Run, program: Program, failed: StepFailed, rewrites: tuple[Rewrite, ...], fits: Fits
@@ -118,20 +112,20 @@ class _Search:
         self.thresholds: list[Threshold] = []
 
     def run(self) -> None:
-        """Search until nothing can be taken away, or too much was tried."""
+        """Search until simplification ends or the tries are used up."""
         if not self._accept(self.steps):
-            return  # what failed before needs what earlier programs left behind
+            return  # the failure needs state left by earlier programs
         before: Program = ()
         while before != self.steps and self._left > 0:
             before = self.steps
             self._rewrite()
             self._drop()
             self._resize()
-            self._plain()
+            self._simplify()
         self._find_thresholds()
 
-    def _failing(self, program: Program, draw: int = DRAWN) -> StepFailed | None:
-        """Return the same failure of a program; None where it passes, fails otherwise or may not be tried."""
+    def _find_failure(self, program: Program, draw: int = DRAWN) -> StepFailed | None:
+        """Return the same failure of a program, or None, also without tries left."""
         if self._left <= 0:
             return None
         self._left -= 1
@@ -144,7 +138,7 @@ class _Search:
         return None
 
     def _passes(self, program: Program, draw: int = DRAWN) -> bool:
-        """Return whether a program makes all its calls and goes right; False where it may not be tried."""
+        """Return whether a program makes all its calls and passes; False without tries left."""
         if self._left <= 0 or not self._fits(program):
             return False
         self._left -= 1
@@ -155,14 +149,14 @@ class _Search:
         return True
 
     def _accept(self, program: Program) -> bool:
-        """Whether a program fails too; it is kept then, up to the step that shows it."""
-        again = self._failing(program)
+        """Keep a program, up to the failing step, if it fails too; return whether it does."""
+        again = self._find_failure(program)
         if again is not None:
             self.steps, self.failure = program[: again.at + 1], again.failure
         return again is not None
 
     def _drop(self) -> None:
-        """Runs of steps, from the last to the first: halves, then quarters, down to single ones."""
+        """Drop runs of steps, last first: halves, then quarters, down to single steps."""
         size = len(self.steps) // 2
         while size:
             end = len(self.steps) - 1  # the last one shows the failure
@@ -178,45 +172,48 @@ class _Search:
             while moved:
                 moved = any(self._accept(form) for form in rewrite(self.steps))
 
-    def _plain(self) -> None:
+    def _simplify(self) -> None:
         for at in reversed(range(len(self.steps))):
             moved = at < len(self.steps)
             while moved:
                 moved = at < len(self.steps) and any(
-                    self._accept(self._with(at, form)) for form in self.steps[at].plainer()
+                    self._accept(self._replace_step(at, form)) for form in self.steps[at].plainer()
                 )
 
     def _resize(self) -> None:
         for at in range(len(self.steps)):
             for name in self.steps[at].sizes() if at < len(self.steps) else ():
-                self._smallest(at, name)
+                self._find_smallest(at, name)
 
-    def _smallest(self, at: int, name: str) -> None:
-        """Bisect one size down to where the failure begins."""
+    def _find_smallest(self, at: int, name: str) -> None:
         size = self.steps[at].sizes()[name]
         passing, failing = size.least, size.now
-        if failing <= passing or self._accept(self._sized(at, name, passing)):
+        if failing <= passing or self._accept(self._resize_step(at, name, passing)):
             return
         while failing - passing > 1 and at < len(self.steps) and name in self.steps[at].sizes():
             middle = (passing + failing) // 2
-            passing, failing = (passing, middle) if self._accept(self._sized(at, name, middle)) else (middle, failing)
+            passing, failing = (
+                (passing, middle) if self._accept(self._resize_step(at, name, middle)) else (middle, failing)
+            )
 
     def _find_thresholds(self) -> None:
-        """Find the sizes that matter: one less is right, whatever is drawn, and whether more is wrong as well."""
+        """Find sizes that matter: one less passes, with every draw."""
         for at, step in enumerate(self.steps):
             for name, size in step.sizes().items():
                 n = size.now
-                if n > size.plain and self._matters(self._sized(at, name, n - 1)) and self._left > 0:
-                    onward = all(self._failing(self._sized(at, name, more)) for more in (n + 1, n + 2, 2 * n))
+                if n > size.plain and self._matters(self._resize_step(at, name, n - 1)) and self._left > 0:
+                    onward = all(
+                        self._find_failure(self._resize_step(at, name, more)) for more in (n + 1, n + 2, 2 * n)
+                    )
                     self.thresholds.append(Threshold(axis=name, right_at=n - 1, wrong_from=n, onward=onward))
 
     def _matters(self, below: Program) -> bool:
-        """Return whether a smaller program is right with every draw, where this one is wrong."""
-        others = (self._passes(below, draw) and self._failing(self.steps, draw) for draw in OTHER_DRAWS)
+        """Return whether a smaller program passes and this one fails, with every draw."""
+        others = (self._passes(below, draw) and self._find_failure(self.steps, draw) for draw in OTHER_DRAWS)
         return self._passes(below) and all(others)
 
-    def _sized(self, at: int, name: str, size: int) -> Program:
-        return self._with(at, self.steps[at].resized(name, size))
+    def _resize_step(self, at: int, name: str, size: int) -> Program:
+        return self._replace_step(at, self.steps[at].resized(name, size))
 
-    def _with(self, at: int, step: Step) -> Program:
+    def _replace_step(self, at: int, step: Step) -> Program:
         return (*self.steps[:at], step, *self.steps[at + 1 :])

@@ -1,4 +1,4 @@
-"""What the sandbox's reply to a call says about the answer, where it brought no value."""
+"""Failures for replies of the sandbox without a value."""
 
 from collections.abc import Mapping
 
@@ -16,15 +16,15 @@ from harness.probing.failures import (
 from harness.sandbox import CallStatus, Reply, ServedUse
 
 CUT = 0.9
-"""Share of its limit: what is waited for less long by the wall clock had less time left."""
+"""Fraction of the limit: a shorter wall wait means that less time was left."""
 LEAST_SERVING = 0.1
-"""Seconds worth a mention."""
+"""Least seconds to mention."""
 IMPORT = "the import"
-"""What is waited for when a worker is opened."""
+"""Label of the wait while a worker opens."""
 
 
 def failure_of(reply: Reply, function: str) -> ProbeFailure:
-    """What a reply that brought no value says about the answer."""
+    """Return the failure for a reply without a value."""
     if reply.status is CallStatus.RAISED:
         if "NotImplementedError" in reply.lineage:
             return NotOffered(f"`{function}` raises NotImplementedError", reply.text, locations=reply.locations)
@@ -45,22 +45,16 @@ def failure_of(reply: Reply, function: str) -> ProbeFailure:
 
 
 def timed_out(title: str, reply: Reply, what: str) -> CallTimedOut:
-    """Return the failure that a reply that timed out stands for.
-
-    Args:
-        title: the fault in a phrase.
-        reply: to what was asked.
-        what: was waited for, in a phrase.
-    """
+    """Return the failure for a reply that timed out, where `what` describes the awaited work."""
     late = CallTimedOut(title, describe_wait(reply, what))
     late.limit, late.spent, late.exhausted, late.starved = reply.limit, reply.seconds, reply.exhausted, reply.starved
     return late
 
 
 def describe_wait(reply: Reply, what: str) -> str:
-    """Say what was waited for until a reply timed out, for how long, and what it did meanwhile.
+    """Describe a wait that timed out, its length and the processor time used.
 
-    Where less time than the limit was left, as at the end of a whole grade, that time is named, not the limit.
+    If less than the limit was left, the text names that time instead.
     """
     used = f"{reply.processor:.1f} s of processor time"
     if reply.serving >= LEAST_SERVING:
@@ -77,7 +71,7 @@ def describe_wait(reply: Reply, what: str) -> str:
 
 
 def misuse(used: Mapping[str, ServedUse], function: str, locations: tuple[Location, ...] = ()) -> ProbeFailure | None:
-    """What an answer did that it may not do with the functions that a call was given; None where nothing."""
+    """Return the failure for misuse of a served function, or None."""
     for name, use in used.items():
         if use.fault:
             title = f"`{function}` calls `{name}` with what it does not take"

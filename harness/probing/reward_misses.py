@@ -1,4 +1,4 @@
-"""How often a reward misses a known fault: mutants of criteria that it counts, graded as a training loop does."""
+"""The rate at which a reward misses known faults, with mutants graded as in a training loop."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -16,20 +16,19 @@ from harness.probing.trial_journal import TrialJournal
 from harness.probing.trial_pool import ended_trials
 
 MOST_SEEDS = 50
-"""Seeds by which a mutant is graded that was missed once: a rate of 1 in 50 is the most that is right."""
+"""Number of seeds for a mutant that was missed once: a miss rate of 1 in 50 is the highest accepted."""
 
 
 @dataclass(frozen=True)
 class RewardTrial:
-    """A mutant graded by several seeds as the profile `reward` grades.
+    """A mutant graded by several seeds under the profile `reward`.
 
     Attributes:
-        number: of the mutant among those of criteria that a reward counts.
-        name: of the mutant.
-        criterion: which names the mutant.
-        seeds: how many graded it.
-        missed: the seeds by which every such criterion passed, so that its reward was 1.
-        costs_alone: whether no probe of a value fails, only one of what an option costs, which no reward counts.
+        number: index among the mutants of rewarded criteria.
+        criterion: criterion that the mutant names.
+        seeds: number of seeds.
+        missed: seeds by which all rewarded criteria passed, for a reward of 1.
+        costs_alone: true if only a probe of an option's cost fails, which rewards ignore.
     """
 
     number: int
@@ -41,23 +40,22 @@ class RewardTrial:
 
     @classmethod
     def of_json(cls, stored: Mapping[str, Any]) -> Self:
-        """Return the trial whose fields JSON stored."""
+        """Return the trial with fields loaded from JSON."""
         return cls(**{**stored, "missed": tuple(stored["missed"])})
 
     @property
     def right(self) -> bool:
-        """Whether the fault was missed once in 50 seeds at most, or is none that a reward counts."""
+        """True if at most one seed in 50 missed the fault, or rewards ignore such faults."""
         return self.costs_alone or len(self.missed) * MOST_SEEDS <= self.seeds
 
 
 @dataclass(frozen=True)
 class RewardGrader:
-    """Grades the mutants of a challenge as a training loop does.
+    """A grader of a challenge's mutants that works like a training loop.
 
     Attributes:
-        code: the challenge's.
-        seed: the first one; the others follow it.
-        seeds: how many.
+        seed: first seed; the others follow it.
+        seeds: number of seeds.
     """
 
     code: ChallengeCode
@@ -65,11 +63,11 @@ class RewardGrader:
     seeds: int
 
     def trial(self, number: int) -> RewardTrial:
-        """Grade one mutant by every seed; where one of them misses it, by `MOST_SEEDS`."""
+        """Grade one mutant by every seed, and by up to `MOST_SEEDS` while exactly one misses it."""
         mutant = rewarded_mutants(self.code)[number]
         missed: list[int] = []
         done = 0
-        with sandboxed(self.code, _source(self.code, mutant)) as answer:
+        with sandboxed(self.code, _make_source(self.code, mutant)) as answer:
             while done < self.seeds or (len(missed) == 1 and done < MOST_SEEDS):
                 if self._misses(answer, mutant, self.seed + done):
                     missed.append(self.seed + done)
@@ -78,7 +76,7 @@ class RewardGrader:
         return RewardTrial(number, mutant.name, mutant.criterion, done, tuple(missed), costs)
 
     def _costs_alone(self, answer: Answer, mutant: Mutant | PropertyMutant) -> bool:
-        """Return whether the option that a mutant breaks has probes of its cost, and all its other probes pass."""
+        """Return whether the mutant's option has cost probes, and all its others pass."""
         criterion = self.code.challenge.criterion(mutant.criterion)
         values = tuple(probe.name for probe in self.code.probes_of(criterion) if not probe.measures_cost)
         if not criterion.capability or len(values) == len(criterion.probes):
@@ -88,7 +86,6 @@ class RewardGrader:
         return evidence.outcome is Outcome.PASSED
 
     def _misses(self, answer: Answer, mutant: Mutant | PropertyMutant, seed: int) -> bool:
-        """Return whether every criterion of a reward passes; the one that the mutant names is asked first."""
         counting = sorted(rewarded(self.code), key=lambda criterion: criterion.id != mutant.criterion)
         return all(self._passes(answer, criterion, seed) for criterion in counting)
 
@@ -99,25 +96,25 @@ class RewardGrader:
 
 
 def rewarded(code: ChallengeCode) -> list[Criterion]:
-    """Return the criteria that a reward counts and probes feed."""
+    """Return the probed criteria that a reward counts."""
     counted = GradeProfile.REWARD.criteria(code.challenge)
     return [criterion for criterion in code.challenge.criteria if criterion.id in counted and criterion.probes]
 
 
 def rewarded_mutants(code: ChallengeCode) -> list[Mutant | PropertyMutant]:
-    """Return the mutants that name a criterion which a reward counts; those of properties go around the reference."""
+    """Return the mutants of rewarded criteria; property mutants wrap the reference."""
     counted = {criterion.id for criterion in rewarded(code)}
     known: tuple[Mutant | PropertyMutant, ...] = (*code.mutants, *code.property_mutants)
     return [mutant for mutant in known if mutant.criterion in counted]
 
 
-def _source(code: ChallengeCode, mutant: Mutant | PropertyMutant) -> str:
+def _make_source(code: ChallengeCode, mutant: Mutant | PropertyMutant) -> str:
     return mutant.wrapped(code.source()) if isinstance(mutant, PropertyMutant) else code.source(mutant)
 
 
 @contextmanager
 def reward_grader(code: ChallengeCode, seed: int, *, seeds: int) -> Iterator[RewardGrader]:
-    """Yield what grades the mutants in one process."""
+    """Yield a grader for one process."""
     yield RewardGrader(code, seed, seeds)
 
 
@@ -125,16 +122,9 @@ def grade_mutants(
     code: ChallengeCode, seed: int, seeds: int, jobs: int = 1,
     progress: Callable[[RewardTrial], None] = lambda trial: None,
 ) -> Sequence[RewardTrial]:  # fmt: skip
-    """Grade each mutant of a criterion that a reward counts by some seeds.
+    """Grade each mutant of a rewarded criterion by several seeds, beginning with `seed`.
 
-    Trials that an earlier run of the same sources kept, of as many seeds, are not made again.
-
-    Args:
-        code: the challenge's.
-        seed: the first one.
-        seeds: how many.
-        jobs: processes.
-        progress: called with each trial as it ends.
+    Trials kept by an earlier run of the same sources, with as many seeds, are reused.
 
     Raises:
         JudgeError: a process ended by itself.

@@ -1,4 +1,4 @@
-"""The reference and its variants, judged by many seeds: a verdict against one of them is a fault of a probe."""
+"""Right answers judged by many seeds, where every verdict against one is a fault of a probe."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -16,12 +16,9 @@ class RightAnswerTrial:
     """A right answer judged by one seed.
 
     Attributes:
-        number: of the trial.
-        seed: which judged it.
-        name: of the answer.
-        right: whether no probe spoke against it.
-        detail: what spoke against it.
-        not_run: criteria that decided nothing, twice.
+        right: true if no probe objected.
+        detail: objections.
+        not_run: criteria left open in both runs.
     """
 
     number: int
@@ -33,28 +30,27 @@ class RightAnswerTrial:
 
     @classmethod
     def of_json(cls, stored: Mapping[str, Any]) -> Self:
-        """What JSON made of the fields of one."""
+        """Return the trial with fields loaded from JSON."""
         return cls(**{**stored, "not_run": tuple(stored["not_run"])})
 
 
 @dataclass(frozen=True)
 class RightAnswers:
-    """Judges the right answers of a challenge, seed by seed.
+    """A judge of a challenge's right answers, seed by seed.
 
     Attributes:
-        code: the challenge's.
-        seed: the first one.
+        seed: first seed.
     """
 
     code: ChallengeCode
     seed: int
 
     def __len__(self) -> int:
-        """How many there are: the reference and its variants."""
+        """Return the number of right answers: the reference and its variants."""
         return 1 + len(self.code.variants)
 
     def trial(self, number: int) -> RightAnswerTrial:
-        """All answers by the first seed, then all by the next one; only the first one times them too."""
+        """Judge one answer: the first seed judges and times all, later ones only judge."""
         later, index = divmod(number, len(self))
         variant = self.code.variants[index - 1] if index else None
         result = check_right_answer(self.code, self.seed + later, variant, races=later == 0)
@@ -65,7 +61,7 @@ class RightAnswers:
 
 @contextmanager
 def right_answers(code: ChallengeCode, seed: int) -> Iterator[RightAnswers]:
-    """What judges them in one process."""
+    """Yield a judge for one process."""
     yield RightAnswers(code, seed)
 
 
@@ -73,16 +69,9 @@ def judge_right_answers(
     code: ChallengeCode, seed: int, seeds: int, jobs: int = 1,
     progress: Callable[[RightAnswerTrial], None] = lambda trial: None,
 ) -> Sequence[RightAnswerTrial]:  # fmt: skip
-    """Judge the reference and each variant by some seeds.
+    """Judge the reference and each variant by several seeds, beginning with `seed`.
 
-    Trials that an earlier run of the same sources kept are not made again.
-
-    Args:
-        code: the challenge's.
-        seed: the first one; the others follow it.
-        seeds: how many.
-        jobs: processes.
-        progress: called with each trial as it ends.
+    Trials kept by an earlier run of the same sources are reused.
 
     Raises:
         JudgeError: a process ended by itself.

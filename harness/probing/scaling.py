@@ -1,4 +1,4 @@
-"""Growth of cost with size, from the worker's processor clock read outside it."""
+"""Growth of cost with size, by the worker's processor clock, read from outside."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -11,12 +11,11 @@ from harness.timing.exclusive import timing_lock
 
 
 def timings(measure: Callable[[int], float], sizes: Sequence[int], *, repeats: int = 5) -> dict[int, list[float]]:
-    """Repeated costs by size, sizes interleaved so that a slow moment touches all of them.
+    """Return repeated costs by size, with interleaved sizes, so that a slow moment affects all of them.
 
     Args:
-        measure: cost in seconds of one call at that size.
-        sizes: what to measure at.
-        repeats: rounds after one that is thrown away.
+        measure: returns the cost of one call at a size, in seconds.
+        repeats: rounds after one that is discarded.
     """
     costs: dict[int, list[float]] = {size: [] for size in sizes}
     with timing_lock():
@@ -29,17 +28,16 @@ def timings(measure: Callable[[int], float], sizes: Sequence[int], *, repeats: i
 
 
 def require_subquadratic(fits: Sequence[Exponent], title: str, what: str, figures: Mapping[str, Figure]) -> None:
-    """A cost seen not to grow quadratically passes, one seen to do so in every fit fails.
+    """Require a cost to grow less than quadratically.
 
     Args:
-        fits: of the same cost, measured once or several times.
-        title: the fault in a phrase, if it grows too fast.
-        what: what grows with what, for the message: "... grows as tokens".
-        figures: measured.
+        fits: fits of the same cost, from one or several measurements.
+        title: short description of the fault.
+        what: text for the message before the exponent: "... grows as tokens".
 
     Raises:
-        ProbeFailure: every fit's whole interval is quadratic or above.
-        NotRun: the fits tell neither.
+        ProbeFailure: the whole interval of every fit is quadratic or above.
+        NotRun: the fits decide neither.
     """
     known = [fit for fit in fits if math.isfinite(fit.value)]
     if not known:

@@ -1,7 +1,6 @@
-"""Speed: an answer timed against the reference, each in fresh boxes, on outputs that are all verified.
+"""Races of an answer against the reference, in fresh sandboxes and with verified outputs.
 
-A time is a claim about work done. So nothing is timed that is not also checked, nothing is checked on inputs that were
-seen before, and the result is a ratio: seconds depend on the machine.
+Every timed call is checked on unseen inputs. The result is a ratio, because seconds depend on the machine.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -21,74 +20,70 @@ from harness.timing.contest import CallCost, ContestResult, Enough, Role, Trial,
 from harness.timing.exclusive import timing_lock
 
 MAX_RATIO = 20.0
-"""Times of the reference beyond which nothing is earned: credit is one over the ratio, and less than a twentieth is
-less than what a reader would call a difference. A NumPy answer that works row by row in Python stays below it."""
+"""Ratio to the reference's time beyond which nothing is earned. Credit is one over the ratio, and less than a twentieth
+is negligible. A NumPy answer that works row by row in Python stays below it."""
 FULL_CREDIT_RATIO = 1.25
-"""Times of the reference up to which an answer counts as equally fast. Published answers that one run of a quiet
-machine put at 1.09 to 1.16 were level in the next, and equal files must have equal marks."""
+"""Ratio to the reference's time up to which an answer counts as equally fast. Published answers measured at 1.09 to
+1.16 on a quiet machine were level in the next run, and equal files must earn equal marks."""
 NARROW = 1.2
-"""Upper end of the ratio's interval over its lower one at which a contest for full credit may stop."""
+"""Upper over lower end of the ratio's interval at which a contest for full credit may stop."""
 VERIFIED_CALLS = 3
-"""Calls verified of an answer that cannot be timed."""
+"""Number of verified calls of an answer that cannot be timed."""
 
 
 class Workload(Protocol):
-    """The work of one trial: a preparation in each process, then calls that are timed."""
+    """The work of one trial: a preparation in each process, then timed calls."""
 
     def prepare(self, answer: Answer) -> Any:
-        """What the calls need in a fresh process, as the answer keeps it; not timed."""
+        """Return what the calls need in a fresh process, untimed."""
 
     def draw(self) -> Any:
-        """Fresh inputs of one call, and its expected output."""
+        """Draw fresh inputs of one call, and its expected output."""
 
     def call(self, answer: Answer, prepared: Any, given: Any) -> Any:
-        """The one call that is timed; its output."""
+        """Make the timed call and return its output."""
 
     def verify(self, given: Any, output: Any) -> None:
-        """Raises `ProbeFailure` unless the output is right."""
+        """Raise `ProbeFailure` unless the output is right."""
 
 
 def compare_speed(answer: Answer, workload: Callable[[], Workload], reference: Path, identity: str) -> Partial:
     """Time an answer against the reference.
 
     Args:
-        answer: to time.
         workload: makes the workload of one trial.
-        reference: the module it is compared with.
-        identity: source of a module with the same functions that does nothing but return outputs of their form.
+        reference: file of the reference module.
+        identity: source of a module with the same functions that only return outputs of the right form.
 
     Returns:
-        Full credit for an answer not seen to take over `FULL_CREDIT_RATIO` times the reference; for a slower one, one
-        over the ratio, to one digit.
+        Full credit, unless the answer clearly takes over `FULL_CREDIT_RATIO` times the reference's time; then one over
+        the ratio, to one digit.
 
     Raises:
-        ProbeFailure: an output was wrong, it is slower beyond `MAX_RATIO`, or it works between calls.
-        NotMeasurable: the answer is not in a box.
+        ProbeFailure: an output was wrong, the ratio exceeds `MAX_RATIO`, or the answer works between calls.
+        NotMeasurable: the answer is not in a sandbox.
         NotRun: the machine is too busy to tell.
     """
     if not isinstance(answer, SandboxedAnswer):
-        _verified_only(answer, workload())
+        _verify_only(answer, workload())
         raise NotMeasurable("time is measured in the box only")
-    return credit(measure(answer, workload, reference, identity, _full_credit_is_sure))
+    return credit(measure(answer, workload, reference, identity, _is_full_credit_sure))
 
 
 def measure(
     answer: SandboxedAnswer, workload: Callable[[], Workload], reference: Path, identity: str,
     enough: Enough = lambda _: False,
 ) -> ContestResult:  # fmt: skip
-    """Time an answer against the reference in fresh boxes, with no other timing of this user beside it.
+    """Time an answer against the reference in fresh sandboxes, with no other timing of this user beside it.
 
-    Time spent in these boxes and what the answer was seen doing there are added to its own.
+    The time and signals of these sandboxes are added to the answer's own.
 
     Args:
-        answer: to time.
-        workload: as for `compare_speed`.
-        reference: as for `compare_speed`.
-        identity: as for `compare_speed`.
-        enough: as for `contest`.
+        workload, reference, identity: see `compare_speed`.
+        enough: see `contest`.
 
     Raises:
-        ProbeFailure: an output of the answer was wrong, or did not come.
+        ProbeFailure: an output of the answer was wrong or missing.
     """
     answer.fresh()  # its worker must not share the cores with the timed ones
     sets = count()
@@ -99,18 +94,18 @@ def measure(
         @contextmanager
         def start(trials: int) -> Iterator[Sequence[Trial]]:
             if next(sets):
-                answer.close()  # memory is to lie elsewhere
+                answer.close()  # a new process lays out memory differently
             with ExitStack() as opened:
-                yield list(islice(_trials(answer, folder, workload, opened), trials))
+                yield list(islice(_start_trials(answer, folder, workload, opened), trials))
 
         with timing_lock():
             return contest(start, enough=enough)
 
 
-def _trials(
+def _start_trials(
     judged: SandboxedAnswer, folder: Path, workload: Callable[[], Workload], opened: ExitStack
 ) -> Iterator[Trial]:
-    """Trials of fresh workers, forked from two processes: the answer's, and one of the harness's own files."""
+    """Yield trials of fresh workers, forked from the answer's process and one of the harness's."""
     theirs, own = judged.target, replace(judged.target, folder=folder)
     servers = [judged.fork_server(), start_fork_server(own)]
     opened.callback(servers[1].close)
@@ -126,8 +121,7 @@ def _trials(
         yield Trial(contenders, work.draw)
 
 
-def _full_credit_is_sure(compared: PairedComparison) -> bool:
-    """Whether the answer earns everything wherever in the interval its ratio lies, and the interval is narrow."""
+def _is_full_credit_sure(compared: PairedComparison) -> bool:
     return (
         compared.processes >= PROCESSES
         and compared.high <= FULL_CREDIT_RATIO
@@ -136,11 +130,11 @@ def _full_credit_is_sure(compared: PairedComparison) -> bool:
 
 
 def credit(result: ContestResult) -> Partial:
-    """What a contest's result earns.
+    """Return the credit for a contest's result.
 
     Raises:
-        ProbeFailure: the answer is slower beyond `MAX_RATIO`, or works between calls.
-        NotRun: nothing was decided.
+        ProbeFailure: the ratio exceeds `MAX_RATIO`, or the answer works between calls.
+        NotRun: the contest is undecided.
     """
     if result.works_in_background:
         seen = f"its process used {result.background:.0%} of a processor between calls, where it has nothing to do"
@@ -171,7 +165,7 @@ def credit(result: ContestResult) -> Partial:
 
 
 class _TimedWorker:
-    """A contender in a box of its own."""
+    """A contender in its own sandbox."""
 
     def __init__(self, worker: SandboxedAnswer, workload: Workload, role: Role, judged: SandboxedAnswer) -> None:
         self.answer = worker
@@ -182,17 +176,15 @@ class _TimedWorker:
 
     @property
     def pid(self) -> int:
-        """The worker."""
         return self.answer.box().pid
 
     def prepare(self) -> None:
-        """Open the box and make what the calls need."""
-        with self._fault_of_harness():
+        with self._blame_harness():
             self.prepared = self.workload.prepare(self.answer)
 
     def run(self, given: Any) -> CallCost:
-        """One call, timed by the box and verified after."""
-        with self._fault_of_harness():
+        """Make one call, timed by the sandbox and verified afterwards."""
+        with self._blame_harness():
             output = self.workload.call(self.answer, self.prepared, given)
             cost = self.answer.cost
             if self.role is not Role.IDENTITY:
@@ -200,15 +192,15 @@ class _TimedWorker:
         return CallCost(cost.seconds, cost.processor)
 
     def close(self) -> None:
-        """End the worker, and keep what was seen of the answer's."""
+        """End the worker, and pass its signals and time on to the judged answer."""
         self.answer.close()
         if self.role is Role.ANSWER:
             self.judged.signals += [s for s in self.answer.signals if s not in self.judged.signals]
             self.judged.sandbox_seconds += self.answer.sandbox_seconds
 
     @contextmanager
-    def _fault_of_harness(self) -> Iterator[None]:
-        """What goes wrong in the reference or the identity is not the answer's fault."""
+    def _blame_harness(self) -> Iterator[None]:
+        """Turn failures of the reference or the identity into errors of the harness."""
         try:
             yield
         except ProbeFailure as fault:
@@ -217,8 +209,7 @@ class _TimedWorker:
             raise RuntimeError(f"the {self.role} failed while it was timed: {fault.title}: {fault.detail}") from fault
 
 
-def _verified_only(answer: Answer, workload: Workload) -> None:
-    """Fail an answer whose outputs are wrong, although its time cannot be measured."""
+def _verify_only(answer: Answer, workload: Workload) -> None:
     prepared = workload.prepare(answer)
     for _ in range(VERIFIED_CALLS):
         given = workload.draw()

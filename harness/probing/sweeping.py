@@ -1,4 +1,4 @@
-"""A sweep: the drawn cases of a probe, one after the other, as large as the answer's limits bear."""
+"""Sweeps through the drawn cases of a probe, as large as the answer's limits allow."""
 
 import zlib
 from collections.abc import Callable, Mapping
@@ -12,36 +12,30 @@ from harness.probing.failures import BEYOND_LIMITS, CallTimedOut, NotMeasurable,
 from harness.probing.sizes import DRAW, Case, Drawn
 
 FURTHER = 24
-"""Draws that are still run after the first that fails, to see how many do."""
+"""Most draws after the first that fails, to count failures."""
 SECONDS = 40.0
-"""Processor time that an answer may take for all draws of a sweep."""
+"""Processor seconds for all draws of a sweep."""
 
 AHEAD = SECONDS / 4
-"""By how much more than its share the draws so far may have taken before the next ones are smaller."""
+"""Processor seconds over their share that the draws so far may take before the next ones get smaller."""
 
 ENDLESS = 200.0
-"""A call that takes so many times the processor time of a neighbouring case is not slow: it does not end. Where time
-grows with the square of each of three sizes, half of them all is 64 times as fast."""
+"""Ratio of processor times of neighbouring cases at which the slower call is endless, not slow. If time grows with the
+square of three sizes, halving them all is 64 times as fast."""
 
 
 class Sweep:
     """One run through the drawn cases of a probe.
 
-    A case that takes more time or memory than the answer may use is no fault: the cases after it are smaller. So they
-    are where the answer would use up the time for them all. It is a fault where a case like it ends at once.
-
-    Args:
-        drawn: how cases are drawn.
-        answer: whose source pulls the sizes.
-        planned: cases to run.
+    A case that exceeds the limits is no fault: later cases get smaller, as they do if all of them would take too long.
+    A timeout is a fault if a similar case ends at once.
 
     Attributes:
-        figures: by name; of figures measured in several cases the largest.
-        case: the first that failed.
-        failure: how.
-        unreached: the first case that was too large.
-        reason: why.
-        spared: how many were left out.
+        figures: figures by name, the largest over all cases.
+        case: first failed case.
+        unreached: first case that was too large.
+        reason: reason for that.
+        spared: number of spared cases.
     """
 
     def __init__(self, drawn: Drawn, answer: Answer, planned: int) -> None:
@@ -58,22 +52,16 @@ class Sweep:
 
     @property
     def draws(self) -> Draws:
-        """How many were tried, and how many failed."""
+        """Numbers of planned, tried and failed cases."""
         return Draws(planned=self._planned, tried=self._tried, failed=self._failed, unreached=self.unreached)
 
     def run(self, attempt: Callable[[Case], Mapping[str, Figure]], seed: int, name: str, further: int) -> None:
-        """Run the cases, after the first that fails so many more.
-
-        Args:
-            attempt: runs a case; its figures.
-            seed: of the criterion.
-            name: of the probe.
-            further: cases to run after the first that fails.
+        """Run the cases, and after the first failure at most `further` more.
 
         Raises:
             NotMeasurable: this device cannot tell.
         """
-        if self._drawn.in_large:  # settings dealt in the same order each time would be known where few are dealt
+        if self._drawn.in_large:  # submissions could learn a fixed order of settings where few are taken
             self._drawn = replace(self._drawn, salt=seed)
         left, failed = self._planned, False
         for index in range(self._planned):
@@ -94,14 +82,14 @@ class Sweep:
             self.spared += 1
             return
         except CallTimedOut as late:
-            endless = self._endless(attempt, case, late, self._spent - before)
+            endless = self._find_endless(attempt, case, late, self._spent - before)
             if endless is None:
-                self._too_large(case, str(late))
+                self._note_too_large(case, str(late))
                 return
             self.case, self.failure = case, endless
             self._failed += 1
         except (*BEYOND_LIMITS, NotRun) as why:
-            self._too_large(case, str(why))
+            self._note_too_large(case, str(why))
             return
         except ProbeFailure as failure:
             self._failed += 1
@@ -109,16 +97,18 @@ class Sweep:
                 self.case, self.failure = case, failure
         self._tried += 1
         if self._spent > SECONDS * self._tried / self._planned + AHEAD:
-            self._too_large(case, f"{self._tried} drawn cases take {self._spent:.0f} s of processor time, the last one")
+            self._note_too_large(
+                case, f"{self._tried} drawn cases take {self._spent:.0f} s of processor time, the last one"
+            )
 
     @property
     def _spent(self) -> float:
         return self._answer.processor_seconds - self._start
 
-    def _endless(
+    def _find_endless(
         self, attempt: Callable[[Case], Mapping[str, Figure]], case: Case, late: CallTimedOut, taken: float
     ) -> CallTimedOut | None:
-        """The fault of a case that timed out; None where it may be slow, or a fault was seen before."""
+        """Return the fault of a case that timed out, or None if it may be slow or an earlier case failed."""
         for neighbour in self._drawn.neighbours(case) if self.failure is None else ():
             times = []
             try:
@@ -133,19 +123,18 @@ class Sweep:
                 return CallTimedOut(late.title, seen)
         return None
 
-    def _too_large(self, case: Case, reason: str) -> None:
+    def _note_too_large(self, case: Case, reason: str) -> None:
         self._most = self._drawn.cost_of(case) / 2
         if not self.unreached:
-            self.unreached, self.reason = _sizes(case), reason
+            self.unreached, self.reason = _format_sizes(case), reason
 
 
-def _sizes(case: Case) -> str:
-    """The sizes and settings of a case, for people."""
+def _format_sizes(case: Case) -> str:
     return ", ".join(f"{name} = {value}" for name, value in case.items() if name != DRAW)
 
 
 def merge(figures: dict[str, Figure], new: Mapping[str, Figure]) -> None:
-    """Add figures to others, of two of the same name the larger one."""
+    """Add figures to others, the larger of two with the same name."""
     for name, value in new.items():
         old = figures.get(name)
         larger = isinstance(old, (int, float)) and isinstance(value, (int, float)) and old > value

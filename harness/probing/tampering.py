@@ -1,8 +1,8 @@
-"""Right answers tampered with: the reference runs, and what makes its results right is taken away.
+"""Tampering with right answers: the reference runs, and its results lose what makes them right.
 
-What tampering touches are the arrays of a call, of floats, integers or booleans: those given, those returned, and those
-that the driver's `launch` wrote to; and the numbers of plain data that holds no array, all of them as one. What else
-crosses (handles, refusals, what a launch returns, the device's report) passes as it is.
+Tampering changes arguments, results, and buffers written by the driver's `launch`: arrays of floats, integers or
+booleans. In plain data without arrays it changes the numbers, as one array. Handles, refusals, codes of launches and
+device reports pass unchanged.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,42 +20,42 @@ from harness.sandbox import Plan, RemoteObject, Scalar, Tree
 
 Values = NDArray[Any]
 Place = tuple[Any, ...]
-"""Where a result stands: the function, the shapes it was called with, and which of the results it is."""
+"""Place of a result: the function, the shapes of its arguments, and the index of the result."""
 
 
 class Tampering:
-    """What is done to the arrays of a right answer; as it stands, nothing.
+    """A change to the arrays of a right answer; the base class changes nothing.
 
     Attributes:
-        applied: whether there was anything that it could take away: it changed some array or number.
+        applied: true once an array or number has changed.
     """
 
     applied = False
     of_plain_numbers = True
-    """Whether it says something of numbers in no array, which have no type that could be wider."""
+    """True if it suits plain numbers, which have no type to narrow."""
     loses_digits = False
-    """Whether results only lose digits: a criterion of digits may be the one that gates, and others may pay."""
+    """True if results only lose digits: a criterion of digits may then cap the grade while others pay."""
 
     def called(self, given: Sequence[Values]) -> None:
-        """Learn what a call was given before `returned` is asked: its arrays, or its numbers where it has none."""
+        """Note a call's arrays, or its numbers without any, before `returned`."""
 
     def given(self, values: Values) -> Values:
-        """What an array given becomes before the call."""
+        """Return the replacement of an array argument."""
         return values
 
     def returned(self, values: Values, place: Place) -> Values:
-        """What a right result becomes after it, in its shape and dtype."""
+        """Return the replacement of a right result, of the same shape and dtype."""
         return values
 
     def forget(self) -> None:
-        """Lose all memory of earlier calls, as a new process does."""
+        """Forget earlier calls, as a new process does."""
 
 
 class MeanValues(Tampering):
-    """Numbers become their mean, in integers and booleans the nearest whole one."""
+    """The mean of all numbers, rounded for integers and booleans."""
 
     def returned(self, values: Values, place: Place) -> Values:
-        """As `Tampering.returned`."""
+        """See `Tampering.returned`."""
         finite = values[np.isfinite(values)].astype(np.longdouble)
         if not finite.size:
             return values
@@ -64,25 +64,25 @@ class MeanValues(Tampering):
 
 
 class RandomValues(Tampering):
-    """Floats become normal ones of the same root mean square; integers and booleans even ones of the same range."""
+    """Normal floats of the same RMS; uniform integers and booleans of the same range."""
 
     def __init__(self) -> None:
         self.rng = np.random.default_rng(0)
 
     def returned(self, values: Values, place: Place) -> Values:
-        """As `Tampering.returned`."""
+        """See `Tampering.returned`."""
         finite = values[np.isfinite(values)]
         if not finite.size:
             return values
         if values.dtype.kind == "f":
             return np.asarray(rms(finite) * self.rng.standard_normal(values.shape), values.dtype)
-        # from 0 at most to 1 at least: even equal entries become others
+        # from at most 0 to at least 1, so that even equal entries change
         low, high = min(int(finite.min()), 0), max(int(finite.max()), 1)
         return np.asarray(self.rng.integers(low, high, values.shape, values.dtype, endpoint=True))
 
 
 class NarrowedValues(Tampering):
-    """Real numbers pass through a narrower type on their way in and out."""
+    """Floats passed through a narrower type on their way in and out."""
 
     of_plain_numbers = False
     loses_digits = True
@@ -91,41 +91,41 @@ class NarrowedValues(Tampering):
         self.narrow = np.dtype(narrow)
 
     def given(self, values: Values) -> Values:
-        """As `Tampering.given`."""
+        """See `Tampering.given`."""
         if values.dtype.kind != "f" or values.dtype.itemsize <= self.narrow.itemsize:
             return values
         with np.errstate(over="ignore"):
             return values.astype(self.narrow).astype(values.dtype)
 
     def returned(self, values: Values, place: Place) -> Values:
-        """As `Tampering.returned`."""
+        """See `Tampering.returned`."""
         return self.given(values)
 
 
 class PreviousValues(Tampering):
-    """From the second call of a function with some shapes on, the result of the call before."""
+    """The previous result of the same function and shapes."""
 
     applied = True
-    """Whatever changes: to make the calls in which it does is for the probes."""
+    """Always true: the probes must make the calls whose results change."""
 
     def __init__(self) -> None:
         self.memory: dict[Place, Values] = {}
 
     def returned(self, values: Values, place: Place) -> Values:
-        """As `Tampering.returned`."""
+        """See `Tampering.returned`."""
         before, self.memory[place] = self.memory.get(place, values), values
         return np.resize(before, values.shape)
 
     def forget(self) -> None:
-        """As `Tampering.forget`."""
+        """See `Tampering.forget`."""
         self.memory.clear()
 
 
 class ValuesByShape(PreviousValues):
-    """The first result of a function with some shapes, for ever."""
+    """The first result of the same function and shapes."""
 
     def returned(self, values: Values, place: Place) -> Values:
-        """As `Tampering.returned`."""
+        """See `Tampering.returned`."""
         return np.resize(self.memory.setdefault(place, values), values.shape)
 
 
@@ -140,149 +140,137 @@ TAMPERINGS: Mapping[str, Callable[[], Tampering]] = {
 
 
 class TamperedAnswer(AnswerWrapper):
-    """A right answer, each of whose calls is tampered with.
-
-    Args:
-        answer: the right one.
-        tampering: what is done to its arrays.
-    """
+    """A right answer with tampering in every call."""
 
     def __init__(self, answer: Answer, tampering: Tampering) -> None:
         super().__init__(answer)
         self.tampering = tampering
 
     def call(self, function: str, *args: Any, returns: Plan, module: str = "submission", **options: Any) -> Any:
-        """As the answer, tampered with; the harness's own modules beside it are left alone."""
+        """See `Answer.call`; calls of the harness's own modules stay unchanged."""
         if module != "submission":
             return super().call(function, *args, returns=returns, module=module, **options)
-        place = (function, _shapes(args), _shapes(list(_arrays(options))))
-        sent = _mapped(args, self._given)
-        named = _mapped(options, self._given)
+        place = (function, _make_shape_key(args), _make_shape_key(list(_iter_arrays(options))))
+        sent = _map_arrays(args, self._change_given)
+        named = _map_arrays(options, self._change_given)
         value = super().call(function, *sent, returns=returns, **named)
-        given, went = _arrays((args, options)), _arrays((sent, named))
-        self.echo = tuple(map(_restored, given, went, self.answer.echo))
+        given, went = _iter_arrays((args, options)), _iter_arrays((sent, named))
+        self.echo = tuple(map(_restore, given, went, self.answer.echo))
         if function == "launch":
-            return self._launched(value, args, _buffers(sent), place)
-        self.tampering.called(list(_arrays((args, options))) or [np.array(list(_numbers(args)))])
-        if isinstance(returns, Tree | Scalar) and not any(True for _ in _arrays(value)):
-            return self._plain(value, place)
-        return self._returned(value, place)
+            return self._tamper_launched(value, args, _list_buffers(sent), place)
+        self.tampering.called(list(_iter_arrays((args, options))) or [np.array(list(_iter_numbers(args)))])
+        if isinstance(returns, Tree | Scalar) and not any(True for _ in _iter_arrays(value)):
+            return self._tamper_plain(value, place)
+        return self._tamper_returned(value, place)
 
     def fetch(self, kept: RemoteObject, returns: Plan) -> Any:
-        """As the answer, tampered with."""
-        return self._returned(super().fetch(kept, returns), ("an object kept", kept.id))
+        """See `Answer.fetch`."""
+        return self._tamper_returned(super().fetch(kept, returns), ("an object kept", kept.id))
 
     def fresh(self) -> None:
-        """As the answer; what earlier calls left behind is lost."""
+        """See `Answer.fresh`; the tampering forgets earlier calls."""
         self.tampering.forget()
         super().fresh()
 
-    def _given(self, values: Values) -> Values:
-        return self._noted(values, self.tampering.given(values))
+    def _change_given(self, values: Values) -> Values:
+        return self._note_change(values, self.tampering.given(values))
 
-    def _changed(self, values: Values, place: Place) -> Values:
-        return self._noted(values, self.tampering.returned(values, place))
+    def _change_returned(self, values: Values, place: Place) -> Values:
+        return self._note_change(values, self.tampering.returned(values, place))
 
-    def _noted(self, values: Values, changed: Values) -> Values:
-        """Return what became of an array, once it is known whether that is something else."""
+    def _note_change(self, values: Values, changed: Values) -> Values:
         if not self.tampering.applied:
-            self.tampering.applied = bool((_bits(changed) != _bits(values)).any())
+            self.tampering.applied = bool((_view_bits(changed) != _view_bits(values)).any())
         return changed
 
-    def _returned(self, value: Any, place: Place) -> Any:
+    def _tamper_returned(self, value: Any, place: Place) -> Any:
         numbers = count()
-        return _mapped(value, lambda values: self._changed(values, (*place, next(numbers))))
+        return _map_arrays(value, lambda values: self._change_returned(values, (*place, next(numbers))))
 
-    def _plain(self, value: Any, place: Place) -> Any:
-        """Plain data without arrays: its numbers tampered with as one array; whole ones stay whole."""
-        numbers = np.array(list(_numbers(value)))
+    def _tamper_plain(self, value: Any, place: Place) -> Any:
+        """Change the numbers of plain data as one array; integers stay integers."""
+        numbers = np.array(list(_iter_numbers(value)))
         if not self.tampering.of_plain_numbers or not numbers.size:
             return value
         numbers = numbers.astype(np.float64) if numbers.dtype.kind not in "biuf" else numbers
-        changed = self._changed(numbers, place)
-        return value if np.array_equal(changed, numbers) else _renumbered(value, iter(changed.tolist()))
+        changed = self._change_returned(numbers, place)
+        return value if np.array_equal(changed, numbers) else _renumber(value, iter(changed.tolist()))
 
-    def _launched(self, value: Any, args: Sequence[Any], sent: Sequence[Values], place: Place) -> Any:
-        """The reply to a launch: its code, the buffers that came back, and the device's report."""
+    def _tamper_launched(self, value: Any, args: Sequence[Any], sent: Sequence[Values], place: Place) -> Any:
         code, *buffers, report = value
-        changed, given = [], _buffers(args)
-        self.tampering.called(_inputs(args, sent, buffers))
+        changed, given = [], _list_buffers(args)
+        self.tampering.called(_list_inputs(args, sent, buffers))
         for number, (before, went, after) in enumerate(zip(given, sent, buffers, strict=True)):
-            written = _bits(after) != _bits(went)
-            back = _restored(before, went, after)
-            back[written] = self._changed(after[written], (*place, number))
+            written = _view_bits(after) != _view_bits(went)
+            back = _restore(before, went, after)
+            back[written] = self._change_returned(after[written], (*place, number))
             changed.append(back)
         return (code, *changed, report)
 
 
-def _mapped(value: Any, change: Callable[[Values], Values]) -> Any:
-    """`value` with every array in it changed."""
+def _map_arrays(value: Any, change: Callable[[Values], Values]) -> Any:
     if isinstance(value, np.ndarray):
         return change(value)
     if isinstance(value, dict):
-        return {key: _mapped(item, change) for key, item in value.items()}
-    return type(value)(_mapped(item, change) for item in value) if type(value) in (list, tuple) else value
+        return {key: _map_arrays(item, change) for key, item in value.items()}
+    return type(value)(_map_arrays(item, change) for item in value) if type(value) in (list, tuple) else value
 
 
-def _arrays(value: Any) -> Iterator[Values]:
-    """Every array in `value`, in order."""
+def _iter_arrays(value: Any) -> Iterator[Values]:
     if isinstance(value, np.ndarray):
         yield value
     elif isinstance(value, (list, tuple, dict)):
         for item in value.values() if isinstance(value, dict) else value:
-            yield from _arrays(item)
+            yield from _iter_arrays(item)
 
 
-def _numbers(value: Any) -> Iterator[float]:
-    """Every number in lists, tuples and dicts, in order."""
+def _iter_numbers(value: Any) -> Iterator[float]:
     if type(value) in (bool, int, float):
         yield value
     elif isinstance(value, (list, tuple, dict)):
         for item in value.values() if isinstance(value, dict) else value:
-            yield from _numbers(item)
+            yield from _iter_numbers(item)
 
 
-def _renumbered(value: Any, numbers: Iterator[float]) -> Any:
-    """The same data with other numbers in their order."""
+def _renumber(value: Any, numbers: Iterator[float]) -> Any:
     if type(value) in (bool, int, float):
         number = next(numbers)
         return type(value)(round(number)) if type(value) is not float and np.isfinite(number) else number
     if isinstance(value, dict):
-        return {key: _renumbered(item, numbers) for key, item in value.items()}
-    return type(value)(_renumbered(item, numbers) for item in value) if type(value) in (list, tuple) else value
+        return {key: _renumber(item, numbers) for key, item in value.items()}
+    return type(value)(_renumber(item, numbers) for item in value) if type(value) in (list, tuple) else value
 
 
-def _shapes(value: Any) -> Any:
-    """What a cache keyed by shape sees of `value`: shapes and dtypes of arrays, and whole numbers.
+def _make_shape_key(value: Any) -> Any:
+    """Return the key of a cache by shape: shapes and dtypes of arrays, integers and strings.
 
-    In a launch that is what one keyed by address sees: buffers of these sizes lie where they lay, but those that moved.
+    In a launch it is that of a cache by address: buffers of equal sizes keep their addresses unless moved.
     """
     if isinstance(value, np.ndarray):
         return value.shape, value.dtype.str
     if isinstance(value, dict):
-        return tuple((key, _shapes(item)) for key, item in value.items())
+        return tuple((key, _make_shape_key(item)) for key, item in value.items())
     if isinstance(value, (list, tuple)):
-        return tuple(map(_shapes, value))
+        return tuple(map(_make_shape_key, value))
     return value if isinstance(value, (int, str)) else None
 
 
-def _buffers(args: Sequence[Any]) -> list[Values]:
-    """The buffers of a launch that come back, in order."""
+def _list_buffers(args: Sequence[Any]) -> list[Values]:
     _, arguments = args
     return [item["buffer"] for item in arguments if isinstance(item, dict) and item.get("back")]
 
 
-def _inputs(args: Sequence[Any], sent: Sequence[Values], after: Sequence[Values]) -> list[Values]:
-    """What the buffers of a launch that it did not write to hold, from where the contract's pointers point."""
+def _list_inputs(args: Sequence[Any], sent: Sequence[Values], after: Sequence[Values]) -> list[Values]:
+    """Return the contents of unwritten buffers of a launch, from the contract's pointers on."""
     places = (item["shift"] for item in args[1] if isinstance(item, dict) and item.get("back"))
-    ends = zip(places, _buffers(args), sent, after, strict=True)
-    return [b[at // b.itemsize :] for at, b, went, now in ends if np.array_equal(_bits(went), _bits(now))]
+    ends = zip(places, _list_buffers(args), sent, after, strict=True)
+    return [b[at // b.itemsize :] for at, b, went, now in ends if np.array_equal(_view_bits(went), _view_bits(now))]
 
 
-def _restored(given: Values, sent: Values, after: Values) -> Values:
-    """An array after the call, with what the call left alone as it was given: it was not written."""
-    return np.where(_bits(after) == _bits(sent), given, after)
+def _restore(given: Values, sent: Values, after: Values) -> Values:
+    """Return an array after the call, with the given values where the call did not write."""
+    return np.where(_view_bits(after) == _view_bits(sent), given, after)
 
 
-def _bits(values: Values) -> Values:
+def _view_bits(values: Values) -> Values:
     return values.view(f"u{values.dtype.itemsize}")

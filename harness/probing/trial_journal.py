@@ -1,4 +1,4 @@
-"""Trials that ended, kept so that a run that was cut off goes on where it was."""
+"""Storage of finished trials, from which an interrupted run resumes."""
 
 import hashlib
 import json
@@ -12,30 +12,27 @@ from harness.workspace import Workspace
 
 
 class KeptTrial(Protocol):
-    """What became of one answer: a dataclass of plain values."""
+    """The result of a trial: a dataclass of plain values."""
 
     @property
     def number(self) -> int:
-        """Which of the run."""
+        """Number of the trial in its run."""
 
     @classmethod
     def of_json(cls, stored: Mapping[str, Any]) -> Self:
-        """What JSON made of the fields of one."""
+        """Return the trial with fields loaded from JSON."""
 
 
 T = TypeVar("T", bound=KeptTrial)
 
 
 class TrialJournal(Generic[T]):
-    """The trials of one kind, challenge and seed, one a line; other sources of harness or challenge make others.
+    """The file of the trials of one kind, challenge and seed, one per line.
 
-    Args:
-        code: the challenge's.
-        seed: of the run.
-        kind: of the trials.
+    Changed sources of the harness or the challenge start another file.
 
     Attributes:
-        path: of the file, in the workspace's local folder.
+        path: path of the file, in the workspace's local folder.
     """
 
     def __init__(self, code: ChallengeCode, seed: int, kind: type[T]) -> None:
@@ -44,26 +41,26 @@ class TrialJournal(Generic[T]):
         self.path = trials_folder(code.workspace) / name
 
     def read(self) -> Iterator[T]:
-        """The trials kept; a last line that was cut off is none."""
+        """Yield the stored trials, without a cut-off last line."""
         if not self.path.exists():
             return
         for line in self.path.read_text(encoding="utf-8").split("\n")[:-1]:
             yield self._kind.of_json(json.loads(line))
 
     def keep(self, trial: T) -> None:
-        """Add a trial."""
+        """Append a trial."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(vars(trial)) + "\n")
 
 
 def trials_folder(workspace: Workspace) -> Path:
-    """Where the trials of a workspace are kept."""
+    """Return the folder of a workspace's trials."""
     return workspace.cache_folder / "trials"
 
 
 def version_of(code: ChallengeCode) -> str:
-    """How the names of a challenge's journals end: changes with everything that a trial's fate depends on."""
+    """Return a hash of all that a trial's result depends on."""
     workspace, id = code.workspace, code.challenge.id
     folders = (Path(harness.__file__).parent, workspace.challenge_folder(id), workspace.reference_folder(id))
     digest = hashlib.sha256()

@@ -16,33 +16,27 @@ from harness.workspace import Workspace
 
 LOOK_SECONDS = 2.0
 END_SECONDS = 60.0
-"""Longest wait for a process to finish what it is trying."""
+"""Longest wait in seconds for a process to finish its trial."""
 
 T_co = TypeVar("T_co", bound=KeptTrial, covariant=True)
 
 
 class Trier(Protocol[T_co]):
-    """Makes the trials of a challenge and a seed."""
+    """A maker of trials for a challenge and a seed."""
 
     def trial(self, number: int) -> T_co:
-        """Make one."""
+        """Make one trial."""
 
 
 MakeTrier = Callable[[ChallengeCode, int], AbstractContextManager[Trier[T_co]]]
-"""Called with the challenge's code and the seed; a class or function of a module, for other processes import it."""
+"""Factory called with the challenge's code and the seed; a class or function of a module that other processes
+import."""
 
 
 def ended_trials(
     make: MakeTrier[T_co], code: ChallengeCode, seed: int, numbers: Iterator[int], jobs: int
 ) -> Generator[T_co]:
-    """Trials in the order in which they end.
-
-    Args:
-        make: what makes them.
-        code: the challenge's.
-        seed: of the run.
-        numbers: which trials.
-        jobs: processes.
+    """Yield trials in the order in which they end.
 
     Raises:
         JudgeError: a process ended by itself.
@@ -63,7 +57,7 @@ def ended_trials(
             asked.put(number)
             under_way += 1
         while under_way:
-            yield _next(told, workers)
+            yield _get_next(told, workers)
             under_way -= 1
             for number in itertools.islice(numbers, 1):
                 asked.put(number)
@@ -77,7 +71,7 @@ def ended_trials(
             worker.terminate()
 
 
-def _next(told: Any, workers: Sequence[Any]) -> Any:
+def _get_next(told: Any, workers: Sequence[Any]) -> Any:
     while True:
         try:
             return told.get(timeout=LOOK_SECONDS)
@@ -91,7 +85,7 @@ def _work(
 ) -> None:
     process_control.prctl(process_control.SET_PDEATHSIG, signal.SIGKILL)  # its boxes end with it
     code = ChallengeCode(workspace, workspace.challenge(challenge))
-    told.cancel_join_thread()  # what nobody waits for any more must not keep this process
+    told.cancel_join_thread()  # unread results must not keep this process alive
     with make(code, seed) as trier:
         for number in iter(asked.get, None):
             if ended.is_set():

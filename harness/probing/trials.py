@@ -1,7 +1,7 @@
-"""What becomes of a mutant made by machine: whether it is wrong at all, and whether a probe notices.
+"""Trials of generated mutants: whether one is wrong at all, and whether a probe notices.
 
-A driver of the challenge, which knows the guard, decides the first; the probes, which do not, the second. The driver
-counts only where the answer without the fault passes it on the same inputs.
+A driver of the challenge, which knows the guard, decides the first; the probes, which do not, decide the second. The
+driver's failure counts only if the right answer passes on the same inputs.
 """
 
 import os
@@ -28,13 +28,13 @@ from harness.probing.opening import GradedAnswer
 from harness.timing import exclusive
 
 DRIVES = 3
-"""Times a driver draws inputs."""
+"""Number of draws of inputs by a driver."""
 Ids = tuple[str, ...]
-"""Of criteria."""
+"""Ids of criteria."""
 
 
 class Fate(StrEnum):
-    """What became of a mutant."""
+    """The fate of a mutant."""
 
     BROKEN = "broken at once"
     EQUIVALENT = "equivalent"
@@ -45,23 +45,16 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True)
 class MutantTrial:
-    """One mutant and its fate.
+    """One mutant and its fate. See `GeneratedMutant` for fields not listed here.
 
     Attributes:
-        number: of the draw.
-        origin: the right answer it is made from.
-        operator: what was changed.
-        guard: when it acts.
-        thresholded: whether that has a threshold.
-        literal: whether the source names the threshold.
-        condition: the guard with its threshold.
-        fate: what became of it.
-        seen: how the driver saw that it is wrong; empty where it did not.
-        criterion: which failed on it; empty where none did.
-        critical: whether that is a critical one.
-        unjudged: criteria whose probes broke on it.
-        not_run: criteria that stayed open: most often a call that did not end, which fails no drawn case.
-        diff: from the right answer.
+        operator: kind of change.
+        thresholded: true if the guard has a threshold.
+        seen: fault that the driver saw; empty if it saw none.
+        criterion: criterion that failed; empty if none did.
+        critical: true if it is a critical one.
+        unjudged: criteria whose probes broke.
+        not_run: criteria left open, mostly by an endless call, which fails no drawn case.
     """
 
     number: int
@@ -81,12 +74,12 @@ class MutantTrial:
 
     @property
     def wrong(self) -> bool:
-        """Whether it is a fault that probes can be asked to notice."""
+        """True if it is a fault that probes can be expected to notice."""
         return self.fate in (Fate.KILLED, Fate.SURVIVED)
 
     @classmethod
     def of_json(cls, stored: Mapping[str, Any]) -> Self:
-        """What JSON made of the fields of one."""
+        """Return the trial with fields loaded from JSON."""
         lists = {name: tuple(stored[name]) for name in ("unjudged", "not_run")}
         return cls(**{**stored, **lists, "fate": Fate(stored["fate"])})
 
@@ -100,12 +93,7 @@ def _set_lock_folder(folder: str | None) -> None:
 
 @dataclass
 class Trials:
-    """Tries mutants of one challenge, one after the other; keeps right answers open to compare with.
-
-    Attributes:
-        code: the challenge's.
-        seed: of the run.
-    """
+    """A runner of one challenge's mutants, which keeps right answers open."""
 
     code: ChallengeCode
     seed: int
@@ -114,7 +102,7 @@ class Trials:
     _offered: dict[tuple[str, str], bool] = field(default_factory=dict)
 
     def __enter__(self) -> "Trials":
-        # other processes' work is no reason to wait: a trial compares no times
+        # a trial compares no times, so it need not wait for the timings of other processes
         folder = self._open.enter_context(tempfile.TemporaryDirectory())
         self._open.callback(_set_lock_folder, os.environ.get(exclusive.FOLDER))
         _set_lock_folder(folder)
@@ -124,26 +112,26 @@ class Trials:
         self._open.close()
 
     def trial(self, number: int) -> MutantTrial:
-        """The fate of mutant `number`."""
+        """Return the trial of mutant `number`."""
         mutant = drawn_mutant(self.code, self.seed, number)
         try:
             with sandboxed(self.code, mutant.source) as answer:
-                seen = self._wrong(mutant, answer)
+                seen = self._find_wrong(mutant, answer)
                 if seen is None or seen == Fate.BROKEN:
-                    return self._told(mutant, Fate.BROKEN if seen else self._harmless(mutant))
+                    return self._make_trial(mutant, Fate.BROKEN if seen else self._classify_harmless(mutant))
                 if isinstance(answer, SandboxedAnswer):
-                    answer.charged_seconds = 0.0  # what the driver took is not the probes'
-                killer, left = self._killer(mutant, answer)
+                    answer.charged_seconds = 0.0  # the driver's time is not charged to the probes
+                killer, left = self._find_killer(mutant, answer)
         except JudgeError:
-            return self._told(mutant, Fate.BROKEN)
+            return self._make_trial(mutant, Fate.BROKEN)
         fate = Fate.KILLED if killer else Fate.SURVIVED
-        return self._told(mutant, fate, seen, killer, left)
+        return self._make_trial(mutant, fate, seen, killer, left)
 
-    def _wrong(self, mutant: GeneratedMutant, answer: GradedAnswer) -> str | None:
-        """How the driver sees that a mutant is wrong; None where it does not."""
+    def _find_wrong(self, mutant: GeneratedMutant, answer: GradedAnswer) -> str | None:
+        """Return the driver's evidence that a mutant is wrong, or None."""
         crashes = 0
         for attempt in range(DRIVES):
-            failure = self._failure(mutant, answer, attempt)
+            failure = self._find_failure(mutant, answer, attempt)
             if failure is None:
                 continue
             if failure.expected is not None or mutant.guard != self.code.guards.guards[0].name:
@@ -151,15 +139,14 @@ class Trials:
             crashes += 1
         return None if not crashes else str(Fate.BROKEN) if crashes == DRIVES else "it fails on some inputs"
 
-    def _failure(self, mutant: GeneratedMutant, answer: GradedAnswer, attempt: int) -> ProbeFailure | None:
-        """What the guard's driver finds wrong with a mutant alone, and not with the right answer."""
-        failure = self._driven(mutant, answer, attempt)
-        if failure is None or self._driven(mutant, self._original(mutant), attempt) is not None:
+    def _find_failure(self, mutant: GeneratedMutant, answer: GradedAnswer, attempt: int) -> ProbeFailure | None:
+        """Return the driver's failure on a mutant if the right answer passes, else None."""
+        failure = self._drive(mutant, answer, attempt)
+        if failure is None or self._drive(mutant, self._open_original(mutant), attempt) is not None:
             return None
         return failure
 
-    def _driven(self, mutant: GeneratedMutant, answer: GradedAnswer, attempt: int) -> ProbeFailure | None:
-        """What the guard's driver finds wrong."""
+    def _drive(self, mutant: GeneratedMutant, answer: GradedAnswer, attempt: int) -> ProbeFailure | None:
         answer.fresh()
         draw = Draw(self.seed, "driver", str(mutant.number), str(attempt))
         try:
@@ -171,8 +158,7 @@ class Trials:
             answer.fresh()
         return None
 
-    def _original(self, mutant: GeneratedMutant) -> GradedAnswer:
-        """The right answer that a mutant is made from."""
+    def _open_original(self, mutant: GeneratedMutant) -> GradedAnswer:
         if mutant.origin not in self._originals:
             opened = self._open.enter_context(sandboxed(self.code, mutant.original))
             self._originals[mutant.origin] = opened
@@ -181,16 +167,18 @@ class Trials:
             answer.charged_seconds = 0.0
         return answer
 
-    def _harmless(self, mutant: GeneratedMutant) -> Fate:
-        """Equivalent where the driver enters what is changed, unreached where it does not."""
+    def _classify_harmless(self, mutant: GeneratedMutant) -> Fate:
+        """Return EQUIVALENT if the driver reaches the changed code, else UNREACHED."""
         with sandboxed(self.code, mutant.trapped) as answer:
-            entered = any(self._failure(mutant, answer, attempt) for attempt in range(DRIVES))
+            entered = any(self._find_failure(mutant, answer, attempt) for attempt in range(DRIVES))
         return Fate.EQUIVALENT if entered else Fate.UNREACHED
 
-    def _killer(self, mutant: GeneratedMutant, answer: GradedAnswer) -> tuple[Criterion | None, dict[Outcome, Ids]]:
-        """The first criterion that fails, critical ones first, and by outcome those that decided nothing before it."""
+    def _find_killer(
+        self, mutant: GeneratedMutant, answer: GradedAnswer
+    ) -> tuple[Criterion | None, dict[Outcome, Ids]]:
+        """Return the first criterion that fails, critical ones first, and undecided ones before it by outcome."""
         left: dict[Outcome, Ids] = {Outcome.JUDGE_ERROR: (), Outcome.NOT_RUN: ()}
-        for criterion in self._asked(mutant):
+        for criterion in self._choose_criteria(mutant):
             seed = seed_of(self.seed + mutant.number, criterion.id)
             outcome = probe_criterion(self.code, criterion, answer, seed, explain=False).outcome
             if outcome is Outcome.FAILED:
@@ -199,21 +187,19 @@ class Trials:
                 left[outcome] += (criterion.id,)
         return None, left
 
-    def _asked(self, mutant: GeneratedMutant) -> Iterator[Criterion]:
-        """Probed criteria that speak of the mutant, critical ones first, those of offered features last."""
+    def _choose_criteria(self, mutant: GeneratedMutant) -> Iterator[Criterion]:
         asked = [c for c in self.code.challenge.criteria if c.probes and c.id not in self.code.guards.unasked]
         yield from sorted((c for c in asked if not c.capability), key=lambda c: c.severity != "critical")
         yield from (c for c in asked if c.capability and self._offers(mutant, c))
 
     def _offers(self, mutant: GeneratedMutant, criterion: Criterion) -> bool:
-        """Whether the right answer that a mutant is made from passes the criterion of a feature."""
         key = mutant.origin, criterion.id
         if key not in self._offered:
-            evidence = probe_criterion(self.code, criterion, self._original(mutant), self.seed, explain=False)
+            evidence = probe_criterion(self.code, criterion, self._open_original(mutant), self.seed, explain=False)
             self._offered[key] = evidence.outcome is Outcome.PASSED
         return self._offered[key]
 
-    def _told(
+    def _make_trial(
         self, mutant: GeneratedMutant, fate: Fate, seen: str = "", killer: Criterion | None = None,
         left: Mapping[Outcome, Ids] = MappingProxyType({}),
     ) -> MutantTrial:  # fmt: skip

@@ -1,4 +1,4 @@
-"""An answer around another one: passes everything on."""
+"""A base class for answers around another one."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -8,11 +8,7 @@ from harness.sandbox import Plan, RemoteObject, ServedUse
 
 
 class AnswerWrapper:
-    """Base of answers that stand in front of another one; a subclass overrides what it changes.
-
-    Attributes:
-        answer: the one behind.
-    """
+    """A wrapper that passes calls on to another answer; subclasses override what they change."""
 
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
@@ -23,48 +19,48 @@ class AnswerWrapper:
 
     @property
     def literals(self) -> Collection[int]:
-        """As the answer."""
+        """See `Answer.literals`."""
         return self.answer.literals
 
     @property
     def processor_seconds(self) -> float:
-        """As the answer."""
+        """See `Answer.processor_seconds`."""
         return self.answer.processor_seconds
 
     def has(self, function: str) -> bool:
-        """As the answer."""
+        """See `Answer.has`."""
         return self.answer.has(function)
 
     def call(self, function: str, *args: Any, returns: Plan, **options: Any) -> Any:
-        """As the answer, with its cost, its echo and its use of functions."""
+        """See `Answer.call`; take over its cost, echo and use of functions."""
         try:
             return self.answer.call(function, *args, returns=returns, **options)
         finally:
             self.cost, self.echo, self.served = self.answer.cost, self.answer.echo, self.answer.served
 
     def fetch(self, kept: RemoteObject, returns: Plan) -> Any:
-        """As the answer."""
+        """See `Answer.fetch`."""
         return self.answer.fetch(kept, returns)
 
     def load(self, name: str, source: str) -> None:
-        """As the answer."""
+        """See `Answer.load`."""
         self.answer.load(name, source)
 
     def fresh(self) -> None:
-        """As the answer."""
+        """See `Answer.fresh`."""
         self.answer.fresh()
 
     def forget(self) -> None:
-        """As the answer."""
+        """See `Answer.forget`."""
         self.answer.forget()
 
     def resident_bytes(self) -> int:
-        """As the answer."""
+        """See `Answer.resident_bytes`."""
         return self.answer.resident_bytes()
 
 
 def boxed(answer: Answer) -> SandboxedAnswer | None:
-    """Return the answer in a box that stands behind every wrapper, or None if there is none."""
+    """Return the sandboxed answer behind all wrappers, or None."""
     while isinstance(answer, AnswerWrapper):
         answer = answer.answer
     return answer if isinstance(answer, SandboxedAnswer) else None

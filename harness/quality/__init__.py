@@ -1,4 +1,4 @@
-"""What the source of an answer shows without its contract: metrics, the strength of its own tests, its claims."""
+"""Measurements of a submission's source beyond its contract: metrics, strength of its own tests, claims."""
 
 __all__ = [
     "assertions",

@@ -1,14 +1,12 @@
-"""How many checks the tests of an answer hold that can fail, from the text alone.
+"""Static count of the checks in a submission's tests that can fail.
 
-A check is an `assert`, a call of an assert function (`assert_allclose`, `assertEqual`, `fail`), `raises` and its kin,
-a `raise` behind a condition, or an exit with a status other than 0. It counts for nothing when its condition always
-holds (`vacuous`), when it is inside a `try` that swallows the failure, when it is never reached, or when its test is
-skipped or expected to fail.
+A check is an `assert`, a call of an assert function (`assert_allclose`, `assertEqual`, `fail`), `raises` and its kin, a
+conditional `raise`, or an exit with a nonzero status. It does not count if its condition always holds (`vacuous`), a
+`try` swallows its failure, it is unreachable, or its test is skipped or expected to fail.
 
-In test files every function is looked at; in another file that the test command names (a module that tests itself)
-module level code is, functions named like a check, and of the others those that running the file calls for no value. Of
-these others, and of functions to which the answer's contract leads, the assertions count, but no `raise`, which is how
-code refuses its arguments.
+In test files every function counts. In another file that the test command names, module-level code counts, and so do
+functions named like a check or called as statements when the file runs. In the latter, and in functions that the
+contract uses, a `raise` does not count, as it may just reject arguments.
 """
 
 import ast
@@ -32,7 +30,7 @@ _OFF = frozenset({"skip", "xfail", "expectedFailure"})
 
 @dataclass(frozen=True)
 class SuiteFlaw:
-    """Somewhere in the tests, and what is wrong there."""
+    """A weak place in the tests, with the reason."""
 
     path: str
     line: int
@@ -44,13 +42,12 @@ class SuiteFlaw:
 
 @dataclass(frozen=True)
 class AssertionReport:
-    """The checks of a suite.
+    """Checks of a suite.
 
     Attributes:
-        real: checks that can fail.
-        vacuous: checks that cannot, with the reason.
-        tests: test functions.
-        unchecked: test functions that hold no real check, themselves or through the functions they call.
+        real: number of checks that can fail.
+        vacuous: checks that cannot fail, with the reason.
+        unchecked: test functions without a real check, in themselves or in functions they call.
         places: path and line of each real check.
     """
 
@@ -69,7 +66,7 @@ class _Check:
 
 @dataclass(frozen=True)
 class _Unit:
-    """A function of the tests, or (name empty) the module level code of one file."""
+    """A function of the tests, or the module-level code of one file if `name` is empty."""
 
     path: str
     line: int
@@ -93,11 +90,10 @@ def count_assertions(
     """Count the checks in the tests among `files`.
 
     Args:
-        files: all files of an answer.
-        command: its test command; a source file it names is looked at as well.
-        served: path and line of the functions to which its contract leads.
+        command: test command; source files that it names are searched, too.
+        served: path and line of the functions that the contract uses.
     """
-    units = [unit for file in files if file.tree for unit in _units(file, file.tree, command, served)]
+    units = [unit for file in files if file.tree for unit in _find_units(file, file.tree, command, served)]
     checked = {unit.name for unit in units if unit.real and unit.name}
     while more := {unit.name for unit in units if unit.name and unit.calls & checked} - checked:
         checked |= more
@@ -106,33 +102,36 @@ def count_assertions(
         real=sum(unit.real for unit in units),
         vacuous=tuple(SuiteFlaw(unit.path, c.line, c.vacuous) for unit in units for c in unit.checks if c.vacuous),
         tests=len(tests),
-        unchecked=tuple(SuiteFlaw(t.path, t.line, f"{t.name} {_asserts(t)}") for t in tests if t.name not in checked),
+        unchecked=tuple(
+            SuiteFlaw(t.path, t.line, f"{t.name} {_describe_flaw(t)}") for t in tests if t.name not in checked
+        ),
         places=tuple((unit.path, check.line) for unit in units for check in unit.checks if check.vacuous is None),
     )
 
 
-def _asserts(test: _Unit) -> str:
-    """What a test does that holds no real check."""
+def _describe_flaw(test: _Unit) -> str:
     if test.checks:
         return "asserts nothing that can be false"
     return "asserts nothing itself: only an exception fails it" if test.off is None else "is switched off"
 
 
-def _units(
+def _find_units(
     file: SourceFile, tree: ast.Module, command: Sequence[str], served: Collection[tuple[str, int]]
 ) -> Iterator[_Unit]:
     named = any(PurePosixPath(word.partition("::")[0]).name == PurePosixPath(file.path).name for word in command)
     if not (file.test or named):
         return
-    functions = list(_functions(tree.body))
+    functions = list(_find_functions(tree.body))
     loose = [statement for statement in tree.body if not isinstance(statement, Function | ast.ClassDef)]
-    yield _unit(file.path, "", 1, loose, None, functions)
-    run = _run_by(loose, functions)
+    yield _make_unit(file.path, "", 1, loose, None, functions)
+    run = _find_run_by(loose, functions)
     for function in functions:
         named_check = _CHECK_NAME.match(function.name)
         if not (file.test or named_check or function.name in run):
             continue
-        whole = _unit(file.path, function.name, function.lineno, function.body, _switched_off(function), functions)
+        whole = _make_unit(
+            file.path, function.name, function.lineno, function.body, _explain_switched_off(function), functions
+        )
         if file.test or (named_check and (file.path, function.lineno) not in served):
             yield whole
         else:
@@ -140,43 +139,43 @@ def _units(
             yield replace(whole, checks=tuple(check for check in whole.checks if check.line not in refused))
 
 
-def _run_by(loose: Sequence[ast.stmt], functions: Sequence[Function]) -> frozenset[str]:
-    """Functions that module level code calls for no value, or through others that it calls so, by name."""
+def _find_run_by(loose: Sequence[ast.stmt], functions: Sequence[Function]) -> frozenset[str]:
+    """Return names of functions called as statements by module-level code, directly or through each other."""
     bodies = {function.name: function.body for function in functions}
-    found, new = frozenset[str](), _called_for_no_value(loose) & bodies.keys()
+    found, new = frozenset[str](), _find_statement_calls(loose) & bodies.keys()
     while new:
         found |= new
-        new = frozenset().union(*(_called_for_no_value(bodies[name]) for name in new)) & bodies.keys() - found
+        new = frozenset().union(*(_find_statement_calls(bodies[name]) for name in new)) & bodies.keys() - found
     return found
 
 
-def _called_for_no_value(body: Sequence[ast.stmt]) -> frozenset[str]:
+def _find_statement_calls(body: Sequence[ast.stmt]) -> frozenset[str]:
     statements = (node for statement in body for node in ast.walk(statement) if isinstance(node, ast.Expr))
     return frozenset(called_name(node.value) for node in statements if isinstance(node.value, ast.Call))
 
 
-def _called(body: Sequence[ast.stmt]) -> frozenset[str]:
+def _find_called(body: Sequence[ast.stmt]) -> frozenset[str]:
     return frozenset(
         called_name(node) for statement in body for node in ast.walk(statement) if isinstance(node, ast.Call)
     )
 
 
-def _unit(
+def _make_unit(
     path: str, name: str, line: int, body: Sequence[ast.stmt], off: str | None, functions: Sequence[Function]
 ) -> _Unit:
-    checks = tuple(_Check(c.line, off or c.vacuous) for c in _checks(body, None, functions))
-    return _Unit(path, line, name, checks, _called(body), off)
+    checks = tuple(_Check(c.line, off or c.vacuous) for c in _find_checks(body, None, functions))
+    return _Unit(path, line, name, checks, _find_called(body), off)
 
 
-def _functions(body: Iterable[ast.stmt]) -> Iterator[Function]:
+def _find_functions(body: Iterable[ast.stmt]) -> Iterator[Function]:
     for statement in body:
         if isinstance(statement, Function):
             yield statement
         elif isinstance(statement, ast.ClassDef):
-            yield from _functions(statement.body)
+            yield from _find_functions(statement.body)
 
 
-def _switched_off(function: Function) -> str | None:
+def _explain_switched_off(function: Function) -> str | None:
     for decorator in function.decorator_list:
         node = decorator.func if isinstance(decorator, ast.Call) else decorator
         name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
@@ -185,37 +184,36 @@ def _switched_off(function: Function) -> str | None:
     return None
 
 
-def _checks(
+def _find_checks(
     body: Iterable[ast.stmt], dead: str | None, functions: Sequence[Function], conditional: bool = False
 ) -> Iterator[_Check]:
-    """Checks in `body`, those in functions within it included; `dead` is why none of them counts."""
+    """Yield checks in `body` and nested functions; `dead` is the reason why they do not count."""
     for statement in body:
         if conditional or not isinstance(statement, ast.Raise):
-            yield from _own_checks(statement, dead, functions)
-        for block, why in _blocks(statement):
-            yield from _checks(block, dead or why, functions, conditional=True)
+            yield from _find_own_checks(statement, dead, functions)
+        for block, why in _find_blocks(statement):
+            yield from _find_checks(block, dead or why, functions, conditional=True)
         if isinstance(statement, ast.Return | ast.Raise | ast.Continue | ast.Break):
             dead = dead or "is never reached"
 
 
-def _own_checks(statement: ast.stmt, dead: str | None, functions: Sequence[Function]) -> Iterator[_Check]:
+def _find_own_checks(statement: ast.stmt, dead: str | None, functions: Sequence[Function]) -> Iterator[_Check]:
     if isinstance(statement, ast.Assert):
         yield _Check(statement.lineno, dead or always_true(statement.test))
         return
     if isinstance(statement, ast.Raise):
-        if statement.exc is not None and not _harmless_exit(statement.exc, functions):
+        if statement.exc is not None and not _is_harmless_exit(statement.exc, functions):
             yield _Check(statement.lineno, dead)
         return
     for call in _calls(statement):
         name = called_name(call)
         if _ASSERTING.fullmatch(name):
             yield _Check(call.lineno, dead or vacuous_call(call))
-        elif name in _EXITS and not _harmless_exit(call, functions):
+        elif name in _EXITS and not _is_harmless_exit(call, functions):
             yield _Check(call.lineno, dead)
 
 
 def _calls(statement: ast.stmt) -> Iterator[ast.Call]:
-    """Calls in the expressions of one statement, those of the statements inside it left out."""
     for value in ast.iter_child_nodes(statement):
         roots = (
             [value.context_expr] if isinstance(value, ast.withitem) else [value] if isinstance(value, ast.expr) else []
@@ -224,8 +222,8 @@ def _calls(statement: ast.stmt) -> Iterator[ast.Call]:
             yield from (node for node in ast.walk(root) if isinstance(node, ast.Call))
 
 
-def _blocks(statement: ast.stmt) -> Iterator[tuple[Sequence[ast.stmt], str | None]]:
-    """The statements inside `statement`, each block with the reason why its checks count for nothing."""
+def _find_blocks(statement: ast.stmt) -> Iterator[tuple[Sequence[ast.stmt], str | None]]:
+    """Yield nested blocks of `statement`, with the reason why their checks do not count."""
     match statement:
         case ast.If(test=ast.Constant(value=value)):
             yield statement.body, None if value else "is never reached"
@@ -252,8 +250,7 @@ def _blocks(statement: ast.stmt) -> Iterator[tuple[Sequence[ast.stmt], str | Non
 
 
 def _swallows(handler: ast.ExceptHandler) -> bool:
-    """Whether a failure caught here leaves no trace: nothing raised, kept, returned or asserted."""
-    if not any(kind is None or _type_name(kind) in _CATCH_ALL for kind in unpacked(handler.type)):
+    if not any(kind is None or _get_type_name(kind) in _CATCH_ALL for kind in unpacked(handler.type)):
         return False
     traces = (ast.Raise, ast.Assert, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return)
     for statement in handler.body:
@@ -272,16 +269,15 @@ def _suppresses(expression: ast.expr) -> bool:
     return (
         isinstance(expression, ast.Call)
         and called_name(expression) == "suppress"
-        and any(_type_name(kind) in _CATCH_ALL for kind in expression.args)
+        and any(_get_type_name(kind) in _CATCH_ALL for kind in expression.args)
     )
 
 
-def _type_name(node: ast.expr) -> str:
+def _get_type_name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
-def _harmless_exit(node: ast.expr, functions: Sequence[Function]) -> bool:
-    """Whether `node` is an exit that always says 0."""
+def _is_harmless_exit(node: ast.expr, functions: Sequence[Function]) -> bool:
     if not isinstance(node, ast.Call):
         return isinstance(node, ast.Name) and node.id == "SystemExit"
     if called_name(node) not in _EXITS:

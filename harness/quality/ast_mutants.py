@@ -1,17 +1,15 @@
-"""Small faults planted in the code a suite exercises: does the suite notice?
+"""Small faults planted in the code that a suite exercises.
 
-A mutant replaces one span of one file by the changed expression; the rest of the text stays as it is. Planted:
-
+A mutant replaces one span of one file; the rest of the text stays as it is. Kinds:
 * arithmetic: `+` with `-`, `*` with `/`, `//` by `/`, `%` by `*`, `**` by `*`, also in `+=` and its kin;
 * an operand dropped: `a + b`, `a * b`, `a / b` to `a`; `-a` and `not a` to `a`;
-* a comparison turned round, a bound moved in or out by one (`<` and `<=`), `and` with `or`;
+* a comparison inverted, a bound moved by one (`<` and `<=`), `and` with `or`;
 * a number changed: integers by one, others doubled, zero to one; True with False;
 * a slice bound moved by one; two neighbouring returned values swapped.
 
-Never planted: outside executed lines, in tests and `__main__` blocks, in docstrings, strings, annotations, `raise` and
-`assert`, in calls that print or log, in assignments within functions to names that nothing reads. Where no calls
-through the contract show which lines are the kernel, functions and files named as if they check, show or time it
-(`CHECKERS`) are passed over as well.
+Excluded are lines that are not executed, tests and `__main__` blocks, strings, annotations, `raise` and `assert`, calls
+that print or log, and assignments in functions to names that are never read. Without traced calls through the contract,
+functions and files named like checks, demos or timings (`CHECKERS`) are excluded, too.
 """
 
 import ast
@@ -31,10 +29,10 @@ CHECKERS = re.compile(
     r"|gradient_check|run_)",
     re.IGNORECASE,
 )
-"""Names of functions and files that are no kernel, where nothing else shows what is."""
+"""Names of functions and files outside the kernel, used without traced calls."""
 
 _NOTHING = "__name__ or not (1 + 2 - 3 * 4 / 5 // 6 % 7) < 8.0 <= True"
-"""A statement that does nothing: a module's name is never empty."""
+"""An expression statement without effect, as a module's name is never empty."""
 _Body = TypeVar("_Body", ast.Module, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -43,13 +41,10 @@ class SourceMutant:
     """One planted fault.
 
     Attributes:
-        path: file it is in.
-        line: from 1.
-        before: the expression as it was.
-        after: what it becomes.
-        start: first character of the span in the file's text.
-        end: first character after it.
-        text: what stands there instead.
+        line: line number, from 1.
+        before, after: the expression before and after, for display.
+        start, end: span in the file's text, in characters.
+        text: replacement of the span.
     """
 
     path: str
@@ -64,26 +59,24 @@ class SourceMutant:
         return f"{self.path}:{self.line} `{self.before}` -> `{self.after}`"
 
     def planted(self, text: str) -> str:
-        """The text of the file with this fault in it."""
+        """Return the text of the file with this fault in it."""
         return text[: self.start] + self.text + text[self.end :]
 
 
 def plan_mutants(
     files: Sequence[SourceFile], executed: Mapping[str, AbstractSet[int]], seed: int, *, by_name: bool = True
 ) -> list[SourceMutant]:
-    """Every mutant of the executed lines of `files`, in an order drawn from `seed`.
+    """Return every mutant of the executed lines, in an order drawn from `seed`, so that any head is a fair sample.
 
     Args:
-        files: source files; tests among them are passed over.
-        executed: by path, the lines the suite executes.
-        seed: of the order, so that a list cut short is a fair sample.
-        by_name: whether functions and files named like checks are passed over.
+        files: source files; tests are skipped.
+        by_name: true to exclude functions and files named like checks.
     """
     mutants = [
         mutant
         for file in files
         if not file.test
-        for mutant, statement in _in_file(file, by_name)
+        for mutant, statement in _find_mutants(file, by_name)
         if not executed.get(file.path, frozenset()).isdisjoint((mutant.line, statement.lineno))
     ]
     random.Random(seed).shuffle(mutants)
@@ -91,9 +84,9 @@ def plan_mutants(
 
 
 def equivalent(file: SourceFile) -> str:
-    """The text of `file` written differently: it does the same, but its layout, operators and bytecode are others.
+    """Return equivalent text of `file` with a different layout, operators and bytecode.
 
-    A suite that fails on it judges the text, not what the code does.
+    A suite that fails on it judges the text rather than the behaviour.
     """
     try:
         text = ast.unparse(_Padding().visit(ast.parse(file.text)))
@@ -104,56 +97,56 @@ def equivalent(file: SourceFile) -> str:
 
 
 class _Padding(ast.NodeTransformer):
-    """Puts a statement that does nothing into the module and into every function."""
+    """Transformer that inserts a no-op into the module and every function."""
 
     def visit_Module(self, node: ast.Module) -> ast.Module:
-        return self._padded(node)
+        return self._pad(node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
-        return self._padded(node)
+        return self._pad(node)
 
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AsyncFunctionDef:
-        return self._padded(node)
+        return self._pad(node)
 
-    def _padded(self, node: _Body) -> _Body:
+    def _pad(self, node: _Body) -> _Body:
         self.generic_visit(node)
         first = 1 if ast.get_docstring(node, clean=False) is not None else 0
         while first < len(node.body) and isinstance(node.body[first], ast.ImportFrom):
-            first += 1  # what is imported from __future__ stays in front
+            first += 1  # imports from __future__ must come first
         node.body.insert(first, ast.parse(_NOTHING).body[0])
         return node
 
 
 def mutable_lines(file: SourceFile, *, by_name: bool = True) -> frozenset[int]:
-    """Return the lines of `file` on which a mutant can be planted when they are executed."""
-    return frozenset(statement.lineno for _, statement in _in_file(file, by_name))
+    """Return the lines of `file` that can carry a mutant."""
+    return frozenset(statement.lineno for _, statement in _find_mutants(file, by_name))
 
 
-def _in_file(file: SourceFile, by_name: bool) -> list[tuple[SourceMutant, ast.stmt]]:
-    spared = CHECKERS.match if by_name else _no_name
-    if file.tree is None or spared(PurePosixPath(file.path).stem) or not _utf8(file.text):
+def _find_mutants(file: SourceFile, by_name: bool) -> list[tuple[SourceMutant, ast.stmt]]:
+    spared = CHECKERS.match if by_name else _match_nothing
+    if file.tree is None or spared(PurePosixPath(file.path).stem) or not _is_utf8(file.text):
         return []
     try:
-        return list(_planted(file, file.tree, spared))
+        return list(_plant(file, file.tree, spared))
     except RecursionError:
         return []
 
 
-def _utf8(text: str) -> bool:
-    """Whether the text may be written back as UTF-8: no other encoding is declared."""
+def _is_utf8(text: str) -> bool:
+    """Return whether the text can be saved as UTF-8, as it declares no other encoding."""
     head = "\n".join(text.split("\n", 2)[:2])
     declared = re.search(r"coding[:=]\s*([-\w.]+)", head)
     return text.isascii() or declared is None or declared[1].lower().replace("_", "-") in ("utf-8", "utf8")
 
 
-def _no_name(name: str) -> bool:
+def _match_nothing(name: str) -> bool:
     return False
 
 
-def _planted(
+def _plant(
     file: SourceFile, tree: ast.Module, spared: Callable[[str], object]
 ) -> Iterator[tuple[SourceMutant, ast.stmt]]:
-    offsets, unread = Offsets(file.text), _unread(tree)
+    offsets, unread = Offsets(file.text), _find_unread(tree)
     for site, statement in sites(tree.body, spared):
         if statement in unread:
             continue
@@ -162,11 +155,11 @@ def _planted(
         for changed in replacements(site, statement):
             after = ast.unparse(changed)
             text = after if isinstance(changed, ast.stmt | ast.Slice) else f"({after})"
-            yield SourceMutant(file.path, site.lineno, *_brief(before, after), start, end, text), statement
+            yield SourceMutant(file.path, site.lineno, *_shorten(before, after), start, end, text), statement
 
 
-def _unread(tree: ast.Module) -> frozenset[ast.stmt]:
-    """Assignments within functions to names that nothing in the file reads: what is changed there shows nowhere."""
+def _find_unread(tree: ast.Module) -> frozenset[ast.stmt]:
+    """Return assignments in functions to names that the file never reads."""
     nodes = list(ast.walk(tree))
     read = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store)}
     read |= {name for node in nodes if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}
@@ -181,12 +174,11 @@ def _unread(tree: ast.Module) -> frozenset[ast.stmt]:
     )
 
 
-def _brief(before: str, after: str) -> tuple[str, str]:
-    """Both texts without the long parts they share at either end."""
+def _shorten(before: str, after: str) -> tuple[str, str]:
     if max(len(before), len(after)) <= 60:
         return before, after
-    head = max(0, _shared(before, after) - 12)
-    tail = max(0, _shared(before[head:][::-1], after[head:][::-1]) - 12)
+    head = max(0, _count_shared(before, after) - 12)
+    tail = max(0, _count_shared(before[head:][::-1], after[head:][::-1]) - 12)
 
     def cut(text: str) -> str:
         return f"{'...' * (head > 0)}{text[head : len(text) - tail][:80]}{'...' * (tail > 0)}"
@@ -194,6 +186,6 @@ def _brief(before: str, after: str) -> tuple[str, str]:
     return cut(before), cut(after)
 
 
-def _shared(one: str, other: str) -> int:
+def _count_shared(one: str, other: str) -> int:
     pairs = enumerate(zip(one, other, strict=False))
     return next((index for index, (a, b) in pairs if a != b), min(len(one), len(other)))

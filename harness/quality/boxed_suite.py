@@ -1,4 +1,4 @@
-"""The parent's end of `suite_boot/suite_server.py`: a plan of runs goes in, the result of each comes out."""
+"""Client of `suite_boot/suite_server.py`, which makes planned test runs."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -13,20 +13,20 @@ from harness.sandbox.command import run as run_in_box
 
 _BOOT = Path(__file__).with_name("suite_boot")
 IDLE_SECONDS = 20.0
-"""Wall time within which a run must do something."""
+"""Wall time, in seconds, within which a run must use the processor."""
 START_SECONDS, EACH_SECONDS = 10.0, 0.2
-"""Processor time for the server itself: to start, and to copy files and look on for each run."""
+"""Processor time of the server, in seconds: to start, and per run."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a suite that is asked for.
+    """One planned run of a suite.
 
     Attributes:
-        files: path and text of the answer's files that are changed, in a copy.
-        trace: whether the executed lines are wanted.
-        quick: stop at the first failure, print nothing.
-        must_pass: end the plan when this run fails.
+        files: path and text of the changed files.
+        trace: true to record executed lines.
+        quick: true to stop at the first failure and print nothing.
+        must_pass: true to end the plan if this run fails.
     """
 
     files: tuple[tuple[str, str], ...] = ()
@@ -37,15 +37,14 @@ class Run:
 
 @dataclass(frozen=True)
 class RunResult:
-    """The result of one run.
+    """Result of one run.
 
     Attributes:
-        end: "exit", "signal", "late" (over its processor time), "idle" (waited without end) or "cut" (undecided: the
-            plan's processor time was used up, or the machine gave it too little).
+        end: "exit", "signal", "late" (over its processor time), "idle" (waiting forever) or "cut" (undecided: the plan
+            ran out of processor time, or the machine gave too little).
         status: exit status or signal number.
-        processor_seconds: processor time of it and all it started.
-        word: what the run says about itself; nothing in it is to be trusted. None when it did not come to its end.
-        output: the last of what it printed.
+        processor_seconds: processor time, descendants included.
+        word: untrusted report of the run on itself; None if unfinished.
     """
 
     end: str
@@ -56,33 +55,33 @@ class RunResult:
 
     @property
     def decided(self) -> bool:
-        """Whether the run says anything: it was not cut."""
+        """True unless the run was cut."""
         return self.end != "cut"
 
     @property
     def silent(self) -> bool:
-        """Whether nothing failed, by the exit status."""
+        """True if the exit status reports success."""
         return self.end == "exit" and self.status == 0
 
     @property
     def passed(self) -> bool:
-        """Whether the suite came to its end and nothing failed."""
+        """True if the suite finished with success."""
         return self.silent and self.word is not None
 
     @property
     def collected(self) -> int | None:
-        """Tests it says it found, None when it does not say."""
+        """Number of tests found, as reported; None if not reported."""
         count = (self.word or {}).get("collected")
         return count if isinstance(count, int) and not isinstance(count, bool) and 0 <= count < 1 << 31 else None
 
     @property
     def digest(self) -> str:
-        """What it says about every single test, to compare two runs by."""
+        """Reported digest of all outcomes, to compare two runs."""
         return str((self.word or {}).get("digest"))
 
     @property
     def lines(self) -> dict[str, frozenset[int]] | None:
-        """Lines it says it executed, by path; None when it does not say."""
+        """Executed lines by path, as reported; None if not reported."""
         found = (self.word or {}).get("lines")
         if not isinstance(found, dict):
             return None
@@ -95,12 +94,11 @@ class RunResult:
 
 @dataclass(frozen=True)
 class Runs:
-    """The results of a plan.
+    """Results of a plan.
 
     Attributes:
-        results: of the runs that were made, from the first on.
-        refused: whether the command is none that can be run.
-        broken: what happened instead, when the server ended before its plan did; else empty.
+        refused: true if the command is not supported.
+        broken: description of how the server ended early, or empty.
     """
 
     results: tuple[RunResult, ...]
@@ -110,14 +108,10 @@ class Runs:
 
 @dataclass(frozen=True)
 class Suite:
-    """An answer's own tests and how they are held.
+    """A submission's own tests and their limits.
 
     Attributes:
-        folder: the answer's files.
-        command: what runs its tests.
-        tier: isolation.
-        memory_mib: address space of each process.
-        idle_seconds: wall time within which a run must do something.
+        idle_seconds: wall time, in seconds, within which a run must use the processor.
     """
 
     folder: Path
@@ -127,16 +121,16 @@ class Suite:
     idle_seconds: float = IDLE_SECONDS
 
     def runs(self, plan: Sequence[Run], *, run_seconds: float, seconds: float, wall_seconds: float) -> Runs:
-        """Make the runs of `plan`, one after the other, in one sandbox.
+        """Run `plan` in order, in one sandbox.
 
         Args:
-            plan: the runs.
-            run_seconds: processor time for one run; three times as much for a traced one.
-            seconds: processor time for all of them.
-            wall_seconds: wall time for all of them.
+            plan: runs to make.
+            run_seconds: processor time per run; three times as much if traced.
+            seconds: processor time for all runs.
+            wall_seconds: wall time for all runs.
 
         Raises:
-            BoxError: the box or the server in it failed.
+            BoxError: the sandbox, or the server in it, failed.
         """
         text = json.dumps(
             {
@@ -158,16 +152,16 @@ class Suite:
             given=text.encode(),
         )
         if done.returncode == 1 and not done.report:
-            # an exception before the first run is over: no line of the answer can raise one in the server
+            # an exception before any result is our fault: the server runs none of the submission's code
             raise BoxError(f"the server that runs an answer's own tests failed:\n{done.output}")
         broken = ""
         if done.returncode != 0 and done.exceeded is not CommandLimit.WALL_CLOCK:
             how = "took too much processor time" if done.timed_out else f"was ended (status {done.returncode})"
             broken = f"the process that runs the suite {how}"
-        return _parsed(done.report, broken)
+        return _parse(done.report, broken)
 
 
-def _parsed(report: bytes, broken: str) -> Runs:
+def _parse(report: bytes, broken: str) -> Runs:
     results: list[RunResult] = []
     for number, line in enumerate(report.splitlines()):
         try:
@@ -176,13 +170,13 @@ def _parsed(report: bytes, broken: str) -> Runs:
                 return Runs((), refused=True)
             if found["run"] != number:
                 raise ValueError
-            results.append(_result(found))
+            results.append(_parse_result(found))
         except (ValueError, KeyError, TypeError, RecursionError):
             return Runs(tuple(results), broken=broken or "the report of the runs is damaged")
     return Runs(tuple(results), broken=broken)
 
 
-def _result(found: Mapping[str, Any]) -> RunResult:
+def _parse_result(found: Mapping[str, Any]) -> RunResult:
     word = found.get("word")
     status = found["status"]
     return RunResult(

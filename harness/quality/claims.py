@@ -1,4 +1,4 @@
-"""Figures an answer states about itself, against what was measured."""
+"""Comparison of figures that a submission claims with those measured."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -8,13 +8,13 @@ from enum import StrEnum
 from harness.model import Claim
 
 TOLERANCE = 0.05
-"""Relative difference that is still right."""
+"""Relative difference that still counts as right."""
 ERROR_FACTOR = 10.0
-"""A stated error (a quantity named `*_error`) is right within this factor: errors vary from run to run."""
+"""Factor within which a claimed error (`*_error`) is right, as errors vary between runs."""
 
 
 class Truth(StrEnum):
-    """What became of a claim."""
+    """Truth of a claim."""
 
     RIGHT = "right"
     WRONG = "wrong"
@@ -23,14 +23,11 @@ class Truth(StrEnum):
 
 @dataclass(frozen=True)
 class CheckedClaim:
-    """One claim beside the measured figure.
+    """One claim and the measured figure.
 
     Attributes:
-        claim: what was stated.
-        truth: right, wrong, or not measured.
-        measured: the measured figure, None when there is none.
-        factor: stated over measured; None where that says nothing (nothing measured, a zero, opposite signs).
-        detail: the comparison in words.
+        measured: measured figure; None if missing.
+        factor: claimed over measured figure; None with a missing or zero figure, or opposite signs.
     """
 
     claim: Claim
@@ -41,14 +38,10 @@ class CheckedClaim:
 
 
 def check_claims(claims: Iterable[Claim], measured: Mapping[str, float]) -> tuple[CheckedClaim, ...]:
-    """Compare every claim with the measured figure of the same name.
+    """Compare each claim with the measured figure of the same name.
 
-    A claim is right within 5 % of the measured figure, a `*_error` within a factor of 10. A zero is right only against
-    a zero, an infinity only against the same one; NaN, stated or measured, settles nothing in the claim's favour.
-
-    Args:
-        claims: as the submission states them.
-        measured: figures by name.
+    A claim is right within 5 % of the measured figure, a `*_error` within a factor of 10, a zero or infinity only if
+    equal. A NaN never makes a claim right.
     """
     return tuple(_check(claim, measured.get(claim.quantity)) for claim in claims)
 
@@ -57,8 +50,8 @@ def _check(claim: Claim, measured: float | None) -> CheckedClaim:
     stated = f"{claim.quantity} stated as {claim.value:.6g}"
     if measured is None or math.isnan(measured):
         return CheckedClaim(claim, Truth.UNKNOWN, None, None, f"{stated}: {Truth.UNKNOWN}")
-    factor = _factor(claim.value, measured)
-    if _right(claim, measured, factor):
+    factor = _compute_factor(claim.value, measured)
+    if _is_right(claim, measured, factor):
         return CheckedClaim(claim, Truth.RIGHT, measured, factor, f"{stated}, measured {measured:.6g}")
     if factor is None:
         by = ""
@@ -69,13 +62,13 @@ def _check(claim: Claim, measured: float | None) -> CheckedClaim:
     return CheckedClaim(claim, Truth.WRONG, measured, factor, f"{stated}, measured {measured:.6g}{by}")
 
 
-def _factor(stated: float, measured: float) -> float | None:
+def _compute_factor(stated: float, measured: float) -> float | None:
     if not (math.isfinite(stated) and math.isfinite(measured)) or stated * measured <= 0:
         return None
     return stated / measured
 
 
-def _right(claim: Claim, measured: float, factor: float | None) -> bool:
+def _is_right(claim: Claim, measured: float, factor: float | None) -> bool:
     if claim.value == measured:
         return True
     if factor is None:

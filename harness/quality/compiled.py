@@ -1,4 +1,4 @@
-"""Evidence from the compiler of an answer's language: that it compiles, and what else the compiler checks."""
+"""Evidence from the compiler of a submission's language."""
 
 from collections.abc import Iterable
 
@@ -7,16 +7,11 @@ from harness.model import UNBUILT, Criterion, Evidence, Outcome
 
 
 def compiler_evidence(criteria: Iterable[Criterion], report: CompilerReport | None) -> dict[str, Evidence]:
-    """Evidence of the criteria that the compiler feeds, by id.
-
-    Args:
-        criteria: those with a `compiler` feed.
-        report: what the compiler said; None where answers are not compiled before they run.
-    """
-    return {c.id: _judged(c, report) for c in criteria}
+    """Return evidence of the criteria with a `compiler` feed, by id; `report` is None for uncompiled languages."""
+    return {c.id: _judge(c, report) for c in criteria}
 
 
-def _judged(criterion: Criterion, report: CompilerReport | None) -> Evidence:
+def _judge(criterion: Criterion, report: CompilerReport | None) -> Evidence:
     if report is None:
         return Evidence.of(criterion, Outcome.UNSUPPORTED, detail="answers in this language are not compiled")
     if report.ok is None:
@@ -28,10 +23,10 @@ def _judged(criterion: Criterion, report: CompilerReport | None) -> Evidence:
         return Evidence.of(criterion, Outcome.FAILED, detail=report.text, locations=report.locations)
     if not report.ok:
         return Evidence.of(criterion, Outcome.FAILED, detail="the submission does not build", rests_on=UNBUILT)
-    return _checked(criterion, report.verdicts.get(criterion.compiler or ""))
+    return _judge_check(criterion, report.verdicts.get(criterion.compiler or ""))
 
 
-def _checked(criterion: Criterion, verdict: CompilerVerdict | None) -> Evidence:
+def _judge_check(criterion: Criterion, verdict: CompilerVerdict | None) -> Evidence:
     if verdict is None:
         return Evidence.of(criterion, Outcome.UNSUPPORTED, detail=f"the compiler does not check `{criterion.compiler}`")
     if verdict.met is None:

@@ -1,8 +1,8 @@
-"""What an answer does when it is called through its contract: which of its lines run, and whether a change shows.
+"""Calls of a submission through its contract, which show its executed lines and the effect of changes.
 
-The calls are those of the challenge's probes, on their fixed cases and on small drawn ones. Which lines run is the
-answer's word. It is checked: a copy whose other lines all fail must bring the same. So an answer that hides lines is
-found out, and one that names lines which only its tests need gains nothing: a fault planted there changes no call.
+The calls are those of the challenge's probes, on fixed cases and small drawn ones. The submission's worker reports the
+lines, so they are verified: a copy in which all other lines fail must behave alike. This exposes hidden lines; listing
+lines that only tests need gains nothing, as faults there affect no call.
 """
 
 import contextlib
@@ -42,20 +42,20 @@ from harness.timing.exclusive import beside_others
 
 TRACER = Path(__file__).with_name("suite_boot") / "line_tracer.py"
 LINES_LIMIT = 1 << 20
-"""Bytes of line numbers that a case may bring."""
+"""Most bytes of line numbers per case."""
 DRAWN = 2
-"""Drawn cases of a probe, at most."""
+"""Most drawn cases per probe."""
 CALL_SECONDS = 5.0
-"""Processor time for a call of the answer: a case with a longer one shows nothing."""
+"""Processor time of a call, in seconds; cases with longer calls are ignored."""
 FACTOR, ROOM = 4.0, 2.0
-"""Processor time for a call of a changed copy: so many times what all calls of the case took, and so many seconds."""
+"""Processor time of a call of a changed copy: a factor on that of the case, plus seconds."""
 Lines = Mapping[str, frozenset[int]]
 """Line numbers by path."""
 
 
 @dataclass(frozen=True)
 class _Seen:
-    """What one case brought of the answer: the notes of its calls, their processor time, and whether all was right."""
+    """Result of one case: notes of its calls, their processor time, and success."""
 
     notes: Sequence[Any]
     seconds: float
@@ -64,13 +64,10 @@ class _Seen:
 
 @dataclass
 class ContractCalls:
-    """Calls an answer and changed copies of it; a context manager.
+    """Caller of a submission and its changed copies; a context manager.
 
     Attributes:
-        code: the challenge's.
-        files: what the answer consists of.
-        seed: of the inputs.
-        deadline: when the grade is cut off, by `clock.now`.
+        deadline: time of the cut-off on the clock of `clock.now`.
     """
 
     code: ChallengeCode
@@ -89,17 +86,14 @@ class ContractCalls:
         self._stack.close()
 
     def executed(self, files: Sequence[SourceFile]) -> Lines | None:
-        """The lines that calls execute; None where the answer does not load, returns nothing, or hides lines.
-
-        Args:
-            files: those of the answer.
+        """Return the executed lines, or None if the submission does not load, returns nothing, or hides lines.
 
         Raises:
             BusyMachineError: the machine gave a call too little time.
         """
         if self._answer is None:
             return None
-        seen = [self._case(number) for number in range(self._first)]
+        seen = [self._get_case(number) for number in range(self._first)]
         if all(isinstance(note, str) for one in seen if one for note in one.notes):
             return None
         lines = {path: frozenset(found) for path, found in self._lines.items()}
@@ -107,14 +101,11 @@ class ContractCalls:
         return None if others_fail and self._differs(others_fail, range(self._first)) else lines
 
     def shows(self, changed: Changed) -> bool:
-        """Return whether a copy brings anything else, beyond rounding, on a case that the answer gets right.
+        """Return whether a copy behaves differently, beyond rounding, on a case that the submission gets right.
 
-        What is compared with the right values counts only where it is wrong by them: an option that may be off by a
-        hundredth promises no digits beyond that. No test is asked to notice what a wrong result is made of, such as
-        the start values of a buffer. Of an answer that gets no case right all cases count.
-
-        Args:
-            changed: the files in which the copy differs.
+        Where values are compared with right ones, a difference counts only if it makes the value wrong: an option with
+        a tolerance of a hundredth promises no further digits. Failing cases are skipped, as tests need not notice what
+        a wrong result consists of, such as initial values of a buffer; if all fail, all count.
 
         Raises:
             BusyMachineError: the machine gave a call too little time.
@@ -124,17 +115,16 @@ class ContractCalls:
         return self._differs(changed, right)
 
     def _gets_right(self, number: int) -> bool:
-        seen = self._case(number)
+        seen = self._get_case(number)
         return seen is not None and seen.right
 
     def _differs(self, changed: Changed, numbers: Iterable[int]) -> bool:
-        """Return whether a copy of the answer does not load, or brings anything else on a case of these `numbers`."""
         with self._opened(changed) as copy:
-            return copy is None or not all(self._same(copy, number) for number in numbers)
+            return copy is None or not all(self._is_same(copy, number) for number in numbers)
 
-    def _same(self, copy: SandboxedAnswer, number: int) -> bool:
-        """Whether a copy brings on a case what the answer brought, where that is known."""
-        seen = self._case(number)
+    def _is_same(self, copy: SandboxedAnswer, number: int) -> bool:
+        """Return whether a copy behaves like the submission on a case, if that is known."""
+        seen = self._get_case(number)
         if seen is None:
             return True
         probe, case = self._cases[number]
@@ -144,8 +134,8 @@ class ContractCalls:
                 return True
             return seen.right and probe.name in self._value_probes and _passes(probe, hurried, self.seed, case)
 
-    def _case(self, number: int) -> _Seen | None:
-        """What a case brought of the answer, after all cases before it; None where it ended the worker."""
+    def _get_case(self, number: int) -> _Seen | None:
+        """Return the result of a case, after those of all earlier cases; None if it ended the worker."""
         while len(self._seen) <= number:
             with beside_others():
                 self._seen.append(self._run(*self._cases[len(self._seen)]))
@@ -153,7 +143,7 @@ class ContractCalls:
 
     def _run(self, probe: Probe, case: Case) -> _Seen | None:
         answer = self._answer
-        assert answer is not None  # else no case is asked for
+        assert answer is not None  # callers check this first
         watched = _Watched(answer, self._lines)
         before, around = answer.processor_seconds, TracedAnswer(watched)
         right = False
@@ -164,18 +154,17 @@ class ContractCalls:
             watched.collect()
         except HarnessError:
             raise
-        except Exception:  # the probe cannot digest what came
+        except Exception:  # the result breaks the probe
             return None
         return None if watched.lost else _Seen(around.notes, answer.processor_seconds - before, right)
 
     @cached_property
     def _answer(self) -> SandboxedAnswer | None:
-        """The answer as it is; None where it does not load."""
         return self._stack.enter_context(self._opened(()))
 
     @contextmanager
     def _opened(self, changed: Changed) -> Iterator[SandboxedAnswer | None]:
-        """A copy of the answer with other files, loaded; None where it does not load."""
+        """Yield a loaded copy of the submission with some files changed; None if it does not load."""
         place = self._shown / f"copy-{next(self._numbers)}"
         shutil.copytree(self.files.folder, place, symlinks=True, copy_function=shutil.copyfile)
         for path, text in changed:
@@ -195,7 +184,6 @@ class ContractCalls:
 
     @cached_property
     def _shown(self) -> Path:
-        """The folder that the sandbox shows: that of all copies."""
         shown = self._stack.enter_context(scratch.folder()) / "copies"
         shown.mkdir()
         return shown
@@ -206,21 +194,21 @@ class ContractCalls:
 
     @cached_property
     def _fork_server(self) -> ForkServer:
-        """The process that the workers of all copies come from: to start one takes longer than most of their calls."""
+        """Parent of the workers of all copies, as a start takes longer than most calls."""
         limits = self._target.limits
         access = FileAccess(self._shown, scratch_mib=limits.scratch_mib)
         return self._stack.enter_context(ForkServer(access, self._target.tier, limits.memory_mib, PROCESSES))
 
     @cached_property
     def _literals(self) -> frozenset[int]:
-        """Integers of the answer's source, by which sizes are drawn for its copies as well."""
+        """Integers in the submission's source, from which its copies' sizes are drawn, too."""
         return literals(self.code.language, self.files)
 
     @cached_property
     def _cases(self) -> list[tuple[Probe, Case]]:
-        """What is called: of every probe the first case, then of every probe the second, and so on."""
+        """Cases to run: the first of every probe, then the second of every probe, and so on."""
         found = {
-            probe.name: (probe, self._of(probe))
+            probe.name: (probe, self._list_cases(probe))
             for criterion in self.code.challenge.criteria
             if not criterion.capability or offers(self.files.capabilities, criterion.capability)
             for probe in self.code.probes_of(criterion)
@@ -231,7 +219,6 @@ class ContractCalls:
 
     @cached_property
     def _value_probes(self) -> frozenset[str]:
-        """Names of the probes that compare with the right values, and feed no criterion of a property."""
         kinds = {"value": set[str](), "property": set[str]()}
         for criterion in self.code.challenge.criteria:
             kinds[criterion.judges].update(criterion.probes)
@@ -239,11 +226,9 @@ class ContractCalls:
 
     @cached_property
     def _first(self) -> int:
-        """How many cases show which lines run: the first of every probe."""
         return len({probe.name for probe, _ in self._cases})
 
-    def _of(self, probe: Probe) -> list[Case]:
-        """The cases of a probe: the fixed ones, and small drawn ones."""
+    def _list_cases(self, probe: Probe) -> list[Case]:
         drawn = probe.drawn
         if drawn is None:
             return list(probe.cases)
@@ -253,7 +238,6 @@ class ContractCalls:
 
 
 def _passes(probe: Probe, answer: Answer, seed: int, case: Case) -> bool:
-    """Return whether one case passes; one that the probe cannot digest does not."""
     try:
         once(probe, answer, seed, case)
     except HarnessError:
@@ -264,29 +248,27 @@ def _passes(probe: Probe, answer: Answer, seed: int, case: Case) -> bool:
 
 
 class _Part(LentForkServer):
-    """A fork server that shows several copies, as the fork server of one of them."""
+    """View of a fork server of several copies as that of one copy."""
 
     def __init__(self, server: ForkServer, name: str, entry: str) -> None:
-        self.bytecode = {entry: np.empty(0, np.uint8)}  # nothing to keep: a copy has one worker
+        self.bytecode = {entry: np.empty(0, np.uint8)}  # not worth caching: a copy has one worker
         self._server, self._name = server, name
 
     @property
     def folder(self) -> str:
-        """As `ForkServer.folder`, of this copy."""
         return f"{self._server.folder}/{self._name}"
 
     def fork(self, rlimits: Mapping[str, int]) -> WorkerProcess:
-        """As `ForkServer.fork`."""
         return self._server.fork(rlimits)
 
     def close(self) -> None:
-        """Leave it open for the next copy."""
+        """Leave the shared server open."""
 
 
 class _Hurried(AnswerWrapper):
-    """An answer each of whose calls may take so many seconds of processor time.
+    """A submission whose calls have a limit of processor time.
 
-    What other work kept from that time raises `BusyMachineError`: it is no word of the answer's.
+    Time lost to other work raises `BusyMachineError`.
     """
 
     def __init__(self, answer: Answer, seconds: float) -> None:
@@ -294,7 +276,6 @@ class _Hurried(AnswerWrapper):
         self.seconds = seconds
 
     def call(self, function: str, *args: Any, returns: Plan, **options: Any) -> Any:
-        """As the answer, within that time."""
         seconds = min(self.seconds, options.get("seconds") or self.seconds)
         try:
             return super().call(function, *args, returns=returns, **{**options, "seconds": seconds})
@@ -305,14 +286,13 @@ class _Hurried(AnswerWrapper):
 
 
 class _Watched(_Hurried):
-    """An answer whose worker notes the lines that its calls execute.
+    """A submission whose worker records executed lines.
 
     Args:
-        answer: the one behind.
-        lines: where they are added, by path.
+        lines: mapping from paths to lines, updated in place.
 
     Attributes:
-        lost: whether a call ended the worker.
+        lost: true if a call ended the worker.
     """
 
     def __init__(self, answer: SandboxedAnswer, lines: dict[str, set[int]]) -> None:
@@ -322,7 +302,6 @@ class _Watched(_Hurried):
         self._source = f"{TRACER.read_text(encoding='utf-8')}\n\nstart({answer.fork_server().folder!r})\n"
 
     def call(self, function: str, *args: Any, returns: Plan, **options: Any) -> Any:
-        """As the answer, noting lines."""
         try:
             self.load("line_tracer", self._source)
             self._called = True
@@ -332,12 +311,11 @@ class _Watched(_Hurried):
             raise
 
     def fresh(self) -> None:
-        """As the answer, once the lines noted so far are known."""
         self.collect()
         super().fresh()
 
     def collect(self) -> None:
-        """Ask the worker for the lines that were noted; what it says may be anything."""
+        """Collect the lines from the worker, whose reply is untrusted."""
         if not self._called or self.lost:
             return
         self._called = False

@@ -1,8 +1,8 @@
-"""Copies of an answer on which its own tests must fail: where they pass all the same, something else decides.
+"""Control copies of a submission on which its own tests must fail.
 
-A suite can be made to end well whatever happens in it, by a hook, a plugin or a changed runner. No look at its text
-finds them all, so it is run twice more: once with every check in its tests failing, once with every function of the
-answer failing. What passes then depends on neither.
+A hook, a plugin or a changed runner can make a suite end well whatever happens in it. So it runs twice more: with every
+check in its tests failing, and with every function of the submission failing. A suite that still passes depends on
+neither.
 """
 
 import ast
@@ -13,21 +13,17 @@ from harness.quality.assertions import Function
 from harness.quality.sources import SourceFile
 
 Changed = tuple[tuple[str, str], ...]
-"""Path and text of the files that a copy has instead of the answer's own."""
+"""Path and text of a copy's changed files."""
 
 _FAILS = "raise AssertionError('a control: this must fail')"
 _WITHOUT_LINES = (ast.Pass, ast.Break, ast.Continue, ast.Global, ast.Nonlocal)
-"""Statements that a tracer need not see, although they run."""
+"""Statements that run without a trace event."""
 
 
 def with_failing_checks(files: Sequence[SourceFile], checks: Collection[tuple[str, int]]) -> Changed:
-    """Make each function fail where its first check that can fail stands.
+    """Return a copy with a failure in place of each function's first check that can fail.
 
-    Module level code is changed only where no function has a check: what fails while tests are collected runs no test.
-
-    Args:
-        files: all files of an answer.
-        checks: path and line of each check that can fail.
+    Module-level checks are replaced only if functions have none: a failure during collection would run no test.
     """
     copies = [_Checks({line for path, line in checks if path == file.path}, file) for file in files if file.tree]
     inside = any(copy.inside for copy in copies)
@@ -35,12 +31,7 @@ def with_failing_checks(files: Sequence[SourceFile], checks: Collection[tuple[st
 
 
 def with_failing_code(files: Sequence[SourceFile], entries: Collection[str]) -> Changed:
-    """Make every function of the answer's own source fail when it is called; hooks of pytest stay as they are.
-
-    Args:
-        files: all files of an answer.
-        entries: those that define the contract.
-    """
+    """Return a copy in which every function of the source fails, except pytest hooks."""
     changed = []
     for file in files:
         if file.test or file.tree is None:
@@ -57,13 +48,9 @@ def with_failing_code(files: Sequence[SourceFile], entries: Collection[str]) -> 
 
 
 def with_failing_lines(files: Sequence[SourceFile], executed: Mapping[str, AbstractSet[int]]) -> Changed:
-    """Make every statement of the answer's functions fail of which no line is said to be executed.
+    """Return a copy in which every statement in functions fails that has no line in `executed`.
 
-    Unlike the other copies this one must do the same as the answer, in whatever runs the lines that are said to be all.
-
-    Args:
-        files: all files of an answer.
-        executed: those lines, by path.
+    Unlike the others, this copy must behave like the submission if `executed` is complete.
     """
     changed = []
     for file in files:
@@ -77,19 +64,18 @@ def with_failing_lines(files: Sequence[SourceFile], executed: Mapping[str, Abstr
 
 
 def _fail_elsewhere(body: list[ast.stmt], lines: AbstractSet[int]) -> int:
-    """Make the statements of a body that are on none of `lines` fail; return how many those are."""
+    """Make the statements outside `lines` fail, and return their number."""
     failing = 0
     for index, statement in enumerate(body):
         if not lines.isdisjoint(range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)):
-            failing += sum(_fail_elsewhere(inner, lines) for inner in _bodies(statement))
+            failing += sum(_fail_elsewhere(inner, lines) for inner in _find_bodies(statement))
         elif not isinstance(statement, _WITHOUT_LINES) and not _is_bare(statement):
             body[index : index + 1] = ast.parse(_FAILS).body
             failing += 1
     return failing
 
 
-def _bodies(node: ast.AST) -> Iterator[list[ast.stmt]]:
-    """The bodies of statements within a statement: what it repeats, chooses, tries or defines."""
+def _find_bodies(node: ast.AST) -> Iterator[list[ast.stmt]]:
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.ExceptHandler | ast.match_case):
             yield child.body
@@ -99,30 +85,26 @@ def _bodies(node: ast.AST) -> Iterator[list[ast.stmt]]:
 
 
 def _is_bare(statement: ast.stmt) -> bool:
-    """Whether a statement computes nothing: a docstring, or a name with a type and no value."""
     bare = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
     return bare or (isinstance(statement, ast.AnnAssign) and statement.value is None)
 
 
 class _Checks:
-    """One file with the statements that hold its checks."""
-
     def __init__(self, lines: Collection[int], file: SourceFile) -> None:
         self.path = file.path
         self._tree = ast.parse(file.text)
         functions = [node for node in ast.walk(self._tree) if isinstance(node, Function)]
-        self.inside = [place for each in functions if (place := _first(each.body, lines))]
-        self.loose = [place] if (place := _first(self._tree.body, lines)) else []
+        self.inside = [place for each in functions if (place := _find_first_check(each.body, lines))]
+        self.loose = [place] if (place := _find_first_check(self._tree.body, lines)) else []
 
     def text(self, inside: bool) -> str:
-        """Return the source in which the checks of functions fail, or those outside of them."""
+        """Return the source with failing checks, inside functions or outside."""
         for body, index in self.inside if inside else self.loose:
             body[index : index + 1] = ast.parse(_FAILS).body
         return ast.unparse(ast.fix_missing_locations(self._tree))
 
 
-def _first(body: list[ast.stmt], lines: Collection[int]) -> tuple[list[ast.stmt], int] | None:
-    """Find the first statement of a body that holds a check, those of functions and classes inside it left out."""
+def _find_first_check(body: list[ast.stmt], lines: Collection[int]) -> tuple[list[ast.stmt], int] | None:
     for index, statement in enumerate(body):
         if isinstance(statement, Function | ast.ClassDef):
             continue

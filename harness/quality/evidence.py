@@ -1,4 +1,4 @@
-"""What this room measures, as evidence for the criteria it feeds."""
+"""Evidence from source metrics, the submission's own tests, and its claims."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ from harness.quality.own_tests import MUTANTS, SECONDS, SuiteGrade, SuiteStatus,
 from harness.sandbox import Tier
 
 GOOD_KILL_RATE = 0.9
-"""Share of mutants that earns everything: some mutants of any code change nothing that can be seen."""
+"""Share of killed mutants that earns full credit, as some mutants have no visible effect."""
 FIGURES = {
     "largest_file": "largest_file_lines",
     "complexity": "complex_code_percent",
@@ -23,9 +23,9 @@ FIGURES = {
     "documentation": "documented_and_annotated_percent",
     "duplication": "repeated_code_percent",
 }
-"""What each source metric counts, as a name with its unit."""
+"""Unit-bearing name of each source metric's figure."""
 SIZE = "largest_file"
-"""The metric beside which files and lines are listed."""
+"""Metric that lists files and lines."""
 SHOWN = 5
 """Survivors and vacuous assertions named in a detail."""
 
@@ -34,50 +34,46 @@ def source_evidence(
     criteria: Sequence[Criterion], submission: Submission, folder: Path, adapters: Iterable[str] = (),
     functions: Collection[str] = (),
 ) -> dict[str, Evidence]:  # fmt: skip
-    """Evidence of the criteria fed by source metrics, by criterion; files that do not count are named once.
+    """Return evidence of criteria fed by source metrics, by criterion.
 
     Args:
-        criteria: those fed by source metrics.
-        submission: what states the test command and the programs.
-        folder: the snapshot.
-        adapters: files that are the harness's own: no line of them counts.
-        functions: those of the contract; without any, tests within a file count.
+        adapters: files of the harness, which do not count.
+        functions: functions of the contract; without them, tests inside source files count.
     """
     if not criteria:
         return {}
-    command, programs = _test_command(submission), submission.about.programs
+    command, programs = _read_command(submission), submission.about.programs
     report = measure(folder, submission.entries, tuple(adapters), command, programs, functions)
     size: dict[str, Figure] = {"source_files": report.files, "source_lines": report.sloc}
-    found = {c.id: _metric(c, report.metrics.get(c.metric or "")) for c in criteria}
+    found = {c.id: _judge_metric(c, report.metrics.get(c.metric or "")) for c in criteria}
     for criterion in criteria:
         seen = found[criterion.id]
         if criterion.metric == SIZE and seen.measured:
-            detail = seen.detail + _uncounted(report.unused, "nothing imports it")
-            detail += _uncounted(report.for_tests, "only tests or the test command lead to it")
+            detail = seen.detail + _describe_uncounted(report.unused, "nothing imports it")
+            detail += _describe_uncounted(report.for_tests, "only tests or the test command lead to it")
             found[criterion.id] = seen.model_copy(update={"measured": seen.measured | size, "detail": detail})
     return found
 
 
-def _uncounted(files: Sequence[str], reason: str) -> str:
-    """Return a sentence that names the files left out and the reason; empty without files."""
+def _describe_uncounted(files: Sequence[str], reason: str) -> str:
     if not files:
         return ""
     more = f" and {len(files) - SHOWN} others" if len(files) > SHOWN else ""
     return f"; not counted in any figure, for {reason}: {', '.join(files[:SHOWN])}{more}"
 
 
-def _test_command(submission: Submission) -> tuple[str, ...]:
+def _read_command(submission: Submission) -> tuple[str, ...]:
     return tuple(submission.tests.command) if submission.tests else ()
 
 
-def _metric(criterion: Criterion, metric: Metric | None) -> Evidence:
+def _judge_metric(criterion: Criterion, metric: Metric | None) -> Evidence:
     if metric is None:
-        return _unassessed(criterion, Outcome.JUDGE_ERROR, f"there is no source metric {criterion.metric!r}")
+        return _make_unassessed(criterion, Outcome.JUDGE_ERROR, f"there is no source metric {criterion.metric!r}")
     if metric.credit is None:
-        return _unassessed(criterion, Outcome.UNSUPPORTED, metric.detail)
+        return _make_unassessed(criterion, Outcome.UNSUPPORTED, metric.detail)
     detail = f"{metric.detail}; worst: {metric.worst}" if metric.worst else metric.detail
     measured: dict[str, Figure] = {} if metric.figure is None else {FIGURES[metric.name]: round(metric.figure, 4)}
-    return _credited(criterion, metric.credit, detail, measured, metric.locations)
+    return _credit(criterion, metric.credit, detail, measured, metric.locations)
 
 
 def own_tests_evidence(
@@ -85,38 +81,32 @@ def own_tests_evidence(
     mutants: int = MUTANTS, seconds: float = SECONDS, adapters: Iterable[str] = (), quoted: bool = True,
     contract: ContractCalls | None = None,
 ) -> dict[str, Evidence]:  # fmt: skip
-    """Evidence of the criteria fed by the answer's own tests, by criterion.
+    """Return evidence of criteria fed by the submission's own tests, by criterion.
 
     Args:
-        criteria: those fed by tests.
-        submission: what states the test command.
-        folder: the snapshot.
-        tier: isolation.
-        seed: of the mutants drawn.
-        mutants: how many are drawn; none are where no criterion is fed by them.
+        mutants: number of mutants to draw, if a criterion needs them.
         seconds: processor time for the whole stage.
-        adapters: files that are the harness's own: no fault is planted in them.
-        quoted: whether the answer's code may be quoted; else a fault that was not noticed is named by its place.
-        contract: calls the answer as probes do, where that shows which of its lines run.
+        adapters: files of the harness, which get no mutants.
+        quoted: true if the submission may be quoted; otherwise survivors are named by location.
     """
     if not criteria:
         return {}
     count = mutants if any(c.tests == "kill_rate" for c in criteria) else 0
     result = grade_own_tests(
-        folder, _test_command(submission), tier=tier, entries=submission.entries, adapters=tuple(adapters), seed=seed,
+        folder, _read_command(submission), tier=tier, entries=submission.entries, adapters=tuple(adapters), seed=seed,
         mutants=count, seconds=seconds, contract=contract,
     )  # fmt: skip
     if not quoted:
         result = replace(result, survivors=tuple(map(str, result.survivor_locations)))
-    feeds = {"suite_passes": _suite_passes, "kill_rate": _kill_rate, "real_assertions": _real_assertions}
+    feeds = {"suite_passes": _judge_suite, "kill_rate": _judge_kill_rate, "real_assertions": _judge_assertions}
     found = {c.id: feeds[c.tests or ""](c, result) for c in criteria}
     if fault := _fault(result):
-        found |= {c.id: each for c in criteria if (each := _charged_with_suite(c, criteria, result, *fault))}
+        found |= {c.id: each for c in criteria if (each := _charge_with_suite(c, criteria, result, *fault))}
     return found
 
 
 def _fault(result: SuiteGrade) -> tuple[str, str] | None:
-    """Return why tests earn nothing whatever they would notice, as a title and a detail; None where they may earn."""
+    """Return title and detail of a fault that voids all credit for tests, or None."""
     if not result.assertions.real and result.status in (SuiteStatus.PASSED, SuiteStatus.SLOW, SuiteStatus.UNDECIDED):
         return NO_CHECK, "ends well, and " * result.passed + "no check that can fail was found in a test"
     if result.unheeded:
@@ -125,24 +115,24 @@ def _fault(result: SuiteGrade) -> tuple[str, str] | None:
     return ("", result.detail) if result.status in charged else None
 
 
-def _charged_with_suite(
+def _charge_with_suite(
     criterion: Criterion, criteria: Iterable[Criterion], result: SuiteGrade, title: str, detail: str
 ) -> Evidence | None:
-    """Charge a fault of the whole suite once: leave open what else would fail for it; None where its own rule judges.
+    """Charge a fault of the whole suite only once; return None to apply the criterion's own rule.
 
-    A criterion is left open where that of passing has the same heading and weighs as much at least: nobody may gain by
-    tests that cannot be measured. Else it fails.
+    The charge falls on the criterion for passing tests if it is in the same dimension and weighs at least as much; this
+    one is then not run. Otherwise this one fails, so that unmeasurable tests never pay off.
     """
     heavy = (c for c in criteria if c.tests == "suite_passes" and c.severity.weight >= criterion.severity.weight)
     charged = next((c.id for c in heavy if c.dimension == criterion.dimension), None)
     if criterion.tests == "kill_rate":
         unplanted = f"no fault was planted: {detail}"
         if charged:
-            return _unassessed(criterion, Outcome.NOT_RUN, unplanted)
-        return _credited(criterion, 0.0, unplanted, {}, title=UNSEEN)
+            return _make_unassessed(criterion, Outcome.NOT_RUN, unplanted)
+        return _credit(criterion, 0.0, unplanted, {}, title=UNSEEN)
     without = result.status is SuiteStatus.NONE or result.collected == 0
     if criterion.tests == "real_assertions" and charged and (title or without):
-        return _unassessed(criterion, Outcome.NOT_RUN, f"`{charged}` is charged: {detail}")
+        return _make_unassessed(criterion, Outcome.NOT_RUN, f"`{charged}` is charged: {detail}")
     return None
 
 
@@ -151,24 +141,24 @@ NO_CHECK = "the answer has no test with an assertion that can fail"
 UNSEEN = "whether the answer's own tests notice faults could not be seen"
 
 
-def _suite_passes(criterion: Criterion, result: SuiteGrade) -> Evidence:
+def _judge_suite(criterion: Criterion, result: SuiteGrade) -> Evidence:
     measured: dict[str, Figure] = {} if result.collected is None else {"tests_collected": result.collected}
     if fault := _fault(result):
-        return _credited(criterion, 0.0, fault[1], measured, title=fault[0])
+        return _credit(criterion, 0.0, fault[1], measured, title=fault[0])
     if result.passed and result.deterministic is False:
-        return _credited(criterion, 0.5, "passes, but two runs go differently", measured)
+        return _credit(criterion, 0.5, "passes, but two runs go differently", measured)
     if result.status is SuiteStatus.UNDECIDED:
-        return _unassessed(criterion, Outcome.NOT_RUN, result.detail)
+        return _make_unassessed(criterion, Outcome.NOT_RUN, result.detail)
     if result.status is SuiteStatus.COMPILED:
-        return _unassessed(criterion, Outcome.UNSUPPORTED, result.detail)
-    return _credited(criterion, 1.0, "passes twice" if result.deterministic else "passes", measured)
+        return _make_unassessed(criterion, Outcome.UNSUPPORTED, result.detail)
+    return _credit(criterion, 1.0, "passes twice" if result.deterministic else "passes", measured)
 
 
-def _kill_rate(criterion: Criterion, result: SuiteGrade) -> Evidence:
+def _judge_kill_rate(criterion: Criterion, result: SuiteGrade) -> Evidence:
     if result.kill_rate is None and result.too_slow:
-        return _credited(criterion, 0.0, result.detail, {}, title=UNSEEN)
+        return _credit(criterion, 0.0, result.detail, {}, title=UNSEEN)
     if result.kill_rate is None:
-        return _unassessed(criterion, Outcome.NOT_RUN, result.detail)
+        return _make_unassessed(criterion, Outcome.NOT_RUN, result.detail)
     measured: dict[str, Figure] = {
         "mutants_planted": result.planted, "mutants_tried": result.tried, "kill_rate": round(result.kill_rate, 4)
     }  # fmt: skip
@@ -181,13 +171,13 @@ def _kill_rate(criterion: Criterion, result: SuiteGrade) -> Evidence:
         times = Counter(result.survivors)
         distinct = [f"{text} x{times[text]}" if times[text] > 1 else text for text in times]
         detail += f"; unnoticed: {', '.join(distinct[:SHOWN])}" + (" and others" if len(distinct) > SHOWN else "")
-    return _credited(
+    return _credit(
         criterion, min(1.0, result.kill_rate / GOOD_KILL_RATE), detail, measured, result.survivor_locations[:SHOWN],
         title=title,
     )  # fmt: skip
 
 
-def _real_assertions(criterion: Criterion, result: SuiteGrade) -> Evidence:
+def _judge_assertions(criterion: Criterion, result: SuiteGrade) -> Evidence:
     seen = result.assertions
     measured: dict[str, Figure] = {
         "real_assertions": seen.real,
@@ -196,11 +186,11 @@ def _real_assertions(criterion: Criterion, result: SuiteGrade) -> Evidence:
     if seen.tests:  # checks may all stand outside functions
         measured["tests_without_check"] = len(seen.unchecked)
     if result.status is SuiteStatus.NONE:
-        return _credited(criterion, 0.0, result.detail, measured)
+        return _credit(criterion, 0.0, result.detail, measured)
     if not seen.real:
-        return _credited(criterion, 0.0, "no assertion that can fail was found", measured, title=NO_CHECK)
+        return _credit(criterion, 0.0, "no assertion that can fail was found", measured, title=NO_CHECK)
     if result.unheeded:
-        return _credited(criterion, 0.0, result.detail, measured, title=UNHEEDED)
+        return _credit(criterion, 0.0, result.detail, measured, title=UNHEEDED)
     weak_tests = len(seen.vacuous) + len(seen.unchecked)
     sound = seen.real / (seen.real + weak_tests)
     weak = "; ".join(str(place) for place in (*seen.vacuous, *seen.unchecked)[:SHOWN])
@@ -208,39 +198,39 @@ def _real_assertions(criterion: Criterion, result: SuiteGrade) -> Evidence:
     places = (Location.within(place.path, place.line) for place in (*seen.vacuous, *seen.unchecked)[:SHOWN])
     faults = {"assertions cannot fail": seen.vacuous, "tests assert nothing that can be false": seen.unchecked}
     title = ", and ".join(f"{len(flaws)} of the answer's {fault}" for fault, flaws in faults.items() if flaws)
-    return _credited(criterion, sound, detail, measured, chain.from_iterable(places), title=title)
+    return _credit(criterion, sound, detail, measured, chain.from_iterable(places), title=title)
 
 
 def claims_evidence(
     criteria: Sequence[Criterion], claims: Sequence[Claim], figures: Mapping[str, Figure]
 ) -> dict[str, Evidence]:
-    """Evidence of the criteria fed by claims, by criterion: the share of measurable claims that hold."""
-    return {c.id: _claims(c, claims, figures) for c in criteria}
+    """Return evidence of criteria fed by claims: the share of measurable claims that hold."""
+    return {c.id: _judge_claims(c, claims, figures) for c in criteria}
 
 
 NO_FIGURE = "no figure that the answer states is listed for a comparison with what was measured"
 
 
-def _claims(criterion: Criterion, claims: Sequence[Claim], figures: Mapping[str, Figure]) -> Evidence:
+def _judge_claims(criterion: Criterion, claims: Sequence[Claim], figures: Mapping[str, Figure]) -> Evidence:
     numbers = {n: float(v) for n, v in figures.items() if isinstance(v, (int, float)) and not isinstance(v, bool)}
     checked = check_claims(claims, numbers)
     settled = [c for c in checked if c.truth is not Truth.UNKNOWN]
     if not settled:
         reason = "; ".join(c.detail for c in checked) or NO_FIGURE
-        return _unassessed(criterion, Outcome.NOT_RUN, reason)
+        return _make_unassessed(criterion, Outcome.NOT_RUN, reason)
     right = sum(c.truth is Truth.RIGHT for c in settled)
     detail = "; ".join(c.detail for c in checked)
     measured: dict[str, Figure] = {"claims_checked": len(settled), "claims_right": right}
     stated = [c.claim for c in settled if c.truth is Truth.WRONG] or [c.claim for c in settled]
     places = chain.from_iterable(claim.locations for claim in stated)
-    return _credited(criterion, right / len(settled), detail, measured, places)
+    return _credit(criterion, right / len(settled), detail, measured, places)
 
 
-def _credited(
+def _credit(
     criterion: Criterion, credit: float, detail: str, measured: Mapping[str, Figure],
     locations: Iterable[Location] = (), title: str = "",
 ) -> Evidence:  # fmt: skip
-    """Evidence for a credit of 0 to 1; what is wrong is titled as the criterion says unless a `title` is given."""
+    """Return evidence for a credit of 0 to 1; `title` replaces the criterion's own."""
     credit = round(credit, 4)
     outcome = Outcome.PASSED if credit >= 1 else Outcome.PARTIAL if credit > 0 else Outcome.FAILED
     return Evidence.of(
@@ -249,5 +239,5 @@ def _credited(
     )  # fmt: skip
 
 
-def _unassessed(criterion: Criterion, outcome: Outcome, detail: str) -> Evidence:
+def _make_unassessed(criterion: Criterion, outcome: Outcome, detail: str) -> Evidence:
     return Evidence.of(criterion, outcome, detail=detail)

@@ -1,7 +1,7 @@
-"""Static hints: what an answer's source mentions that a kernel rarely needs. Remarks for a reader, without a mark.
+"""Static hints for readers, without a mark: names in a submission's source that a kernel rarely needs.
 
-Nothing is run, and nothing follows from a hint alone: honest code may have its reasons, and a cheat can hide the words.
-Files that are tests, and files that do not parse, bring none.
+Hints prove nothing: honest code may have its reasons, and cheating code can hide the names. Tests and unparsable files
+are skipped.
 """
 
 from collections.abc import Collection, Iterator
@@ -10,24 +10,22 @@ from pathlib import Path
 from harness.quality.sources import SourceFile, read_sources
 
 MOST = 20
-"""How many hints are listed; if there are more, the last one counts them."""
+"""Most hints listed; the last one counts the rest."""
 
 
 def hints(folder: Path, entries: Collection[str], adapters: Collection[str] = ()) -> tuple[str, ...]:
-    """Hints such as `answer.py:12 imports gc`, each once a file, by file and line; at most `MOST`.
+    """Return hints such as `answer.py:12 imports gc`, once per file, sorted by file and line; at most `MOST`.
 
     Args:
-        folder: a submission or the snapshot of one.
-        entries: files of the submission's `entry`; they are source whatever they are called.
-        adapters: files that are the harness's own: passed over.
+        entries: files of the submission's `entry`, which are source whatever their names.
     """
-    found = [hint for file in read_sources(folder, entries, adapters) if not file.test for hint in _of_file(file)]
+    found = [hint for file in read_sources(folder, entries, adapters) if not file.test for hint in _find_in_file(file)]
     if len(found) <= MOST:
         return tuple(found)
     return (*found[: MOST - 1], f"and {len(found) - MOST + 1} more hints of this kind")
 
 
-def _of_file(file: SourceFile) -> Iterator[str]:
+def _find_in_file(file: SourceFile) -> Iterator[str]:
     if file.oversized:
         return
     first: dict[str, int] = {}

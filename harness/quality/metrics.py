@@ -1,4 +1,4 @@
-"""Six figures about the source of an answer, each with the credit it earns and the place that is worst.
+"""Six figures about a submission's source, each with credit and the worst place.
 
 | figure | 1.0 | 0.7 | 0.4 | 0.0 |
 |---|--:|--:|--:|--:|
@@ -9,10 +9,9 @@
 | % of public names documented, of their parameters annotated | 80 | 50 | 20 | 0 |
 | % of code lines that repeat earlier ones | 2 | 8 | 20 | 50 |
 
-Between the columns credit is linear. Code lines leave out blank lines, comments, docstrings and inner lines of other
-texts, so that neither documenting nor dividing code is punished. Left out are tests (`contract_code`), and files
-that nothing imports (`sources`). The maintainability index is not used: removing docstrings drives it to 1, and large
-sound libraries to 0.
+Credit is linear between columns. Code lines exclude blank lines, comments, docstrings and inner lines of other strings,
+so that documenting and splitting code costs nothing. Tests (`contract_code`) and unimported files (`sources`) are
+excluded. The maintainability index is not used: removing docstrings drives it to 1, size drives sound libraries to 0.
 """
 
 import itertools
@@ -30,11 +29,11 @@ from harness.quality.sources import SourceFile, read_sources
 from harness.quality.tools import FunctionMetrics, LintFinding
 
 COMPLEX = 10
-"""A function of higher cyclomatic complexity is counted as complex."""
+"""Highest cyclomatic complexity that does not count as complex."""
 WINDOW = 6
-"""So many code lines in a row make a repetition."""
+"""Minimum number of consecutive code lines that make a repetition."""
 FLAT = "(whole file)"
-"""Stands for the code of a file where no file has a function."""
+"""Name for the code of a file if no file has functions."""
 
 
 Curve = tuple[tuple[float, float], ...]
@@ -54,11 +53,9 @@ class Metric:
 
     Attributes:
         name: key of `CURVES`.
-        figure: as measured; None where it cannot be.
-        credit: 0 to 1; None where the figure does not apply to the language.
-        detail: the figure in words.
-        worst: the worst place in words, empty when nothing is wrong.
-        locations: the places that `worst` names.
+        figure: measured value; None if not measurable.
+        credit: 0 to 1; None if the figure does not apply to the language.
+        worst: worst place in words; empty if all is well.
     """
 
     name: str
@@ -71,17 +68,16 @@ class Metric:
 
 @dataclass(frozen=True)
 class SourceReport:
-    """All six figures, and what they were taken over.
+    """All six figures and their base.
 
     Attributes:
         metrics: by name, in the order of `CURVES`.
-        files: source files, tests left out.
-        sloc: their code lines.
-        problems: files that could not be analysed fully, each with the reason.
-        versions: of ruff and lizard.
-        unused: source files that nothing imports: no figure counts them.
-        for_tests: source files that only tests or the test command lead to: no figure counts them.
-        lines_left_out: code lines of the other files that only these lead to, by file: no figure counts them.
+        files: number of source files, without tests.
+        sloc: code lines of these files.
+        problems: files that cannot be analysed fully, with the reason.
+        unused: source files that are never imported.
+        for_tests: source files that only tests or the test command use.
+        lines_left_out: code lines by file that only tests or the test command use.
     """
 
     metrics: Mapping[str, Metric]
@@ -98,18 +94,16 @@ def measure(
     folder: Path, entries: Collection[str] = (), adapters: Collection[str] = (), command: Collection[str] = (),
     programs: Collection[str] = (), functions: Collection[str] = (),
 ) -> SourceReport:  # fmt: skip
-    """The six figures for the source under `folder`.
+    """Measure the source below `folder`.
 
     Args:
-        folder: a submission or the snapshot of one.
-        entries: files of the submission's `entry`; they are source whatever they are called.
-        adapters: files that are the harness's own: no line of them counts.
-        command: words of its test command.
-        programs: further files of it that are run by themselves.
-        functions: those of the contract; without any, tests within a file count.
+        entries: files of the `entry`, which are source whatever their names.
+        adapters: files of the harness, which do not count.
+        programs: further files that are run as programs.
+        functions: functions of the contract; without them, tests inside source files count.
 
     Raises:
-        PrerequisiteError: ruff is not installed beside the harness.
+        PrerequisiteError: ruff is not installed with the harness.
     """
     sources = read_sources(folder, entries, (), command, (*programs, *adapters))
     part = contract_code(sources, functions, adapters)
@@ -123,27 +117,27 @@ def measure(
         metrics = [Metric(name, None, None, detail, locations=Location.within(path, line)) for name in CURVES]
     else:
         seen = tools.inspect(files)
-        pieces = None if seen.functions is None else _or_whole_files(files, seen.functions)
+        pieces = None if seen.functions is None else _default_to_files(files, seen.functions)
         metrics = [
-            _largest_file(files),
-            _unanswered("complexity", "lizard") if pieces is None else _complexity(files, pieces),
-            _unanswered("function_length", "lizard") if pieces is None else _function_length(pieces),
-            _unanswered("lint", "ruff") if seen.remarks is None else _lint(files, seen.remarks),
-            _documentation(files, seen.functions or ()),
-            _duplication(files),
+            _measure_largest_file(files),
+            _make_unanswered("complexity", "lizard") if pieces is None else _measure_complexity(files, pieces),
+            _make_unanswered("function_length", "lizard") if pieces is None else _measure_function_length(pieces),
+            _make_unanswered("lint", "ruff") if seen.remarks is None else _measure_lint(files, seen.remarks),
+            _measure_documentation(files, seen.functions or ()),
+            _measure_duplication(files),
         ]
     if part.lines_left_out:
         lines = ", ".join(f"{_count(lines, 'code line')} of {path}" for path, lines in part.lines_left_out.items())
         left_out = f"; not counted, for only tests or the test command lead there: {lines}"
         metrics = [replace(metric, detail=metric.detail + left_out) for metric in metrics]
     return SourceReport(
-        {metric.name: metric for metric in metrics}, len(files), _sloc(files), problems, tools.versions(),
+        {metric.name: metric for metric in metrics}, len(files), _count_sloc(files), problems, tools.versions(),
         tuple(file.path for file in sources if file.unused and not file.test), part.files_left_out, part.lines_left_out,
     )  # fmt: skip
 
 
 def credit(name: str, figure: float) -> float:
-    """What `figure` earns on the curve of `name`, 0 to 1, linear between its points and flat beyond them."""
+    """Return the credit of `figure`, 0 to 1, linear between points of the curve and constant beyond."""
     curve = CURVES[name]
     if figure <= curve[0][0]:
         return curve[0][1]
@@ -154,43 +148,44 @@ def credit(name: str, figure: float) -> float:
     return curve[-1][1]
 
 
-def _metric(name: str, figure: float, detail: str, places: tuple[Location, ...] = (), worst: str = "") -> Metric:
+def _make_metric(name: str, figure: float, detail: str, places: tuple[Location, ...] = (), worst: str = "") -> Metric:
     words = worst or ", ".join(map(str, places))
     return Metric(name, figure, credit(name, figure), detail, words, places)
 
 
-def _unanswered(name: str, tool: str) -> Metric:
+def _make_unanswered(name: str, tool: str) -> Metric:
     return Metric(name, None, 0.0, f"{tool} could not read the source")
 
 
-def _sloc(files: Iterable[SourceFile]) -> int:
+def _count_sloc(files: Iterable[SourceFile]) -> int:
     return sum(file.sloc for file in files)
 
 
-def _or_whole_files(files: Sequence[SourceFile], functions: tuple[FunctionMetrics, ...]) -> tuple[FunctionMetrics, ...]:
-    """`functions`; of source that has none at all, each file that holds code as one piece."""
+def _default_to_files(
+    files: Sequence[SourceFile], functions: tuple[FunctionMetrics, ...]
+) -> tuple[FunctionMetrics, ...]:
     return functions or tuple(FunctionMetrics(file.path, FLAT, 1, file.sloc, 1) for file in files if file.sloc)
 
 
-def _largest_file(files: Sequence[SourceFile]) -> Metric:
+def _measure_largest_file(files: Sequence[SourceFile]) -> Metric:
     largest = max(files, key=lambda file: file.sloc)
-    detail = f"{largest.sloc} code lines in the largest of {_count(len(files), 'file')}, {_sloc(files)} in all"
-    return _metric("largest_file", largest.sloc, detail, Location.within(largest.path))
+    detail = f"{largest.sloc} code lines in the largest of {_count(len(files), 'file')}, {_count_sloc(files)} in all"
+    return _make_metric("largest_file", largest.sloc, detail, Location.within(largest.path))
 
 
-def _complexity(files: Sequence[SourceFile], functions: Sequence[FunctionMetrics]) -> Metric:
+def _measure_complexity(files: Sequence[SourceFile], functions: Sequence[FunctionMetrics]) -> Metric:
     complex_ones = [function for function in functions if function.complexity > COMPLEX]
     lines = sum(function.length for function in complex_ones)
-    share = min(100.0, 100 * lines / _sloc(files))
+    share = min(100.0, 100 * lines / _count_sloc(files))
     worst = max(functions, key=lambda function: function.complexity)
     detail = (
         f"{share:.1f} % of the code lines are in {_count(len(complex_ones), 'function')} of complexity over {COMPLEX}; "
         f"the highest is {worst.complexity}"
     )
-    return _metric("complexity", share, detail, _place(worst))
+    return _make_metric("complexity", share, detail, _locate(worst))
 
 
-def _function_length(functions: Sequence[FunctionMetrics]) -> Metric:
+def _measure_function_length(functions: Sequence[FunctionMetrics]) -> Metric:
     ordered = sorted(functions, key=lambda function: function.length)
     tenth_longest = ordered[math.ceil(0.9 * len(ordered)) - 1]
     longest = ordered[-1]
@@ -199,27 +194,29 @@ def _function_length(functions: Sequence[FunctionMetrics]) -> Metric:
     detail = f"the longest of {pieces} has {_count(longest.length, 'code line')}"
     if tenth_longest.length < longest.length:
         detail += f"; nine in ten have at most {tenth_longest.length}"
-    return _metric("function_length", tenth_longest.length, detail, _place(longest))
+    return _make_metric("function_length", tenth_longest.length, detail, _locate(longest))
 
 
-def _lint(files: Sequence[SourceFile], remarks: Sequence[LintFinding]) -> Metric:
+def _measure_lint(files: Sequence[SourceFile], remarks: Sequence[LintFinding]) -> Metric:
     python = [file for file in files if file.syntax.linted]
     if not python:
         return Metric("lint", None, None, "no Python source: judged by the compiler's warnings instead")
-    figure = 100 * len(remarks) / max(1, _sloc(python))
+    figure = 100 * len(remarks) / max(1, _count_sloc(python))
     rules = Counter(remark.rule for remark in remarks).most_common(5)
     named = ", ".join(f"{rule} x{times}" if times > 1 else rule for rule, times in rules)
-    detail = f"{_count(len(remarks), 'likely fault')} in {_sloc(python)} code lines{f': {named}' if named else ''}"
-    # a name that is not defined, before what is only likely to be a fault
+    detail = (
+        f"{_count(len(remarks), 'likely fault')} in {_count_sloc(python)} code lines{f': {named}' if named else ''}"
+    )
+    # undefined names come before merely likely faults
     first = min(remarks, key=lambda remark: (not remark.rule.startswith("F"), remark.path, remark.line), default=None)
     if first is None:
-        return _metric("lint", figure, detail)
+        return _make_metric("lint", figure, detail)
     words = f"{first.path}:{first.line} {first.rule} {first.text}"
-    return _metric("lint", figure, detail, Location.within(first.path, first.line), words)
+    return _make_metric("lint", figure, detail, Location.within(first.path, first.line), words)
 
 
-def _documentation(files: Sequence[SourceFile], functions: Sequence[FunctionMetrics]) -> Metric:
-    named = list(_public_names(files, functions))
+def _measure_documentation(files: Sequence[SourceFile], functions: Sequence[FunctionMetrics]) -> Metric:
+    named = list(_find_public_names(files, functions))
     parameters = [(place, has) for place, name in named for has in name.annotated]
     shares = [100 * sum(name.documented for _, name in named) / max(1, len(named))]
     detail = f"{sum(name.documented for _, name in named)} of {_count(len(named), 'public name')} documented"
@@ -227,13 +224,14 @@ def _documentation(files: Sequence[SourceFile], functions: Sequence[FunctionMetr
         annotated = sum(has for _, has in parameters)
         shares.append(100 * annotated / len(parameters))
         detail += f", {annotated} of {_count(len(parameters), 'parameter')} of theirs annotated"
-    return _metric("documentation", sum(shares) / len(shares), detail, *_lacks_most(named))
+    return _make_metric("documentation", sum(shares) / len(shares), detail, *_find_least_documented(named))
 
 
-def _lacks_most(named: Sequence[tuple[tuple[Location, ...], DocumentedName]]) -> tuple[tuple[Location, ...], str]:
-    """The place that lacks most, a documentation or the annotation of a parameter counting one each, and in words."""
-    place, name = max(named, key=lambda each: _lacks(each[1]), default=((), None))
-    if name is None or not _lacks(name):
+def _find_least_documented(
+    named: Sequence[tuple[tuple[Location, ...], DocumentedName]],
+) -> tuple[tuple[Location, ...], str]:
+    place, name = max(named, key=lambda each: _count_lacks(each[1]), default=((), None))
+    if name is None or not _count_lacks(name):
         return (), ""
     bare = name.annotated.count(False)
     lacks = [] if name.documented else ["documentation"]
@@ -243,14 +241,13 @@ def _lacks_most(named: Sequence[tuple[tuple[Location, ...], DocumentedName]]) ->
     return place, words + (f"; {alike} more lack{'s' * (alike == 1)} the same" if alike else "")
 
 
-def _lacks(name: DocumentedName) -> int:
+def _count_lacks(name: DocumentedName) -> int:
     return (not name.documented) + name.annotated.count(False)
 
 
-def _public_names(
+def _find_public_names(
     files: Sequence[SourceFile], functions: Iterable[FunctionMetrics]
 ) -> Iterator[tuple[tuple[Location, ...], DocumentedName]]:
-    """Place of everything that the files offer, and how it is documented."""
     within: dict[str, list[NamedLine]] = {}
     for function in functions:
         within.setdefault(function.path, []).append(NamedLine(function.line, function.name))
@@ -260,10 +257,10 @@ def _public_names(
                 yield Location.within(file.path, name.line, name.name), name
 
 
-def _duplication(files: Sequence[SourceFile]) -> Metric:
+def _measure_duplication(files: Sequence[SourceFile]) -> Metric:
     first_seen: dict[tuple[str, ...], tuple[int, int]] = {}
     repeated: set[tuple[int, int]] = set()
-    runs: dict[tuple[int, int], tuple[int, tuple[int, int]]] = {}  # by place: windows that repeat in a row, and what
+    runs: dict[tuple[int, int], tuple[int, tuple[int, int]]] = {}  # by place: consecutive windows, origin
     codes = [file.code_beyond_imports for file in files]
     for number, code in enumerate(codes):
         for start in range(len(code) - WINDOW + 1):
@@ -277,7 +274,7 @@ def _duplication(files: Sequence[SourceFile]) -> Metric:
     worst: tuple[Location, ...] = ()
     if runs:
         (number, end), (length, (other, last)) = max(runs.items(), key=lambda run: run[1][0])
-        # the first windows of a run may repeat another place as well, and were taken for part of that
+        # the first windows of a run may have been attributed to another place that they repeat as well
         later, first = codes[number], codes[other]
         while length <= min(end, last) and later[end - length].text == first[last - length].text:
             length += 1
@@ -286,12 +283,14 @@ def _duplication(files: Sequence[SourceFile]) -> Metric:
             for file, at in ((number, end), (other, last))
             for place in Location.within(files[file].path, codes[file][at - length + 1].number)
         )
-    share = 100 * len(repeated) / _sloc(files)
-    detail = f"{_count(len(repeated), 'code line')} of {_sloc(files)} repeat earlier ones, {WINDOW} or more in a row"
-    return _metric("duplication", share, detail, worst, " repeats ".join(map(str, worst)))
+    share = 100 * len(repeated) / _count_sloc(files)
+    detail = (
+        f"{_count(len(repeated), 'code line')} of {_count_sloc(files)} repeat earlier ones, {WINDOW} or more in a row"
+    )
+    return _make_metric("duplication", share, detail, worst, " repeats ".join(map(str, worst)))
 
 
-def _place(function: FunctionMetrics) -> tuple[Location, ...]:
+def _locate(function: FunctionMetrics) -> tuple[Location, ...]:
     return Location.within(function.path, function.line, function.name)
 
 

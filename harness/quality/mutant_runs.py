@@ -1,8 +1,8 @@
-"""Which mutants of an answer its own tests are run on, and which of them count.
+"""Selection of the mutants to run tests on, and of those that count.
 
-A mutant counts where it changes what calls through the contract bring that are right without it. Of those that the
-tests noticed a few are called, and all where one of these changes nothing: so faults in code that only the tests run
-earn nothing either.
+A mutant counts if it changes the result of a call through the contract that is right without it. Only a few killed
+mutants are verified this way, and all if one of them has no effect, so that faults in code that only tests run earn
+nothing.
 """
 
 import itertools
@@ -17,19 +17,19 @@ from harness.quality.contract_calls import ContractCalls
 from harness.quality.sources import SourceFile
 
 SPOT_CHECKED = 4
-"""Noticed mutants that are called through the contract."""
+"""Killed mutants to verify by calls through the contract."""
 Lines = Mapping[str, AbstractSet[int]]
 """Line numbers by path."""
 Tried = tuple[SourceMutant, RunResult]
-"""A mutant and what the tests made of it."""
+"""A mutant and its test run."""
 
 
 def plan_runs(
     mutants: Sequence[SourceMutant], files: Sequence[SourceFile], count: int
 ) -> tuple[list[SourceMutant], list[Run]]:
-    """The first `count` mutants that are code, and the runs: equivalent code, each mutant, equivalent code again.
+    """Return the first `count` mutants that parse, and their runs between two on equivalent code.
 
-    All code is written in the same way, so that its form does not tell one run from another.
+    All code is unparsed alike, so that its form does not give a mutant away.
     """
     by_path = {file.path: file for file in files}
     same = {path: equivalent(by_path[path]) for path in sorted({mutant.path for mutant in mutants})}
@@ -41,7 +41,7 @@ def plan_runs(
 
 
 def joined(first: Runs, second: Runs) -> Runs:
-    """What two halves of a plan show together: the runs but for the ends that meet, which count where they fail."""
+    """Join two halves of a plan; where they meet, failing runs win."""
     broken = first.broken or second.broken
     for half in (first, second):
         if half.results and not half.results[0].silent:
@@ -52,13 +52,7 @@ def joined(first: Runs, second: Runs) -> Runs:
 
 
 def effective(tried: Sequence[Tried], files: Sequence[SourceFile], contract: ContractCalls) -> list[Tried]:
-    """Leave out the mutants that change nothing that right calls through the contract bring.
-
-    Args:
-        tried: mutants, with the runs of the tests on them.
-        files: of the answer, as they are.
-        contract: calls the answer, and copies of it.
-    """
+    """Return the mutants that change a right result of calls through the contract."""
     texts = {file.path: file.text for file in files}
 
     @cache
@@ -71,19 +65,19 @@ def effective(tried: Sequence[Tried], files: Sequence[SourceFile], contract: Con
 
 
 def both(executed: Lines, called: Lines | None) -> Lines:
-    """The lines that the tests execute and calls through the contract do as well, where those are known."""
+    """Return the lines that both the tests and calls through the contract execute."""
     if called is None:
         return executed
     return {path: lines & called.get(path, frozenset()) for path, lines in executed.items()}
 
 
 def every_line(files: Sequence[SourceFile]) -> dict[str, frozenset[int]]:
-    """All lines of files: where it is not known which of them the tests execute."""
+    """Return all lines, for files whose executed lines are unknown."""
     return {file.path: frozenset(range(1, file.text.count("\n") + 2)) for file in files}
 
 
 def exercised(files: Sequence[SourceFile], lines: Lines | None, called: Lines | None = None) -> float | None:
-    """Of the lines that a mutant could be planted on, the share that the tests execute; None when unknown."""
+    """Return the share of mutable lines that the tests execute, if known."""
     mutable = both({file.path: mutable_lines(file, by_name=called is None) for file in files}, called)
     total = sum(map(len, mutable.values()))
     if lines is None or total == 0:

@@ -1,11 +1,10 @@
-"""The source files of an answer as text: found, decoded, separated from its tests, reduced to code lines.
+"""Source files of a submission as text: found, decoded, separated from tests, reduced to code lines.
 
-Nothing here runs or imports what it reads. A file that cannot be decoded or parsed is described by its `problem`.
+Files are only read, never run. The `problem` of a file says why it cannot be decoded or parsed.
 
-What counts as a test: a file named `test_*`, `*_test` or `tests`, a `conftest.py`, or any under a folder named `test`
-or `tests`, unless it is an entry of the submission or an entry leads to it by imports; a demo that imports its helpers
-leaves it a test. Everything else, an adapter included, is source. A file that nothing imports (a copy left behind), or
-that only tests and the test command lead to (a demo), is no part of what is measured.
+A test is a file named `test_*`, `*_test` or `tests`, a `conftest.py`, or a file in a folder named `test` or `tests`,
+unless it is an entry or an entry imports it, directly or not. All other files are source, adapters included. Source
+that is never imported (a leftover copy), or used only by tests and the test command (a demo), is not measured.
 """
 
 import ast
@@ -19,24 +18,22 @@ from pathlib import Path, PurePosixPath
 from harness.languages import SourceLine, Syntax, every_language, filled_lines
 
 MAX_LENGTH = 1 << 20
-"""A longer file is not analysed: every line of it that is not blank counts as code."""
+"""Length, in characters, beyond which a file is not analysed and every filled line counts."""
 
 _SKIPPED_FOLDERS = frozenset({"__pycache__", "reviews"})
 
 
 @dataclass(frozen=True)
 class SourceFile:
-    """One file of an answer.
+    """One file of a submission.
 
     Attributes:
-        path: relative to the submission, with forward slashes.
-        text: decoded, line ends as `\\n`; undecodable bytes replaced.
-        syntax: by suffix.
-        fault: why the bytes could not be read as they should, or None.
-        test: whether it is clearly a test.
-        unused: whether nothing imports it: no entry, no test, and nothing that these import.
-        commanded: whether the test command names it.
-        for_tests: whether only tests or the test command lead to it: no entry, no program, nothing that these import.
+        path: path relative to the submission, with forward slashes.
+        text: decoded text with `\\n` line ends; undecodable bytes are replaced.
+        fault: reason why the bytes cannot be read properly, or None.
+        unused: true if no entry and no test leads to it by imports.
+        commanded: true if the test command names it.
+        for_tests: true if only tests or the test command lead to it.
     """
 
     path: str
@@ -62,31 +59,31 @@ class SourceFile:
 
     @property
     def tree(self) -> ast.Module | None:
-        """Syntax tree of a Python file, None where there is none. Not to be changed."""
+        """Syntax tree of a Python file, not to be modified; None without one."""
         return self._parsed if isinstance(self._parsed, ast.Module) else None
 
     @property
     def problem(self) -> str | None:
-        """Why the file cannot be analysed fully, None when it can."""
+        """Reason why the file cannot be analysed fully, or None."""
         return self._parsed if isinstance(self._parsed, str) else None
 
     @cached_property
     def code(self) -> tuple[SourceLine, ...]:
-        """Lines that hold code: no blank ones, no comments, no docstrings (bare string statements)."""
+        """Lines of code, without blank lines, comments and docstrings (bare strings)."""
         if self.oversized:
             return tuple(filled_lines(self.text))
         return tuple(self.syntax.code_lines(self.text))
 
     @cached_property
     def code_beyond_imports(self) -> tuple[SourceLine, ...]:
-        """Code lines without import statements and inclusions, which files that use the same things must repeat."""
+        """Lines of code without imports and includes, which may repeat."""
         imports = [n for n in self.tree.body if isinstance(n, ast.Import | ast.ImportFrom)] if self.tree else []
         lines = {line for n in imports for line in range(n.lineno, (n.end_lineno or n.lineno) + 1)}
         return tuple(line for line in self.code if line.number not in lines and not line.text.startswith("#include"))
 
     @property
     def oversized(self) -> bool:
-        """Whether the file is too long to be analysed."""
+        """True if the file is too long to be analysed."""
         return len(self.text) > MAX_LENGTH
 
     @property
@@ -97,7 +94,7 @@ class SourceFile:
 
 @cache
 def syntaxes() -> Mapping[str, Syntax]:
-    """How files are read, by suffix; of two languages that share a suffix, the first by name says."""
+    """Return syntaxes by suffix; the first language by name wins."""
     found: dict[str, Syntax] = {}
     for used in every_language():
         for suffix in used.syntax.suffixes:
@@ -112,20 +109,19 @@ def read_sources(
     command: Collection[str] = (),
     programs: Collection[str] = (),
 ) -> tuple[SourceFile, ...]:
-    """Every file under `folder` whose suffix is one of a language, by path; links and special files are passed over.
+    """Read every regular file below `folder` with a suffix of some language, sorted by path.
 
     Args:
-        folder: a submission or the snapshot of one.
-        entries: files of the submission's `entry`; they are source whatever they are called.
-        adapters: files that are the harness's own, not the answer's: left out.
-        command: words of its test command; what they name is used.
-        programs: further files of it that are run by themselves.
+        entries: files of the `entry`, which are source whatever their names.
+        adapters: files of the harness, which are left out.
+        command: words of the test command; files that they name count as used.
+        programs: further files that are run as programs.
     """
     run = {*entries, *adapters, *programs}
-    found = _told_apart([_read(folder, path) for path in _paths(folder)], entries, run)
-    named = _named(found, command)
+    found = _mark_tests([_read(folder, path) for path in _paths(folder)], entries, run)
+    named = _find_named(found, command)
     tests = {file.path for file in found if file.test} | named
-    used, served = (_reached(found, entries, roots) for roots in (run | tests, run))
+    used, served = (_find_reached(found, entries, roots) for roots in (run | tests, run))
     states = ((file, file.path in used, file.path in served) for file in found)
     return tuple(
         replace(file, unused=not is_used, for_tests=is_used and not is_served, commanded=file.path in named)
@@ -161,29 +157,27 @@ def _read(folder: Path, path: str) -> SourceFile:
     return SourceFile(path, text, syntax, fault)
 
 
-def _told_apart(files: Sequence[SourceFile], entries: Collection[str], run: Collection[str]) -> tuple[SourceFile, ...]:
-    """Return the files, those marked as tests that are named as such and that nothing which is run by itself needs."""
+def _mark_tests(files: Sequence[SourceFile], entries: Collection[str], run: Collection[str]) -> tuple[SourceFile, ...]:
+    """Mark files named like tests that no program imports."""
     named = {file.path for file in files if file.syntax.is_test(file.path)} - set(entries)
     others = {file.path for file in files} - named
-    served = _imported(files, run if any(file.path in entries for file in files) else others)
+    served = _find_imported(files, run if any(file.path in entries for file in files) else others)
     return tuple(replace(file, test=file.path in named - served) for file in files)
 
 
-def _named(files: Sequence[SourceFile], command: Collection[str]) -> set[str]:
-    """Paths of the files that words of a test command name, by path or as a module."""
+def _find_named(files: Sequence[SourceFile], command: Collection[str]) -> set[str]:
     words = {word.partition("::")[0].removeprefix("./") for word in command}
     return {file.path for file in files if not words.isdisjoint((file.path, PurePosixPath(file.path).stem))}
 
 
-def _reached(files: Sequence[SourceFile], entries: Collection[str], roots: Collection[str]) -> frozenset[str]:
-    """Paths of `roots` and of what they import, directly or not; of all files where no entry is among them."""
+def _find_reached(files: Sequence[SourceFile], entries: Collection[str], roots: Collection[str]) -> frozenset[str]:
+    """Return paths of `roots` and their imports, direct and indirect; all files if none is an entry."""
     if not any(file.path in entries for file in files):
         return frozenset(file.path for file in files)
-    return _imported(files, roots)
+    return _find_imported(files, roots)
 
 
-def _imported(files: Sequence[SourceFile], roots: Collection[str]) -> frozenset[str]:
-    """Paths of `roots` and of what they import, directly or not."""
+def _find_imported(files: Sequence[SourceFile], roots: Collection[str]) -> frozenset[str]:
     used = {file.path for file in files if file.path in roots}
     while True:
         wanted = {name for file in files if file.path in used for name in file.syntax.imports(file.text, file.tree)}

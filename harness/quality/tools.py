@@ -1,6 +1,6 @@
-"""ruff over Python, lizard over all else: processes of their own over a copy, which neither import nor obey it.
+"""Static analysis by ruff for Python and lizard for other languages, in separate processes on a copy.
 
-The copy holds one folder per file, so no configuration, ignore list or exclusion of an answer is ever found.
+The copy has one folder per file, which keeps the submission's own configuration out of reach.
 """
 
 import ast
@@ -28,17 +28,16 @@ RULES = (
     "E9", "F404", "F407", "F50", "F52", "F6", "F70", "F82", "F901", "PLE0", "PLE1",
     "B002", "B003", "B012", "B015", "B016", "B029", "B030", "B035",
 )  # fmt: skip
-"""Rules whose every finding is a fault of the line that it names: what does not parse, names that nothing defines,
-formats that do not fit, literals compared by identity, comparisons without use, errors hidden by `finally`. Rules that
-right code may break have no place here: a closure called at once (B023), a default nobody changes (B006), a name
-defined anew (F811)."""
+"""Rules whose every finding is a fault of its line: syntax errors, undefined names, mismatched formats, literals
+compared by identity, useless comparisons, errors hidden by `finally`. Excluded are rules that correct code may break: a
+closure called at once (B023), a default that is never changed (B006), a redefined name (F811)."""
 HARMLESS = ("F504", "F522", "F523", "PLE1310")
-"""Rules of these families whose findings change no result: what a format does not use, letters stripped twice."""
+"""Rules of these families without effect on results: unused format arguments, letters stripped twice."""
 UNDEFINED = "F821"
 SECONDS = 60
-"""Processor time of a tool; one that uses it all gives no figures, on any machine."""
+"""Processor time of a tool, in seconds, beyond which it yields no figures on any machine."""
 WALL_SECONDS = 1200.0
-"""Wall time of a tool, after which the machine is at fault."""
+"""Wall time of a tool, in seconds, beyond which the machine is at fault."""
 
 _LIZARD = """
 import json, lizard, sys
@@ -53,7 +52,7 @@ _EXCUSES = re.compile(r"lizard\s+forgive|GENERATED CODE", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class LintFinding:
-    """One finding of ruff: file, line, rule (`invalid-syntax` for what does not parse) and its words."""
+    """One finding of ruff; the rule is `invalid-syntax` for a syntax error."""
 
     path: str
     line: int
@@ -63,14 +62,11 @@ class LintFinding:
 
 @dataclass(frozen=True)
 class FunctionMetrics:
-    """One function.
+    """Metrics of one function.
 
     Attributes:
-        path: file it is in.
-        name: its own, in C++ with the names around it.
-        line: of its name, from 1.
-        length: its lines of code; blank lines, comments and docstrings are none.
-        complexity: cyclomatic complexity.
+        name: its name; in C++ with enclosing names.
+        line: line of its name, from 1.
     """
 
     path: str
@@ -82,27 +78,22 @@ class FunctionMetrics:
 
 @dataclass(frozen=True)
 class Inspection:
-    """What both tools said; None where one gave no answer.
-
-    Attributes:
-        remarks: ruff's, over Python files only.
-        functions: of all files.
-    """
+    """Results of both tools, None for one that failed; `remarks` are ruff's."""
 
     remarks: tuple[LintFinding, ...] | None
     functions: tuple[FunctionMetrics, ...] | None
 
 
 def versions() -> dict[str, str]:
-    """Versions of the tools: marks move with them."""
+    """Return the versions of the tools, which affect marks."""
     return {name: version(name) for name in ("ruff", "lizard")}
 
 
 def inspect(files: Sequence[SourceFile]) -> Inspection:
-    """Run both tools, at the same time, over the text of those `files` that are not oversized.
+    """Run both tools in parallel on the files that are not oversized.
 
     Raises:
-        PrerequisiteError: ruff is not installed beside the harness.
+        PrerequisiteError: ruff is not installed with the harness.
         JudgeError: the machine gave a tool too little time.
     """
     files = [file for file in files if not file.oversized]
@@ -111,8 +102,8 @@ def inspect(files: Sequence[SourceFile]) -> Inspection:
     with scratch.folder() as place:
         names = _copy(files, place)
         python = [name for name, file in names.items() if file.syntax.linted]
-        spans = {name: _spans(file) for name, file in names.items()}
-        ruff = _start(_ruff_command(), place) if python else None
+        spans = {name: _find_spans(file) for name, file in names.items()}
+        ruff = _start(_build_ruff_command(), place) if python else None
         asked = [name for name, own in spans.items() if own is None]
         lizard = _start([interpreter.EXECUTABLE, "-I", "-c", _LIZARD, *asked], place) if asked else None
         try:
@@ -123,12 +114,11 @@ def inspect(files: Sequence[SourceFile]) -> Inspection:
                 if process is not None:
                     process.kill()
                     process.communicate()
-    functions = None if said_by_lizard is None else _functions(spans, said_by_lizard, names)
-    return Inspection(_remarks(said_by_ruff, names), functions)
+    functions = None if said_by_lizard is None else _parse_functions(spans, said_by_lizard, names)
+    return Inspection(_parse_remarks(said_by_ruff, names), functions)
 
 
-def _spans(file: SourceFile) -> list[FunctionSpan] | None:
-    """The functions of a file that its language finds by itself; None where lizard is asked."""
+def _find_spans(file: SourceFile) -> list[FunctionSpan] | None:
     if file.tree is None:
         return [] if file.syntax.linted else None
     found = file.syntax.functions(file.tree)
@@ -138,7 +128,7 @@ def _spans(file: SourceFile) -> list[FunctionSpan] | None:
 def _copy(files: Sequence[SourceFile], folder: Path) -> dict[str, SourceFile]:
     names = {}
     for number, file in enumerate(files):
-        name = f"{number:04}/{_plain_name(file)}"
+        name = f"{number:04}/{_make_plain_name(file)}"
         place = folder / name
         place.parent.mkdir()
         place.write_text(_EXCUSES.sub("excuse", file.text), encoding="utf-8", errors="replace")
@@ -146,13 +136,13 @@ def _copy(files: Sequence[SourceFile], folder: Path) -> dict[str, SourceFile]:
     return names
 
 
-def _plain_name(file: SourceFile) -> str:
+def _make_plain_name(file: SourceFile) -> str:
     # ruff treats imports in `__init__.py` as a public surface; no other name matters
     path = PurePosixPath(file.path)
     return path.name if path.name == "__init__.py" else f"source{path.suffix}"
 
 
-def _ruff_command() -> list[str]:
+def _build_ruff_command() -> list[str]:
     beside = Path(sysconfig.get_path("scripts"), "ruff")
     found = str(beside) if beside.exists() else shutil.which("ruff")
     if found is None:
@@ -191,26 +181,26 @@ def _answer(process: subprocess.Popen[str]) -> str | None:
     return said if process.returncode == 0 else None
 
 
-def _remarks(said: str | None, names: dict[str, SourceFile]) -> tuple[LintFinding, ...] | None:
+def _parse_remarks(said: str | None, names: dict[str, SourceFile]) -> tuple[LintFinding, ...] | None:
     if said is None:
         return None
     found: list[dict[str, Any]] = json.loads(said)
-    placed = ((item, _original(item["filename"], names)) for item in found)
+    placed = ((item, _find_original(item["filename"], names)) for item in found)
     return tuple(
         LintFinding(file.path, item["location"]["row"], item["code"] or "invalid-syntax", item["message"])
         for item, file in placed
         if item["code"] != UNDEFINED
-        or any(f"`{name}`" in item["message"] for name in _names(file, item["location"]["row"]))
+        or any(f"`{name}`" in item["message"] for name in _find_names(file, item["location"]["row"]))
     )
 
 
-def _names(file: SourceFile, line: int) -> Iterator[str]:
-    """Yield the names of a line outside of texts: in one, an annotation may name the axes of an array."""
+def _find_names(file: SourceFile, line: int) -> Iterator[str]:
+    """Yield the names of a line outside strings, where annotations may name axes."""
     nodes = ast.walk(file.tree) if file.tree else ()
     yield from (node.id for node in nodes if isinstance(node, ast.Name) and node.lineno == line)
 
 
-def _functions(
+def _parse_functions(
     spans: dict[str, list[FunctionSpan] | None], said: str, names: dict[str, SourceFile]
 ) -> tuple[FunctionMetrics, ...]:
     found = [(names[name], span) for name, own in spans.items() for span in own or ()]
@@ -218,14 +208,14 @@ def _functions(
         name, function, first, last, complexity = json.loads(line)
         found.append((names[name], FunctionSpan(function, first, first, last, complexity)))
     return tuple(
-        FunctionMetrics(file.path, span.name, span.line, _code_lines(file, span), span.complexity)
+        FunctionMetrics(file.path, span.name, span.line, _count_code_lines(file, span), span.complexity)
         for file, span in found
     )
 
 
-def _code_lines(file: SourceFile, span: FunctionSpan) -> int:
+def _count_code_lines(file: SourceFile, span: FunctionSpan) -> int:
     return sum(span.first <= line.number <= span.last for line in file.code)
 
 
-def _original(filename: str, names: dict[str, SourceFile]) -> SourceFile:
+def _find_original(filename: str, names: dict[str, SourceFile]) -> SourceFile:
     return names["/".join(Path(filename).parts[-2:])]

@@ -1,6 +1,6 @@
-"""Conditions that hold whatever the code under test does, recognised from the text alone.
+"""Conditions that hold whatever the code under test does.
 
-`x == x` is among them although it is false for NaN: no test looks for NaN that way.
+`x == x` is one although it is false for NaN: tests check for NaN in other ways.
 """
 
 import ast
@@ -26,7 +26,7 @@ _FILLED = "asserts a {}, which is always true"
 
 
 def always_true(test: ast.expr) -> str | None:
-    """Why `test` cannot be false, or None when it can."""
+    """Return why `test` is always true, or None."""
     match test:
         case ast.Constant(value=value):
             return "asserts a constant" if value else None
@@ -39,45 +39,45 @@ def always_true(test: ast.expr) -> str | None:
         case ast.Attribute(value=ast.Name(id="np" | "numpy")):
             return f"asserts the function {test.attr} without calling it"
         case ast.BoolOp():
-            return _joined(test)
+            return _judge_bool_op(test)
         case ast.Compare():
-            return _compared(test)
+            return _judge_compare(test)
         case ast.Call():
             return vacuous_call(test)
         case ast.NamedExpr():
             return always_true(test.value)
         case ast.IfExp():
             return always_true(test.body) and always_true(test.orelse)
-        case _ if _constant(test):
+        case _ if _is_constant(test):
             return "asserts an expression of constants"
     return None
 
 
 def vacuous_call(call: ast.Call) -> str | None:
-    """Why a call that compares or asserts cannot say no, or None when it can."""
+    """Return why a comparing or asserting call always succeeds, or None."""
     match called_name(call), call.args:
         case "approx", _:
             return "asserts pytest.approx without a comparison"
         case _ if _allows_anything(call):
             return "allows any difference"
-        case name, [one, other, *_] if name in _COMPARISONS and _same(one, other):
+        case name, [one, other, *_] if name in _COMPARISONS and _is_same(one, other):
             return "compares a thing with itself"
-        case name, [one, other, *_] if name in _COMPARISONS and _constant(one) and _constant(other):
+        case name, [one, other, *_] if name in _COMPARISONS and _is_constant(one) and _is_constant(other):
             return "compares two constants"
-        case "assertIsNotNone", [value, *_] if _literal(value):
+        case "assertIsNotNone", [value, *_] if _is_literal(value):
             return "asserts that a literal is not None"
         case "isinstance", [_, ast.Name(id="object")]:
             return "asserts that a thing is an object"
         case (("assertTrue" | "assert_" | "bool"), [value, *_]):
             return always_true(value)
         case (("all" | "any"), values):
-            # a non-empty container need not hold anything true: only what it is computed from tells
+            # a non-empty container may hold false values, so only a comparison or call decides
             whole = values or ([call.func.value] if isinstance(call.func, ast.Attribute) else [])
             return always_true(whole[0]) if whole and isinstance(whole[0], ast.Compare | ast.Call) else None
     return None
 
 
-def _joined(test: ast.BoolOp) -> str | None:
+def _judge_bool_op(test: ast.BoolOp) -> str | None:
     reasons = [always_true(value) for value in test.values]
     if isinstance(test.op, ast.And):
         return reasons[0] if all(reasons) else None
@@ -85,42 +85,44 @@ def _joined(test: ast.BoolOp) -> str | None:
         if reason:
             return f"is true through one side of `or`: {reason}"
     for one, other in itertools.permutations(test.values, 2):
-        if isinstance(other, ast.UnaryOp) and isinstance(other.op, ast.Not) and _same(one, other.operand):
+        if isinstance(other, ast.UnaryOp) and isinstance(other.op, ast.Not) and _is_same(one, other.operand):
             return "asserts a condition or its opposite"
     return None
 
 
-def _compared(test: ast.Compare) -> str | None:
+def _judge_compare(test: ast.Compare) -> str | None:
     sides = [test.left, *test.comparators]
-    if all(map(_constant, sides)):
+    if all(map(_is_constant, sides)):
         return "compares two constants"
-    reasons = [_pair(left, op, right) for (left, right), op in zip(itertools.pairwise(sides), test.ops, strict=True)]
+    reasons = [
+        _judge_pair(left, op, right) for (left, right), op in zip(itertools.pairwise(sides), test.ops, strict=True)
+    ]
     return reasons[0] if all(reasons) else None
 
 
-def _pair(left: ast.expr, op: ast.cmpop, right: ast.expr) -> str | None:
-    if isinstance(op, _REFLEXIVE) and _same(left, right):
+def _judge_pair(left: ast.expr, op: ast.cmpop, right: ast.expr) -> str | None:
+    if isinstance(op, _REFLEXIVE) and _is_same(left, right):
         return "compares a thing with itself"
-    if isinstance(op, ast.IsNot) and _is_none(right) and _literal(left):
+    if isinstance(op, ast.IsNot) and _is_none(right) and _is_literal(left):
         return "asserts that a literal is not None"
     if isinstance(left, ast.Call) and called_name(left) in _NEVER_NEGATIVE:
-        bound = _number(right)
+        bound = _parse_number(right)
         if bound is not None and (bound <= 0 if isinstance(op, ast.GtE) else bound < 0 and isinstance(op, ast.Gt)):
             return f"asserts that {called_name(left)}() is not negative"
     if any(isinstance(side, ast.Call) and _allows_anything(side) for side in (left, right)):
         return "allows any difference"
-    if isinstance(op, ast.Lt | ast.LtE) and _infinite(right):
+    if isinstance(op, ast.Lt | ast.LtE) and _is_infinite(right):
         return "allows any difference"
     return None
 
 
 def _allows_anything(call: ast.Call) -> bool:
     tolerances = (keyword.value for keyword in call.keywords if keyword.arg in _TOLERANCES)
-    return called_name(call) in _TOLERANT and any(map(_infinite, tolerances))
+    return called_name(call) in _TOLERANT and any(map(_is_infinite, tolerances))
 
 
-def _same(left: ast.expr, right: ast.expr) -> bool:
-    """Equal text, and no call in it: two calls may give two things."""
+def _is_same(left: ast.expr, right: ast.expr) -> bool:
+    """Return whether two expressions are equal and free of calls, which may return different values."""
     return not _calls(left) and ast.dump(left) == ast.dump(right)
 
 
@@ -128,13 +130,12 @@ def _calls(node: ast.expr) -> bool:
     return any(isinstance(child, ast.Call | ast.Await | ast.Yield) for child in ast.walk(node))
 
 
-def _literal(node: ast.expr) -> bool:
+def _is_literal(node: ast.expr) -> bool:
     filled = isinstance(node, ast.List | ast.Tuple | ast.Dict | ast.Set | ast.JoinedStr | ast.Lambda | ast.ListComp)
     return filled or (isinstance(node, ast.Constant) and node.value is not None)
 
 
-def _constant(node: ast.expr) -> bool:
-    """Whether nothing in `node` refers to anything outside it."""
+def _is_constant(node: ast.expr) -> bool:
     outside = (ast.Name, ast.Call, ast.Attribute, ast.Await, ast.Yield, ast.YieldFrom)
     return not any(isinstance(child, outside) for child in ast.walk(node))
 
@@ -143,16 +144,16 @@ def _is_none(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
 
 
-def _number(node: ast.expr) -> float | None:
+def _parse_number(node: ast.expr) -> float | None:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        value = _number(node.operand)
+        value = _parse_number(node.operand)
         return None if value is None else -value
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
         return float(node.value) if abs(node.value) < 1e300 else float("inf")
     return None
 
 
-def _infinite(node: ast.expr) -> bool:
+def _is_infinite(node: ast.expr) -> bool:
     match node:
         case ast.Attribute(attr="inf" | "Inf" | "infty" | "PINF"):
             return True
@@ -160,10 +161,10 @@ def _infinite(node: ast.expr) -> bool:
             return True
         case ast.Call(func=ast.Name(id="float"), args=[ast.Constant(value=str(text))]):
             return text.strip().lower().lstrip("+") in ("inf", "infinity")
-    value = _number(node)
+    value = _parse_number(node)
     return value is not None and value == float("inf")
 
 
 def unpacked(handler_type: ast.expr | None) -> Sequence[ast.expr | None]:
-    """The types an `except` clause names; a bare one names None."""
+    """Return the types that an `except` clause names; [None] for a bare one."""
     return handler_type.elts if isinstance(handler_type, ast.Tuple) else [handler_type]

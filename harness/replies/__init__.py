@@ -1,11 +1,10 @@
-"""From a model's raw reply to its files, or to one error that lists what the reply holds: no line of it is ever run.
+"""Extraction of files from a model's raw reply, which is parsed and never run.
 
-`reader` calls the others in this order. `text` decodes the bytes, opens what `envelopes` finds in JSON, and cuts the
-reasoning. `blocks` finds the code blocks of the Markdown, `names` what each is called. `disorder` refuses what is not
-what it seems. `entry` picks the file that defines the contract, and `versions` takes the last complete version of each
-file with the changes that `patches` applies. `loose` refuses blocks without a name that may belong to the answer.
-`found` holds what they pass on.
+`reader` calls the others in this order. `text` decodes the bytes, unwraps JSON with `envelopes`, and cuts the
+reasoning. `blocks` finds the code blocks, `names` their file names. `disorder` refuses misleading blocks. `entry` picks
+the file that defines the contract. `versions` takes the last complete version of each file, with the changes that
+`patches` applies. `loose` refuses nameless blocks that may belong to the submission.
 
-Code, names and marks decide; words of a human language decide nothing. Where two readings are left, none is taken: the
-error says which blocks there are, and its reader chooses with `--take`.
+Code, file names and markup decide, prose does not. An ambiguous reply is refused with a list of its blocks, for a
+person to choose with `--take`.
 """

@@ -1,8 +1,7 @@
 """The code blocks of a reply in Markdown, as markdown-it-py finds them, and the prose between them.
 
-CommonMark ends an open block at the end of the text without a word; here `closed` says that it has no end. A file
-within `<file path="NAME">` and `</file>` is a block, too. Shell commands that write files (`cat > NAME <<'END'`) and
-JSON that maps names to files stand for the blocks of these files.
+Three more forms give blocks: `<file path="NAME">` up to `</file>`, shell commands that write files (`cat > NAME
+<<'END'`), and JSON that maps names to files.
 """
 
 import re
@@ -18,11 +17,11 @@ from harness.replies.envelopes import files_of
 from harness.replies.text import ReplyProblem, ReplyText
 
 MAX_BLOCKS = 1000
-"""Code blocks of a reply that are read."""
+"""Most code blocks that are read."""
 MARKDOWN = frozenset({"markdown", "md", "mdx", "gfm"})
 SHELL = frozenset({"bash", "sh", "shell", "console", "zsh", "terminal"})
 NEW = "new-file"
-"""What the info string of a file that a patch creates calls its language."""
+"""Language, in an info string of ours, of a file that a patch creates."""
 _RULES = ("file", "fence", "code", "blockquote", "hr", "list", "heading", "paragraph")
 _FENCE = re.compile(r"[ \t>]{0,99}(?:`{3,}|~{3,})")
 _FILE_TAG = re.compile(r"<(?:file|document|artifact|antArtifact)[ \t][^<>\n]{1,400}>", re.IGNORECASE)
@@ -34,7 +33,7 @@ _HERE = re.compile(
 _TARGET = re.compile(r"[ ]{0,3}>[ ]{0,3}['\"]?(?P<path>[\w./-]{1,200})['\"]?[ ]{0,3}")
 _EXPANDED = re.compile(r"[$`\\]")
 OUTPUT = re.compile(r"(?:(?<![>-])>{1,2}(?![>=&])|\btee(?:[ ]-a)?\b)[ ]?(?P<file>[\w./\"'$*]+)")
-"""Where a line of shell commands sends what a command prints."""
+"""Output redirection in a line of shell commands."""
 EDITS = re.compile(r"\b(?:sed|patch|apply|mv|cp|perl)\b")
 """Commands that write files among their operands."""
 
@@ -44,15 +43,14 @@ class CodeBlock:
     """One block of a reply.
 
     Attributes:
-        number: from 1 on, as `--take` names it; 0 while they are not counted.
-        line: of its opening fence, from 1; of its first line where it has no fence.
-        last: of its closing fence; of the last line where it has none.
-        info: what follows the opening fence.
-        text: its lines.
-        above: lines of prose before it, back to the block before, the nearest first.
-        closed: whether it has an end.
-        inner: line of an opening fence within it, 0 where there is none: its own end may be missing.
-        fenced: whether it has an opening fence, or what stands for one.
+        number: number for `--take`, from 1; 0 before numbering.
+        line: line of its opening fence, from 1, or its first line if unfenced.
+        last: line of its closing fence, or its last line without one.
+        info: text after the opening fence.
+        above: non-blank prose above it, nearest line first.
+        closed: false if its end is missing, which CommonMark accepts.
+        inner: line of an opening fence within it, or 0; one suggests a missing end.
+        fenced: true with an opening fence or a stand-in for one.
     """
 
     number: int
@@ -67,19 +65,19 @@ class CodeBlock:
 
     @property
     def first(self) -> int:
-        """Return the line of the reply where its text begins."""
+        """First line of its text in the reply."""
         return self.line + self.fenced
 
     @property
     def tongue(self) -> str:
-        """What the info string calls the language, in lower case; empty where it names none."""
+        """Language in the info string, in lower case, or ""."""
         words = re.split(r"[\s:,{}]+", self.info.strip().lstrip("{").lstrip("."), maxsplit=1)
         return "" if "=" in words[0] else words[0].lower().removeprefix("language-")
 
 
 @dataclass(frozen=True)
 class ReplyParts:
-    """The blocks of a reply, in order, and the lines of prose outside them."""
+    """The blocks of a reply, and the lines of prose outside them."""
 
     blocks: tuple[CodeBlock, ...]
     prose: tuple[str, ...]
@@ -89,18 +87,18 @@ def find_blocks(reply: ReplyText) -> ReplyParts:
     """Find the blocks of a reply and the prose around them.
 
     Raises:
-        ReplyError: there are too many.
+        ReplyError: there are more than `MAX_BLOCKS`.
     """
     _refuse_many(reply, sum(bool(_FENCE.match(line)) for line in reply.lines) // 2)
-    tokens = [token for token in _parser().parse("\n".join(reply.lines)) if token.type == "fence"]
+    tokens = [token for token in _build_parser().parse("\n".join(reply.lines)) if token.type == "fence"]
     blocks, prose, end = list[CodeBlock](), list[str](), 0
     for token in tokens:
         begin, after = token.map or (0, 0)
         above = reply.lines[end:begin]
         prose += above
         filled = tuple(line for line in reversed(above) if line.strip(_QUOTED))
-        block = _block(token, begin, after, reply.lines, filled)
-        blocks += _expanded(block) if block.closed or block.text.strip() or block.info else []
+        block = _build_block(token, begin, after, reply.lines, filled)
+        blocks += _expand(block) if block.closed or block.text.strip() or block.info else []
         end = after
     _refuse_many(reply, len(blocks))
     return ReplyParts(tuple(blocks), tuple([*prose, *reply.lines[end:]]))
@@ -114,42 +112,42 @@ def _refuse_many(reply: ReplyText, count: int) -> None:
         )  # fmt: skip
 
 
-def _parser() -> MarkdownIt:
-    """Return a parser of blocks alone, to which lines of HTML are prose."""
+def _build_parser() -> MarkdownIt:
+    """Return a parser of blocks alone that treats HTML as prose."""
     parser = MarkdownIt("commonmark")
-    parser.block.ruler.before("fence", "file", _file_rule, {"alt": ["paragraph", "blockquote", "list"]})
+    parser.block.ruler.before("fence", "file", _parse_file_tag, {"alt": ["paragraph", "blockquote", "list"]})
     parser.block.ruler.enableOnly(_RULES)
     parser.core.ruler.enableOnly(["block"])
     return parser
 
 
-def _file_rule(state: StateBlock, first: int, end: int, silent: bool) -> bool:
-    """Parse what stands between the lines `<file path="NAME">` and `</file>`: a block rule of markdown-it-py.
+def _parse_file_tag(state: StateBlock, first: int, end: int, silent: bool) -> bool:
+    """Parse `<file path="NAME">` to `</file>`, as a block rule of markdown-it-py.
 
-    Where the file is fenced within the tags, the fence is the block, and the tag stands above it.
+    Decline if the content is fenced: then the fence is the block and the tag its label.
     """
-    line = _line(state, first).strip()
+    line = _get_line(state, first).strip()
     if not _FILE_TAG.fullmatch(line):
         return False
-    within = next((text for at in range(first + 1, end) if (text := _line(state, at).strip())), "")
+    within = next((text for at in range(first + 1, end) if (text := _get_line(state, at).strip())), "")
     if _FENCE.match(within) or _FILE_TAG.fullmatch(within):
         return False
     if not silent:
         closing = f"</{line[1:].split(maxsplit=1)[0]}>".lower()
-        last = next((at for at in range(first + 1, end) if _line(state, at).strip().lower() == closing), end)
+        last = next((at for at in range(first + 1, end) if _get_line(state, at).strip().lower() == closing), end)
         token = state.push("fence", "code", 0)
         token.info, token.markup, token.map = f"file {line[1:-1]}", "<", [first, min(last + 1, end)]
-        token.content = "".join(f"{_line(state, at)}\n" for at in range(first + 1, last))
+        token.content = "".join(f"{_get_line(state, at)}\n" for at in range(first + 1, last))
         token.meta = {"closed": last < end}
         state.line = min(last + 1, end)
     return True
 
 
-def _line(state: StateBlock, at: int) -> str:
+def _get_line(state: StateBlock, at: int) -> str:
     return state.src[state.bMarks[at] : state.eMarks[at]]
 
 
-def _block(token: Token, begin: int, after: int, lines: Sequence[str], above: tuple[str, ...]) -> CodeBlock:
+def _build_block(token: Token, begin: int, after: int, lines: Sequence[str], above: tuple[str, ...]) -> CodeBlock:
     mark, inner = token.markup, 0
     if mark == "<":
         return CodeBlock(0, begin + 1, after, token.info, token.content, above, token.meta["closed"])
@@ -163,19 +161,19 @@ def _block(token: Token, begin: int, after: int, lines: Sequence[str], above: tu
     return CodeBlock(0, begin + 1, after, token.info.strip(), token.content, above, closed, inner)
 
 
-def _expanded(block: CodeBlock) -> list[CodeBlock]:
-    """Return the blocks of files that a block stands for, or the block itself."""
+def _expand(block: CodeBlock) -> list[CodeBlock]:
+    """Return the blocks of files that a block stands for, or the block."""
     if not block.closed:
         return [block]
     if block.tongue == "json" and (files := files_of(block.text)):
-        return [replace(block, info=f'title="{path}"', text=_ended(text)) for path, text in files.items()]
-    return list(_written(block)) if block.tongue in SHELL else [block]
+        return [replace(block, info=f'title="{path}"', text=_end_with_newline(text)) for path, text in files.items()]
+    return list(_expand_shell(block)) if block.tongue in SHELL else [block]
 
 
-def _written(block: CodeBlock) -> Iterator[CodeBlock]:
-    """Yield the files that shell commands write, or the block itself where the shell would change their text.
+def _expand_shell(block: CodeBlock) -> Iterator[CodeBlock]:
+    """Yield the files that shell commands write, or the block itself if the shell would expand them.
 
-    Other commands follow as a block of their own where they may write files as well.
+    Other commands follow as one block if they may write files as well.
     """
     lines, found, others, at = block.text.split("\n"), list[CodeBlock](), list[str](), 0
     while at < len(lines):
@@ -195,8 +193,8 @@ def _written(block: CodeBlock) -> Iterator[CodeBlock]:
         at += 1
     yield from found or [block]
     if found and any(OUTPUT.search(line) or EDITS.search(line) for line in others):
-        yield replace(block, text=_ended("\n".join(others)))
+        yield replace(block, text=_end_with_newline("\n".join(others)))
 
 
-def _ended(text: str) -> str:
+def _end_with_newline(text: str) -> str:
     return text if text.endswith("\n") else f"{text}\n"

@@ -1,4 +1,4 @@
-"""Signs that blocks are not what they seem: code outside them, several files in one, commands that change a file."""
+"""Detection of misleading blocks: code outside them, several files in one, commands that change files."""
 
 import re
 
@@ -11,10 +11,10 @@ _INCLUDE = re.compile(r"^#include[ ]?&(?:lt|quot);", re.MULTILINE)
 
 
 def refuse_disorder(asked: BlocksOfReply) -> None:
-    """Refuse a reply in which a block may hold less or more than one file, or code lies outside all blocks.
+    """Refuse misplaced code, and blocks that may hold more or less than one file.
 
     Raises:
-        ReplyError: it does.
+        ReplyError: the reply is refused.
     """
     outside = asked.language.syntax.outline("\n".join(asked.prose))
     if outside is not None and outside.functions & asked.contract - outside.stubs:
@@ -24,13 +24,12 @@ def refuse_disorder(asked: BlocksOfReply) -> None:
         if read.block.inner:
             message = f"opens a block in line {read.block.inner}, within the one of line {read.block.line}"
             raise asked.ambiguous(message)
-        if problem := _problem(read, given):
+        if problem := _find_problem(read, given):
             raise asked.ambiguous(problem)
         given.setdefault(read.path, read.block.text)
 
 
-def _problem(read: ReadBlock, given: dict[str, str]) -> str:
-    """Return what makes a block doubtful; empty where nothing does."""
+def _find_problem(read: ReadBlock, given: dict[str, str]) -> str:
     block = read.block
     if read.language is not None and (second := next(labels_within(block.text, read.path), 0)):
         return f"names another file in line {block.first + second - 1}, within the block of line {block.line}"
@@ -44,6 +43,6 @@ def _problem(read: ReadBlock, given: dict[str, str]) -> str:
 
 
 def _writes_file(command: str) -> bool:
-    """Return whether a line of shell commands may write a file that it names, or files of one suffix."""
+    """Return whether a shell command may write a named file, or files of one suffix."""
     written = command if EDITS.search(command) else " ".join(match["file"] for match in OUTPUT.finditer(command))
     return bool(names_in(written.replace("*.", "any.")))

@@ -1,4 +1,4 @@
-"""Which file of a reply defines the contract; where several may be meant, none is taken."""
+"""Choice of the file that defines the contract."""
 
 import tomllib
 from collections.abc import Sequence
@@ -16,10 +16,10 @@ class ContractFile:
     """The file that defines the contract.
 
     Attributes:
-        name: its path, and what gave it.
-        blocks: its whole versions in order; of joined blocks, all that are joined.
-        joined: the text of joined blocks; empty where one block is the file.
-        aside: blocks that define the contract as well, and are other files.
+        name: its path, with the source of the name.
+        blocks: its complete versions in order, or the joined blocks.
+        joined: text of joined blocks, or "".
+        aside: blocks of other files that define the contract as well.
     """
 
     name: FileName
@@ -29,30 +29,26 @@ class ContractFile:
 
 
 def find_entry(asked: BlocksOfReply, settings: str | None) -> ContractFile:
-    """Find the file that defines the contract.
-
-    Args:
-        asked: the blocks.
-        settings: the text of the answer's own submission.toml.
+    """Find the file that defines the contract, given the text of the reply's own submission.toml.
 
     Raises:
-        NoAnswerError: no block and no blocks together define it.
-        ReplyError: it cannot be told which does.
+        NoAnswerError: the blocks do not define the contract, singly or joined.
+        ReplyError: several files may be meant.
     """
     stated = stated_entries(settings)
     whole = [block for block in asked.sources if asked.is_whole(block)]
     if not whole and len(asked.sources) == 1 and asked.sources[0].chosen:
         whole = asked.sources
     if not whole:
-        cells = _joined(asked)
+        cells = _join_cells(asked)
         if cells is None:
-            raise _no_entry(asked)
-        return ContractFile(_name(asked, cells, stated), cells, _text(cells))
+            raise _build_no_entry_error(asked)
+        return ContractFile(_choose_name(asked, cells, stated), cells, _join_text(cells))
     paths = list(dict.fromkeys(block.path for block in whole))
     nameless = [block for block in whole if not block.name]
     if len(paths) == 1 and len(nameless) < 2:
-        return ContractFile(whole[-1].name or _name(asked, whole, stated), tuple(whole))
-    chosen = [] if nameless else _chosen(whole, paths, stated)
+        return ContractFile(whole[-1].name or _choose_name(asked, whole, stated), tuple(whole))
+    chosen = [] if nameless else _choose_entries(whole, paths, stated)
     if len(chosen) != 1:
         raise asked.ambiguous(
             f"has {len(whole)} blocks that define the contract, and which one is the answer is not clear", whole
@@ -63,7 +59,7 @@ def find_entry(asked: BlocksOfReply, settings: str | None) -> ContractFile:
 
 
 def stated_entries(settings: str | None) -> list[str]:
-    """Return the files that a submission.toml names as entries; none where it cannot be read."""
+    """Return the entries that a submission.toml names; empty if it is unreadable."""
     try:
         table: dict[str, Any] = tomllib.loads(settings or "")
         entry = table["submission"]["entry"]
@@ -72,8 +68,8 @@ def stated_entries(settings: str | None) -> list[str]:
     return [name for name in ([entry] if isinstance(entry, str) else entry) if isinstance(name, str)]
 
 
-def _chosen(whole: Sequence[ReadBlock], paths: Sequence[str], stated: Sequence[str]) -> list[str]:
-    """Return the files that may be the entry: those that the answer states, or those that import all others."""
+def _choose_entries(whole: Sequence[ReadBlock], paths: Sequence[str], stated: Sequence[str]) -> list[str]:
+    """Return the candidates that submission.toml names, or else those that import all others."""
     named = [path for path in paths if path in stated]
     last = {block.path: block for block in whole}
     return named or [
@@ -81,10 +77,10 @@ def _chosen(whole: Sequence[ReadBlock], paths: Sequence[str], stated: Sequence[s
     ]
 
 
-def _joined(asked: BlocksOfReply) -> tuple[ReadBlock, ...] | None:
-    """Return blocks without a name that define the contract together, such as the cells of a notebook.
+def _join_cells(asked: BlocksOfReply) -> tuple[ReadBlock, ...] | None:
+    """Return nameless blocks that together define the contract, such as the cells of a notebook, or None.
 
-    All up to the last that defines one of its functions are parts; each gives names of its own, and none is missing.
+    They must be complete, define each name once, and bind every name they use.
     """
     cells = [block for block in asked.sources if not block.name]
     last = max((n for n, block in enumerate(cells) if block.outline.defines & asked.offered), default=-1)
@@ -101,12 +97,12 @@ def _joined(asked: BlocksOfReply) -> tuple[ReadBlock, ...] | None:
     return None if asked.language.syntax.binds_names and needs - bound else parts
 
 
-def _text(parts: Sequence[ReadBlock]) -> str:
+def _join_text(parts: Sequence[ReadBlock]) -> str:
     return "\n\n\n".join(part.block.text.strip("\n") for part in parts) + "\n"
 
 
-def _name(asked: BlocksOfReply, blocks: Sequence[ReadBlock], stated: Sequence[str]) -> FileName:
-    """Return what an entry without a name is called: as its submission.toml, an import or the prose alone says."""
+def _choose_name(asked: BlocksOfReply, blocks: Sequence[ReadBlock], stated: Sequence[str]) -> FileName:
+    """Return a name for a nameless entry, from submission.toml, an import, or the prose."""
     given = {block.path for block in asked.blocks if block.path}
     line = blocks[0].block.line
     if len(stated) == 1 and stated[0] not in given and stated[0].endswith(asked.language.suffix):
@@ -120,8 +116,8 @@ def _name(asked: BlocksOfReply, blocks: Sequence[ReadBlock], stated: Sequence[st
     return FileName(asked.language.entry, NamedBy.DEFAULT)
 
 
-def _no_entry(asked: BlocksOfReply) -> ReplyError:
-    """Return the error of a reply in which no file defines the contract; its kind says whether that is certain."""
+def _build_no_entry_error(asked: BlocksOfReply) -> ReplyError:
+    """Return the error of a reply without an entry: no submission if that is certain, else ambiguous."""
     wanted = ", ".join(asked.challenge.contract.functions)
     cut = next((block.block for block in asked.blocks if not block.block.closed), None)
     if cut is not None:

@@ -1,4 +1,4 @@
-"""JSON around a reply: what a model said in a chat, files that it wrote by calling tools, and maps of files."""
+"""JSON around a reply: chats, tool calls that write files, and maps of files."""
 
 import json
 import re
@@ -10,9 +10,9 @@ _HOLDERS = (
     "choices", "candidates", "output", "messages", "message", "content", "tool_calls", "parts", "text", "response",
     "completion", "answer", "solution", "code", "refusal",
 )  # fmt: skip
-"""Where chats, their exports and replies in JSON keep what a model said."""
+"""Keys that hold a model's words in chats, their exports and replies in JSON."""
 _CONTAINERS = ("choices", "candidates", "output", "messages", "message", "tool_calls")
-"""Those of them that hold messages, not words."""
+"""Those of the keys that hold messages."""
 _MODELS = (None, "assistant", "model", "ai", "bot")
 _NOT_SAID = ("thinking", "reasoning", "thought", "redacted_thinking", "tool_result", "function_call_output")
 _CALLS = ("tool_use", "function_call", "function")
@@ -24,18 +24,18 @@ _FILE = re.compile(r"[^\s\"'`{}]{1,300}\.[A-Za-z]\w{0,9}|Makefile|Dockerfile")
 _TICKS = re.compile(r"`{3,}")
 _FENCED = re.compile(r"```json[ \t\r]*\n(?P<json>.*)\n```", re.DOTALL | re.IGNORECASE)
 _SHOWN = 8
-"""Fields of JSON that an error names."""
+"""Most fields that an error names."""
 UNREAD_CHANGE = "@@ a change that is not read @@\n"
-"""The text of a patch that fits no file."""
+"""Text of a patch that fits no file."""
 
 
 class EnvelopeError(Exception):
     """JSON that holds several replies, or none.
 
     Attributes:
-        message: what it is, as what follows `it`.
-        hint: what to do.
-        several: whether it holds several.
+        message: the problem, to follow the word `it`.
+        hint: a remedy.
+        several: true for several replies.
     """
 
     def __init__(self, message: str, hint: str, *, several: bool) -> None:
@@ -46,14 +46,14 @@ class EnvelopeError(Exception):
 
 
 def opened(text: str) -> str:
-    """Return a text as it is, or as Markdown what a model said in it where it is JSON.
+    """Return the Markdown of a reply in JSON, or other text unchanged.
 
     Raises:
-        EnvelopeError: it is JSON that holds several replies, or none.
+        EnvelopeError: the JSON holds several replies, or none.
     """
     wrapped = _FENCED.fullmatch(text.strip())
     inner = wrapped["json"] if wrapped else text
-    value = _parsed(inner) if inner.lstrip()[:1] in ("{", "[", '"') else None
+    value = _parse_json(inner) if inner.lstrip()[:1] in ("{", "[", '"') else None
     if value is None:
         return text
     for name in ("choices", "candidates"):
@@ -64,7 +64,7 @@ def opened(text: str) -> str:
                 f"import each alone:  jq '.{name}[0]' FILE | harness import reply - --model NAME --challenge ID",
                 several=True,
             )
-    said = "\n\n".join(_words(value, _DEPTH, {}))
+    said = "\n\n".join(_extract_words(value, _DEPTH, {}))
     if said.strip() or _is_silent(value, _DEPTH):
         return said
     fields = f": its fields are {', '.join(list(value)[:_SHOWN])}" if isinstance(value, dict) and value else ""
@@ -76,49 +76,49 @@ def opened(text: str) -> str:
 
 
 def files_of(text: str) -> dict[str, str]:
-    """Return the files by path that a block of JSON consists of; empty where it is anything else."""
-    value = _parsed(text)
+    """Return the files by path that a block of JSON holds; empty for other JSON."""
+    value = _parse_json(text)
     if isinstance(value, dict) and isinstance(value.get("files"), list):
-        found = [_files(each) if isinstance(each, dict) else {} for each in value["files"]]
+        found = [_read_files(each) if isinstance(each, dict) else {} for each in value["files"]]
         joined = {path: content for each in found for path, content in each.items()}
         return joined if all(found) and len(joined) == sum(map(len, found)) else {}
     if isinstance(value, dict) and isinstance(value.get("files"), dict):
         value = value["files"]
-    return _files(value) if isinstance(value, dict) else {}
+    return _read_files(value) if isinstance(value, dict) else {}
 
 
-def _parsed(text: str) -> Any:
+def _parse_json(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
 
 
-def _words(value: Any, depth: int, written: dict[str, str]) -> Iterator[str]:
-    """Yield what a model said, with a block for each file; `written` holds what its calls of tools wrote so far."""
+def _extract_words(value: Any, depth: int, written: dict[str, str]) -> Iterator[str]:
+    """Yield the model's words, and a block per file. `written` collects the files of its tool calls."""
     if isinstance(value, str):
         yield value
     elif depth and isinstance(value, list):
         for item in value:
-            yield from _words(item, depth - 1, written)
+            yield from _extract_words(item, depth - 1, written)
     elif depth and isinstance(value, dict) and _is_said(value):
         if value.get("type") in _CALLS or "function" in value:
-            yield from _called(_arguments(value), written)
-        elif files := _files(value):
-            yield from (_block(f'title="{path}"', text) for path, text in files.items())
+            yield from _render_call(_read_arguments(value), written)
+        elif files := _read_files(value):
+            yield from (_render_block(f'title="{path}"', text) for path, text in files.items())
         else:
             held = next((name for name in _HOLDERS if value.get(name)), "")
             for name in dict.fromkeys((held, "files", "tool_calls")):
-                yield from _words(value.get(name), depth - 1, written)
+                yield from _extract_words(value.get(name), depth - 1, written)
 
 
 def _is_said(value: Mapping[str, Any]) -> bool:
-    """Return whether a part of a chat is what the model said: no question, no reasoning, no result of a tool."""
+    """Return whether the model said this: neither a question, reasoning, nor a tool result."""
     return value.get("role") in _MODELS and value.get("type") not in _NOT_SAID and not value.get("thought")
 
 
 def _is_silent(value: Any, depth: int) -> bool:
-    """Return whether a chat in which no words were found holds a message of the model."""
+    """Return whether a chat without words still holds a message of the model."""
     if isinstance(value, list):
         return depth > 0 and any(_is_silent(item, depth - 1) for item in value)
     if not isinstance(value, dict) or not depth or not _is_said(value):
@@ -126,36 +126,36 @@ def _is_silent(value: Any, depth: int) -> bool:
     return any(name not in _CONTAINERS or _is_silent(value[name], depth - 1) for name in _HOLDERS if name in value)
 
 
-def _arguments(value: Mapping[str, Any]) -> Mapping[str, Any]:
+def _read_arguments(value: Mapping[str, Any]) -> Mapping[str, Any]:
     function = value.get("function")
     call: Mapping[str, Any] = function if isinstance(function, dict) else value
     given = next((call[name] for name in ("input", "arguments", "args", "parameters") if name in call), None)
-    given = _parsed(given) if isinstance(given, str) else given
+    given = _parse_json(given) if isinstance(given, str) else given
     return given if isinstance(given, dict) else {}
 
 
-def _called(given: Mapping[str, Any], written: dict[str, str]) -> Iterator[str]:
-    """Yield the block that a call of a tool amounts to: a file as it is then, or a patch that fits no file."""
-    path, old, new, text = (_first(given, names) for names in (_PATHS, _OLD, _NEW, _CONTENTS))
+def _render_call(given: Mapping[str, Any], written: dict[str, str]) -> Iterator[str]:
+    """Yield the block that a tool call stands for: the file after it, or a patch that fits no file."""
+    path, old, new, text = (_find_first(given, names) for names in (_PATHS, _OLD, _NEW, _CONTENTS))
     if path is None:
         return
     if old and new is not None and written.get(path, "").count(old) == 1:
         text = written[path].replace(old, new)
     elif old is not None or new is not None or "insert_line" in given:
-        yield _block(f'diff title="{path}"', UNREAD_CHANGE)
+        yield _render_block(f'diff title="{path}"', UNREAD_CHANGE)
         return
     if text is not None:
         written[path] = text
-        yield _block(f'title="{path}"', text)
+        yield _render_block(f'title="{path}"', text)
 
 
-def _first(given: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
+def _find_first(given: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
     return next((given[name] for name in names if isinstance(given.get(name), str)), None)
 
 
-def _files(value: Mapping[str, Any]) -> dict[str, str]:
-    """The file that an object is, by its path, or the files that it maps names to; empty where it is neither."""
-    path, text = _first(value, _PATHS), _first(value, _CONTENTS)
+def _read_files(value: Mapping[str, Any]) -> dict[str, str]:
+    """Return {path: text} of an object that is a file or maps names to files; else {}."""
+    path, text = _find_first(value, _PATHS), _find_first(value, _CONTENTS)
     if path is not None and text is not None and _FILE.fullmatch(path):
         return {path: text}
     if all(_FILE.fullmatch(name) and isinstance(text, str) for name, text in value.items()):
@@ -163,7 +163,7 @@ def _files(value: Mapping[str, Any]) -> dict[str, str]:
     return {}
 
 
-def _block(info: str, text: str) -> str:
+def _render_block(info: str, text: str) -> str:
     longest = max((len(ticks) for ticks in _TICKS.findall(text)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence} {info}\n{text.removesuffix(chr(10))}\n{fence}"

@@ -1,4 +1,4 @@
-"""What is found in a reply: its blocks as they were read, the files taken of them, and the error that lists them."""
+"""Types for what a reply holds, and the error that lists its blocks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ from harness.replies.names import FileName
 from harness.replies.text import ReplyProblem
 
 TAKE = "choose the blocks that are the answer:  harness import reply ... --take 3, or --take 2={entry} to name one"
-"""What to do about a reply that leaves a choice."""
+"""Remedy for an ambiguous reply."""
 
 
 class PassedOver(StrEnum):
-    """Why a block became no file."""
+    """Reason why a block became no file."""
 
     SUPERSEDED = "a later version is taken"
     DRAFT = "not complete; a complete version follows"
@@ -33,15 +33,13 @@ class PassedOver(StrEnum):
 
 @dataclass(frozen=True)
 class ReadBlock:
-    """A block, what it is called and what it is written in.
+    """A block with its file name and its parsed content.
 
     Attributes:
-        block: as it was found.
-        name: its file's; None where nothing names it.
-        language: what it is written in; None where no language here is.
-        outline: of its text, where there is a reader for it.
-        patch: whether it changes files instead of giving one.
-        chosen: whether `--take` names it.
+        language: its language, or None if unsupported.
+        outline: outline of its text, empty without a parser.
+        patch: true if it changes files instead of giving one.
+        chosen: true if `--take` names it.
     """
 
     block: CodeBlock
@@ -53,7 +51,7 @@ class ReadBlock:
 
     @property
     def path(self) -> str:
-        """The path of its file; empty where nothing names it."""
+        """Path of its file, or ""."""
         return self.name.path if self.name else ""
 
     @property
@@ -63,12 +61,12 @@ class ReadBlock:
 
     @property
     def gives_itself(self) -> frozenset[str]:
-        """What it defines, within classes and functions as well."""
+        """Names that it defines, also within classes and functions."""
         return self.outline.defines | self.outline.functions - self.outline.stubs
 
     @property
     def is_test(self) -> bool:
-        """Whether its file is called like a test."""
+        """True if its file name marks a test."""
         return self.language is not None and self.language.syntax.is_test(self.path)
 
 
@@ -77,12 +75,10 @@ class TakenFile:
     """A file of the submission.
 
     Attributes:
-        name: its path, and what gave it.
-        text: its content.
-        blocks: where in the reply it stands.
+        name: its path, with the source of the name.
+        blocks: blocks that give it.
         changes: later blocks that changed it, in order.
-        outline: of its text.
-        language: what it is written in; None where no language here is.
+        language: its language, or None if unsupported.
     """
 
     name: FileName
@@ -94,20 +90,19 @@ class TakenFile:
 
 
 def imports(outline: Outline, path: str) -> bool:
-    """Return whether a source imports or includes a file, by its name alone or by its path."""
-    return any(name in outline.imports for name in _called(path))
+    """Return whether a source imports or includes a file, by name or by path."""
+    return any(name in outline.imports for name in _list_import_names(path))
 
 
 @lru_cache(4096)
-def _called(path: str) -> frozenset[str]:
-    """Return the names by which a source may import or include a file."""
+def _list_import_names(path: str) -> frozenset[str]:
     file = PurePosixPath(path)
     return frozenset({path, file.name, file.stem, ".".join([*file.parts[:-1], file.stem])})
 
 
 @dataclass(frozen=True)
 class LeftBlock:
-    """A block that became no file, and why."""
+    """A block that became no file, with the reason."""
 
     block: CodeBlock
     why: PassedOver
@@ -118,10 +113,10 @@ class Extraction:
     """The files of a reply.
 
     Attributes:
-        entries: of the submission; the first one defines the contract.
-        files: all of them, in the order of the reply.
-        left: blocks that became none.
-        settings: the text of the answer's own submission.toml; None where it has none.
+        entries: entries of the submission; the first defines the contract.
+        files: all files, in the order of the reply.
+        left: blocks that became no file.
+        settings: text of the reply's own submission.toml, or None.
     """
 
     entries: tuple[str, ...]
@@ -132,14 +127,12 @@ class Extraction:
 
 @dataclass(frozen=True)
 class BlocksOfReply:
-    """What a reply answers, and what is known of it.
+    """The blocks of a reply, and the challenge that it answers.
 
     Attributes:
-        reply: its file, for messages.
-        challenge: what it answers.
-        language: what answers are written in.
-        blocks: all that it holds, in order.
-        prose: lines outside them.
+        reply: name of its file, for messages.
+        language: the challenge's language.
+        prose: lines outside the blocks.
     """
 
     reply: str
@@ -150,39 +143,39 @@ class BlocksOfReply:
 
     @property
     def contract(self) -> frozenset[str]:
-        """The functions that an answer has to define."""
+        """Functions that a submission must define."""
         return frozenset(self.challenge.contract.functions)
 
     @property
     def offered(self) -> frozenset[str]:
-        """These, and those that an answer may define."""
+        """Required and optional functions of the contract."""
         return self.contract | frozenset(self.challenge.contract.optional)
 
     @property
     def sources(self) -> list[ReadBlock]:
-        """Blocks in the challenge's language that give code, tests by name not counted."""
+        """Blocks of code in the challenge's language, without patches and tests."""
         return [b for b in self.blocks if b.language is self.language and not b.patch and not b.is_test]
 
     def is_whole(self, block: ReadBlock) -> bool:
-        """Return whether a block defines all of the contract, with nothing left out; what it imports counts, too."""
+        """Return whether a complete block defines the whole contract. A named one may import part of it."""
         outline = block.outline
         if not block.block.closed or outline.gaps or outline.unwritten & self.contract:
             return False
-        if outline.fault:  # the answer's own fault: it is graded as it is
+        if outline.fault:  # broken code is the submission's own fault, and graded as it is
             return self.contract <= outline.functions
         named = block.name is not None and not outline.defines.isdisjoint(self.contract)
         return self.contract <= (block.gives if named else outline.defines)
 
     def ambiguous(self, message: str, blocks: Sequence[ReadBlock] | None = None) -> AmbiguousReplyError:
-        """Return the error of a reply that leaves a choice: it lists its blocks, and how to choose."""
+        """Return the error of an ambiguous reply, which lists blocks and explains `--take`."""
         hint = TAKE.format(entry=self.language.entry)
         return AmbiguousReplyError(self.reply, ReplyProblem.AMBIGUOUS, message, found=self.listed(blocks), hint=hint)
 
     def listed(self, blocks: Sequence[ReadBlock] | None = None) -> list[str]:
         """Return a line for each block."""
-        return [self._line(block) for block in (self.blocks if blocks is None else blocks)]
+        return [self._describe_block(block) for block in (self.blocks if blocks is None else blocks)]
 
-    def _line(self, read: ReadBlock) -> str:
+    def _describe_block(self, read: ReadBlock) -> str:
         block, outline = read.block, read.outline
         defined = [name for name in self.challenge.contract.functions if name in outline.defines | outline.functions]
         says = [f"block {block.number}: line {block.line}", block.tongue[:40], read.path]

@@ -1,4 +1,4 @@
-"""Blocks without a name: tests and examples, unless one may be a part or a change of the answer."""
+"""Nameless blocks: tests and examples, unless one may be a part or a change of the submission."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,13 +14,7 @@ _WORD = re.compile(r"\w+")
 
 
 class LooseBlocks:
-    """The blocks of one reply that nothing names, once its files are taken.
-
-    Args:
-        asked: all blocks.
-        entry: the file that defines the contract.
-        files: those taken, by path.
-    """
+    """The nameless blocks of a reply, once its `files` are taken by path."""
 
     def __init__(self, asked: BlocksOfReply, entry: ContractFile, files: Mapping[str, TakenFile]) -> None:
         self._asked = asked
@@ -29,18 +23,18 @@ class LooseBlocks:
         self._stems = {PurePosixPath(path).stem for path in files}
 
     def left(self, nameless: Iterable[ReadBlock]) -> Iterator[LeftBlock]:
-        """Yield each block, and why it is no file.
+        """Yield each block with the reason why it is no file.
 
         Raises:
-            ReplyError: one may be a part or a change of what is taken.
+            ReplyError: a block may be a part or a change of a file.
         """
-        shown = False  # the block before only repeats lines: this one may say what they become
+        shown = False  # true after an excerpt, which an indented block may go on to change
         for read in nameless:
             repeats = any(is_excerpt(read, file) for file in self._files.values())
             if read.chosen:
                 number = read.block.number
                 raise self._asked.ambiguous(f"gives no name for block {number}; add one:  --take {number}=NAME")
-            why = self._why(read, repeats)
+            why = self._explain(read, repeats)
             indented = read.block.text[:1] in (" ", "\t") and read.block.tongue not in SHELL
             if why is None or (shown and not repeats and indented):
                 message = (
@@ -50,8 +44,8 @@ class LooseBlocks:
             yield LeftBlock(read.block, why)
             shown = repeats
 
-    def _why(self, read: ReadBlock, repeats: bool) -> PassedOver | None:
-        """Return why a block is no file; None where it may be one, or a part of one."""
+    def _explain(self, read: ReadBlock, repeats: bool) -> PassedOver | None:
+        """Return why a block is no file; None if it may be (part of) one."""
         own = read.gives_itself - _COMMON
         if read.language is not self._asked.language:
             return PassedOver.EXAMPLE
@@ -66,25 +60,25 @@ class LooseBlocks:
 
     @property
     def _names(self) -> frozenset[str]:
-        """What the files define, and what the contract leaves open to them."""
+        """Names that the files define, or that the contract leaves to them."""
         found = [f.outline.defines | f.outline.functions for f in self._files.values()]
         return self._asked.offered.union(*found)
 
     @property
     def _lacking(self) -> frozenset[str]:
-        """What the sources use and none of them gives."""
+        """Names that the sources use and neither define nor import."""
         sources = [f.outline for f in self._files.values() if f.language is self._asked.language]
         needs = frozenset[str]().union(*((o.needs or frozenset()) - o.imported for o in sources))
         return needs.difference(*(o.defines | o.imported for o in sources))
 
     def _is_use(self, read: ReadBlock) -> bool:
-        """Return whether a block below the answer uses it: names a file or the contract, and is no indented part."""
+        """Return whether a block names a file or the contract, and is not indented."""
         return not read.block.text[:1].isspace() and not (self._asked.contract | self._stems).isdisjoint(
             _WORD.findall(read.block.text)
         )
 
     def _is_module(self, own: frozenset[str]) -> bool:
-        """Return whether a file imports names of a block from a module that the reply does not give."""
+        """Return whether a file imports some of these names from a missing module."""
         return any(
             names & own or "*" in names
             for file in self._files.values()
@@ -94,12 +88,12 @@ class LooseBlocks:
 
 
 def is_tests(read: ReadBlock, path: str) -> bool:
-    """Return whether a block without a name holds tests of a file."""
+    """Return whether a nameless block holds tests of a file."""
     return not read.chosen and read.language is not None and read.outline.tests and imports(read.outline, path)
 
 
 def is_excerpt(read: ReadBlock, file: TakenFile) -> bool:
-    """Return whether a block only repeats lines of a file; a comment above them may say which."""
+    """Return whether a block only repeats lines of a file, below a comment that may name it."""
     text = read.block.text.strip("\n")
     first, _, rest = text.partition("\n")
     own = rest.strip("\n") if read.name and read.path in first else text

@@ -1,4 +1,4 @@
-"""What a block's file is called: by its info string, its first line, or a label above it. No word of prose decides."""
+"""File names of blocks, from the info string, the first line, or a label above."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -19,13 +19,13 @@ _DOCUMENTS = {
     "rs": {"rust"}, "js": {"javascript"}, "ts": {"typescript"}, "go": {"go"}, "java": {"java"}, "jl": {"julia"},
     "ipynb": {"json"}, "tex": {"latex", "tex"}, "ptx": {"ptx"}, "pyi": {"python"},
 }  # fmt: skip
-"""Suffixes of files that no language here reads, and what info strings call their content."""
+"""Suffixes of files in unsupported languages, with the names that info strings use."""
 _WHOLE_NAMES = ("Makefile", "CMakeLists.txt", "Dockerfile")
 PLAIN = frozenset({"", "text", "txt", "plaintext", "plain", "output", "code", "none", "file", "title", NEW})
 _LONGEST = 500
-"""Characters of a line that may name a file."""
+"""Characters of a line in which names are sought."""
 _NEAR, _FAR = 4, 12
-"""Lines above a block among which a line with a colon names it, and a heading does."""
+"""Lines above a block in which a line with a colon, or a heading, names it."""
 _ATTRIBUTE = re.compile(
     r"\b(?:title|file|filename|name|path|filepath)[ ]?=[ ]?"
     r"(?:\"([^\"\n]{1,300})\"|'([^'\n]{1,300})'|([^\s\"'}>]{1,300}))"
@@ -46,7 +46,7 @@ _BARE = re.compile(r"[\W_]{0,9}(?:\w{1,20}[ ]?[:\uff1a][\W_]{0,9})?(?P<name>[\w.
 
 
 class NamedBy(StrEnum):
-    """What gave a file its name."""
+    """Source of a file name."""
 
     INFO = "info string"
     FIRST_LINE = "first line"
@@ -60,30 +60,32 @@ class NamedBy(StrEnum):
 
 
 class FileName(NamedTuple):
-    """A relative path, and what gave it."""
+    """A relative path, and its source."""
 
     path: str
     by: NamedBy
 
 
 def name_of(block: CodeBlock) -> FileName | None:
-    """Return the name that a block bears; None where it has none that fits what it is written in."""
-    return next((name for name in _names(block) if name.by is NamedBy.INFO or _fits(name.path, block.tongue)), None)
+    """Return the name of a block's file; None without one that fits its language."""
+    return next(
+        (name for name in _find_names(block) if name.by is NamedBy.INFO or _fits(name.path, block.tongue)), None
+    )
 
 
 def text_of(block: CodeBlock) -> str:
-    """Return the text of a block's file: without the command of a notebook that writes it."""
+    """Return the text of a block's file, without a notebook's `%%writefile` line."""
     return block.text.partition("\n")[2] if _MAGIC.match(block.text) else block.text
 
 
 def names_in(text: str) -> list[str]:
-    """Return the file names in a line, each once."""
-    found = (match["path"] for match in _pattern().finditer(text[:_LONGEST]))
+    """Return the distinct file names in a line."""
+    found = (match["path"] for match in _build_pattern().finditer(text[:_LONGEST]))
     return list(dict.fromkeys(name for name in found if "//" not in name))
 
 
 def only_name(lines: Iterable[str], used: Language, others: Iterable[str]) -> str:
-    """Return the one name of a source, none of `others`, that lines speak of; empty where it is not one."""
+    """Return the only source file that lines mention, `others` aside, or ""."""
     taken = set(others)
     found = {
         name for line in lines for name in names_in(line)
@@ -93,16 +95,16 @@ def only_name(lines: Iterable[str], used: Language, others: Iterable[str]) -> st
 
 
 def written_in(tongue: str, path: str, default: Language) -> Language | None:
-    """Return what a file is written in, by its suffix or else by its block's info string; `default` is tried first."""
+    """Return the language of a file's suffix, or of a nameless block's info string; try `default` first."""
     dot = path.rpartition(".")[2].lower() if "." in path else ""
-    for used in (default, *(each for each in _languages() if each is not default)):
-        if (dot and f".{dot}" in used.syntax.suffixes) or (not path and tongue in _calls(used)):
+    for used in (default, *(each for each in _load_languages() if each is not default)):
+        if (dot and f".{dot}" in used.syntax.suffixes) or (not path and tongue in _list_fences(used)):
             return used
     return None
 
 
 def labels_within(text: str, own: str) -> Iterator[int]:
-    """Yield the lines of a text, from 1, that are a comment of nothing but the name of another file than `own`."""
+    """Yield the numbers of lines that are comments with just the name of a file other than `own`."""
     for number, line in enumerate(text.split("\n"), 1):
         said = _COMMENT.match(line[:_LONGEST]) if not line.startswith((" ", "\t")) else None
         found = _FIRST.match(said["said"].strip()) if said else None
@@ -111,10 +113,10 @@ def labels_within(text: str, own: str) -> Iterator[int]:
 
 
 def safe(path: str, reply: str, line: int) -> str:
-    """Return a name as the path of a file in the submission's folder.
+    """Return a name as a relative path for the submission's folder.
 
     Raises:
-        ReplyError: it leads elsewhere, or is reserved.
+        ReplyError: it leads out of the folder, or is reserved.
     """
     name = path.replace("\\", "/").removeprefix("./")
     problem = name_problem(name)
@@ -132,17 +134,17 @@ def safe(path: str, reply: str, line: int) -> str:
     return name
 
 
-def _names(block: CodeBlock) -> Iterator[FileName]:
-    if name := _in_info(block.info):
+def _find_names(block: CodeBlock) -> Iterator[FileName]:
+    if name := _find_in_info(block.info):
         yield FileName(name, NamedBy.INFO)
         return
     first = next((line for line in block.text.split("\n", 2)[:2] if not line.startswith(("#!", "# -*-", "<?"))), "")
     if (said := _COMMENT.match(first[:_LONGEST])) and (found := _FIRST.match(said["said"].strip())):
         yield from (FileName(name, NamedBy.FIRST_LINE) for name in names_in(found["name"]) if name == found["name"])
-    yield from (FileName(name, NamedBy.LABEL) for name in _labels(block.above))
+    yield from (FileName(name, NamedBy.LABEL) for name in _find_labels(block.above))
 
 
-def _in_info(info: str) -> str:
+def _find_in_info(info: str) -> str:
     if found := _ATTRIBUTE.search(info[:_LONGEST]):
         name = next(group for group in found.groups() if group)
         return name if _SUFFIX.search(name) or name in _WHOLE_NAMES else ""
@@ -150,8 +152,8 @@ def _in_info(info: str) -> str:
     return names[0] if len(names) == 1 else ""
 
 
-def _labels(above: Iterable[str]) -> Iterator[str]:
-    """Yield the names that labels above a block state, the nearest first."""
+def _find_labels(above: Iterable[str]) -> Iterator[str]:
+    """Yield the names in labels above a block, nearest first."""
     for distance, line in enumerate(above):
         names = names_in(line)
         if distance >= _FAR:
@@ -165,24 +167,24 @@ def _labels(above: Iterable[str]) -> Iterator[str]:
 
 
 def _fits(path: str, tongue: str) -> bool:
-    """Return whether what an info string calls the language can be in such a file."""
+    """Return whether a file of this name may hold the language of an info string."""
     if tongue in PLAIN:
         return True
     suffix = path.rpartition(".")[2].lower()
     fits = set(_DOCUMENTS.get(suffix, ()))
-    for used in _languages():
+    for used in _load_languages():
         if f".{suffix}" in used.syntax.suffixes:
-            fits |= _calls(used)
+            fits |= _list_fences(used)
     return not fits or tongue in fits
 
 
 @cache
-def _pattern() -> re.Pattern[str]:
-    """A file name in a text: one with a suffix that some language or document has."""
-    sources = {suffix.lstrip(".") for used in _languages() for suffix in used.syntax.suffixes}
+def _build_pattern() -> re.Pattern[str]:
+    """Return the pattern of a file name with the suffix of a known language or document."""
+    sources = {suffix.lstrip(".") for used in _load_languages() for suffix in used.syntax.suffixes}
     suffixes = "|".join(sorted({*sources, *_DOCUMENTS}, key=len, reverse=True))
     whole = "|".join(map(re.escape, _WHOLE_NAMES))
-    part = r"[\w.+\\/~-]"  # of ASCII alone: other scripts put no blank between a word and a name
+    part = r"[\w.+\\/~-]"  # ASCII only: some scripts put no space between a word and a name
     return re.compile(
         rf"(?<![\w.+\\/~:-])(?P<path>(?:[A-Za-z]:)?(?:{part}{{0,198}}\w\.(?:{suffixes})|{whole}))(?![\w/\\]|\.\w)",
         re.ASCII,
@@ -190,10 +192,10 @@ def _pattern() -> re.Pattern[str]:
 
 
 @cache
-def _languages() -> tuple[Language, ...]:
-    """All languages: looking for them reads the metadata of every package."""
+def _load_languages() -> tuple[Language, ...]:
+    """Return all languages, cached: finding them reads the metadata of every package."""
     return tuple(every_language())
 
 
-def _calls(used: Language) -> frozenset[str]:
+def _list_fences(used: Language) -> frozenset[str]:
     return used.fences | {used.name, used.suffix.lstrip(".")}

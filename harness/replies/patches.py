@@ -1,7 +1,6 @@
-"""Changes of files: unified diffs, which unidiff reads, and SEARCH/REPLACE blocks.
+"""Changes of files: unified diffs, parsed by unidiff, and SEARCH/REPLACE blocks.
 
-A hunk is applied where its old lines stand exactly as it shows them: at the line that it states, or else in one place
-alone. Any other fits nowhere, and so does a patch that renames or deletes a file.
+A hunk applies where its old lines match exactly: at its stated line, or else at the only match.
 """
 
 import re
@@ -21,17 +20,17 @@ _SEARCHES = re.compile(rf"^{_SEARCH.pattern}", re.MULTILINE)
 _DIVIDER = re.compile(r"={5,9}")
 _REPLACE = re.compile(r">{5,9} ?(?:REPLACE|UPDATED)?")
 _MOST = 500
-"""Hunks of one block that are read."""
+"""Most hunks per block."""
 
 
 @dataclass(frozen=True)
 class Hunk:
-    """Lines of a file, and what stands there instead.
+    """Lines of a file, and their replacement.
 
     Attributes:
-        old: the lines, in order; none where the file is new.
-        new: what they become.
-        line: where they are said to stand, from 1; 0 where nothing says so.
+        old: old lines; empty for a new file.
+        new: new lines.
+        line: stated line of the first, from 1; 0 if unknown.
     """
 
     old: tuple[str, ...]
@@ -41,24 +40,24 @@ class Hunk:
 
 @dataclass(frozen=True)
 class FilePatch:
-    """The changes of one file; one that creates it has a single hunk without old lines."""
+    """The changes of one file. One that creates it has a single hunk without old lines."""
 
     path: str
     hunks: tuple[Hunk, ...]
 
     @property
     def creates(self) -> bool:
-        """Whether it gives all of a file."""
+        """True if it gives a whole new file."""
         return len(self.hunks) == 1 and not any(self.hunks[0].old)
 
     @property
     def new_text(self) -> str:
-        """Return the text of the file that it creates."""
-        return _text(self.hunks[0].new)
+        """Text of the file that it creates."""
+        return _join_lines(self.hunks[0].new)
 
     def applied(self, text: str) -> str | None:
-        """Return the file after the changes; None where one fits nowhere, or in several places."""
-        return _applied(text, self.hunks)
+        """Return the text after the changes; None without a unique place for each."""
+        return _apply(text, self.hunks)
 
 
 def is_patch(block: CodeBlock) -> bool:
@@ -67,14 +66,14 @@ def is_patch(block: CodeBlock) -> bool:
 
 
 def patches_of(block: CodeBlock) -> list[FilePatch] | None:
-    """Return what a patch changes, file by file; None where it cannot be read."""
+    """Return the changes of a patch by file; None if it is malformed, or renames or deletes a file."""
     if _SEARCHES.search(block.text):
         named = name_of(block)
-        return _searches(block.text, named.path if named else "")
-    return _unified(block.text)
+        return _parse_searches(block.text, named.path if named else "")
+    return _parse_unified(block.text)
 
 
-def _unified(text: str) -> list[FilePatch] | None:
+def _parse_unified(text: str) -> list[FilePatch] | None:
     try:
         files = list(PatchSet.from_string(text)) if text.count("\n@@") <= _MOST else []
     except UnidiffParseError:
@@ -95,8 +94,8 @@ def _unified(text: str) -> list[FilePatch] | None:
     return patches if all(patch.hunks for patch in patches) else None
 
 
-def _searches(text: str, path: str) -> list[FilePatch] | None:
-    """Return the patches of SEARCH/REPLACE blocks; the line before one names its file, or else the label above."""
+def _parse_searches(text: str, path: str) -> list[FilePatch] | None:
+    """Return the changes of SEARCH/REPLACE blocks, each for the file on the line above, or in the label."""
     patches, parts, part = list[FilePatch](), dict[str, list[str]](), ""
     for line in text.split("\n"):
         if not part and _SEARCH.match(line):
@@ -116,22 +115,22 @@ def _searches(text: str, path: str) -> list[FilePatch] | None:
     return patches if patches and not part and len(patches) <= _MOST and all(each.path for each in patches) else None
 
 
-def _applied(text: str, hunks: Sequence[Hunk]) -> str | None:
+def _apply(text: str, hunks: Sequence[Hunk]) -> str | None:
     lines = text.removesuffix("\n").split("\n")
     made, at = list[str](), 0
-    for place, hunk in sorted(_placed(lines, hunks), key=lambda change: change[0]):
+    for place, hunk in sorted(_locate_hunks(lines, hunks), key=lambda change: change[0]):
         if place < at:
             return None
         made += [*lines[at:place], *hunk.new]
         at = place + len(hunk.old)
-    return _text([*made, *lines[at:]])
+    return _join_lines([*made, *lines[at:]])
 
 
-def _placed(lines: Sequence[str], hunks: Sequence[Hunk]) -> Iterator[tuple[int, Hunk]]:
-    """Yield each hunk with the index of the line where it stands; -1 where that is none, or not one alone."""
-    text = _framed(lines)
+def _locate_hunks(lines: Sequence[str], hunks: Sequence[Hunk]) -> Iterator[tuple[int, Hunk]]:
+    """Yield each hunk with the index of its first line; -1 without a unique match."""
+    text = _frame(lines)
     for hunk in hunks:
-        stated, wanted = hunk.line - 1, _framed(hunk.old)
+        stated, wanted = hunk.line - 1, _frame(hunk.old)
         first = text.find(wanted)
         if not any(map(str.strip, hunk.old)):
             yield -1, hunk
@@ -142,9 +141,9 @@ def _placed(lines: Sequence[str], hunks: Sequence[Hunk]) -> Iterator[tuple[int, 
             yield text.count("\n", 0, first + 1) - 1 if alone else -1, hunk
 
 
-def _framed(lines: Sequence[str]) -> str:
+def _frame(lines: Sequence[str]) -> str:
     return "".join(["\n", *(f"{line}\n" for line in lines)])
 
 
-def _text(lines: Sequence[str]) -> str:
+def _join_lines(lines: Sequence[str]) -> str:
     return "".join(f"{line}\n" for line in lines)

@@ -1,4 +1,4 @@
-"""The files of a reply, by what its blocks are called and what they define."""
+"""Extraction of a reply's files, by the names of its blocks and what they define."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -24,18 +24,17 @@ def extract(
     """Return the files of a reply.
 
     Args:
-        reply: its text.
-        challenge: what it answers.
+        reply, challenge: reply, and challenge that it answers.
         used: the challenge's language.
-        take: the blocks that are the answer, by number, and their names or ""; empty where the reply itself says it.
+        take: numbers of the blocks to take, with their names or ""; empty to let the reply decide.
 
     Raises:
-        NoAnswerError: it holds no answer.
-        ReplyError: its files cannot be told.
+        NoAnswerError: it holds no submission.
+        ReplyError: its files are ambiguous.
     """
     parts = find_blocks(reply)
-    whole = [*parts.blocks] or _bare(reply, used)
-    expanded = [each for block in whole for each in _with_new_files(block)]
+    whole = [*parts.blocks] or _read_bare_code(reply, used)
+    expanded = [each for block in whole for each in _split_new_files(block)]
     blocks = [replace(block, number=number) for number, block in enumerate(expanded, 1)]
     prose = parts.prose if parts.blocks or not whole else ()
     asked = BlocksOfReply(
@@ -56,16 +55,16 @@ def extract(
     return replace(found, left=(*found.left, *not_chosen))
 
 
-def _bare(reply: ReplyText, used: Language) -> list[CodeBlock]:
-    """Return a reply that is code from its first line to its last as a block; nothing where it is not."""
+def _read_bare_code(reply: ReplyText, used: Language) -> list[CodeBlock]:
+    """Return a reply of nothing but code as one block."""
     text = "\n".join(reply.lines).strip("\n") + "\n"
     first = next((number for number, line in enumerate(reply.lines, 1) if line.strip()), 1)
     block = CodeBlock(0, first, len(reply.lines) + 1, used.name, text, fenced=False)
     return [block] if used.syntax.is_code(text) else []
 
 
-def _with_new_files(block: CodeBlock) -> list[CodeBlock]:
-    """Return the files that a patch creates as blocks, and the patch where it changes others; else the block."""
+def _split_new_files(block: CodeBlock) -> list[CodeBlock]:
+    """Return the files that a patch creates as blocks, then the patch if it also changes others."""
     patches = patches_of(block) if is_patch(block) else None
     made = [
         replace(block, info=f'{NEW} title="{patch.path}"', text=patch.new_text)
@@ -75,11 +74,6 @@ def _with_new_files(block: CodeBlock) -> list[CodeBlock]:
 
 
 def _read(block: CodeBlock, used: Language, reply: str, take: Mapping[int, str]) -> ReadBlock:
-    """Return a block with its name and outline.
-
-    Raises:
-        ReplyError: its name leads out of the folder.
-    """
     chosen = block.number in take
     block = replace(block, closed=True, inner=0) if chosen else block
     name = FileName(take[block.number], NamedBy.TAKE) if take.get(block.number) else name_of(block)
@@ -93,11 +87,11 @@ def _read(block: CodeBlock, used: Language, reply: str, take: Mapping[int, str])
         language = used
     outline = (language.syntax.outline(text_of(block)) if language else None) or Outline()
     if name and name.by is NamedBy.LABEL and language and imports(outline, name.path):
-        name = None  # it uses the file, and is none of its versions
+        name = None  # importing a file shows that this block is not that file
     return ReadBlock(block, name, language, outline, chosen=chosen)
 
 
 def _defines(text: str, used: Language) -> bool:
-    """Return whether a text is code that gives a name its value, and no output of a program."""
+    """Return whether a text is code that defines something, unlike a program's output."""
     outline = used.syntax.outline(text) if used.syntax.is_code(text) else None
     return outline is not None and bool(outline.defines | outline.functions)

@@ -1,4 +1,4 @@
-"""The text of a model's raw reply: its bytes read under a limit, taken out of JSON, its reasoning cut."""
+"""The text of a model's raw reply: size-limited, unwrapped from JSON, without its reasoning."""
 
 import re
 import sys
@@ -11,7 +11,7 @@ from harness.errors import NoAnswerError, NotFoundError, ReplyError
 from harness.replies.envelopes import EnvelopeError, opened
 
 MAX_BYTES = 2 << 20
-"""A larger reply is not read."""
+"""Bytes of the largest reply that is read."""
 STANDARD_INPUT = "-"
 _TAG = r"(?:think|thinking|thought|thoughts|reasoning|scratchpad|reflection|seed:think)"
 _OPENS = re.compile(
@@ -24,7 +24,7 @@ _MARKS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
 
 class ReplyProblem(StrEnum):
-    """Why no submission is taken from a reply."""
+    """Reason why a reply gives no submission."""
 
     TOO_LARGE = "too large"
     NOT_TEXT = "not text"
@@ -41,12 +41,12 @@ class ReplyProblem(StrEnum):
 
 @dataclass(frozen=True)
 class ReplyText:
-    """A reply as it was read.
+    """A decoded reply.
 
     Attributes:
-        path: as the user knows it.
-        data: its bytes.
-        lines: of what the model said; those of its reasoning are empty.
+        path: name of its file, for messages.
+        data: raw bytes.
+        lines: the model's words; lines of reasoning are empty.
     """
 
     path: str
@@ -55,10 +55,10 @@ class ReplyText:
 
 
 def read_bytes(path: str) -> tuple[str, bytes]:
-    """Return the name and the bytes of a file, or of standard input for `-`; no more than show that it is too large.
+    """Return the name and bytes of a file, or of standard input for `-`, cut one byte over the limit.
 
     Raises:
-        NotFoundError: there is no such file, or it cannot be read.
+        NotFoundError: the file cannot be read.
     """
     try:
         if path == STANDARD_INPUT:
@@ -72,11 +72,11 @@ def read_bytes(path: str) -> tuple[str, bytes]:
 
 
 def reply_text(path: str, data: bytes) -> ReplyText:
-    """Return the text that a model said, without its reasoning.
+    """Return the model's words, without its reasoning.
 
     Raises:
-        ReplyError: it is too large, no text, or JSON of something else.
-        NoAnswerError: nothing is said, or nothing but reasoning.
+        ReplyError: it is too large, not text, or JSON without a single reply.
+        NoAnswerError: it is empty, or holds only reasoning.
     """
     if len(data) > MAX_BYTES:
         raise ReplyError(
@@ -84,20 +84,20 @@ def reply_text(path: str, data: bytes) -> ReplyText:
             hint="keep the reply itself, without logs and data, and import that",
         )  # fmt: skip
     try:
-        said = opened(_decoded(path, data))
+        said = opened(_decode(path, data))
     except EnvelopeError as error:
         problem = ReplyProblem.SEVERAL_REPLIES if error.several else ReplyProblem.EMPTY
         raise ReplyError(path, problem, error.message, hint=error.hint) from None
-    # JSON can escape what no text file holds: zeros, and halves of pairs
-    said = _decoded(path, said.encode(errors="replace"))
-    lines = _unwrapped(said.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
+    # escapes in JSON can smuggle in zero bytes and lone surrogates
+    said = _decode(path, said.encode(errors="replace"))
+    lines = _unwrap(said.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
     if not any(map(str.strip, lines)):
         raise NoAnswerError(path, ReplyProblem.EMPTY, "holds no answer", hint="save the whole reply and import that")
-    cut = frozenset(_reasoning(path, lines))
+    cut = frozenset(_find_reasoning(path, lines))
     return ReplyText(path, data, tuple("" if number in cut else line for number, line in enumerate(lines)))
 
 
-def _decoded(path: str, data: bytes) -> str:
+def _decode(path: str, data: bytes) -> str:
     problem = next((f"is {name} and not UTF-8" for mark, name in _MARKS.items() if data.startswith(mark)), "")
     if not problem and b"\0" in data:
         problem = f"is not text: byte {data.index(0)} is 0"
@@ -112,8 +112,8 @@ def _decoded(path: str, data: bytes) -> str:
     return text
 
 
-def _unwrapped(lines: list[str]) -> list[str]:
-    """Empty the first and the last line of a reply that lies as a whole in one block of Markdown."""
+def _unwrap(lines: list[str]) -> list[str]:
+    """Blank the fence lines around a reply that is one block of Markdown as a whole."""
     filled = [number for number, line in enumerate(lines) if line.strip()]
     found = _WRAPPER.fullmatch(lines[filled[0]]) if len(filled) > 1 else None
     if found is None or lines[filled[-1]].strip() != found["fence"]:
@@ -124,8 +124,8 @@ def _unwrapped(lines: list[str]) -> list[str]:
     return ["" if number in (filled[0], filled[-1]) else line for number, line in enumerate(lines)]
 
 
-def _reasoning(path: str, lines: list[str]) -> Iterator[int]:
-    """Yield the indices of lines between tags, and of all before a closing tag whose opening one was left out."""
+def _find_reasoning(path: str, lines: list[str]) -> Iterator[int]:
+    """Yield the indices of lines between reasoning tags; a lone closing tag covers all lines before it."""
     opened, fenced = -1, False
     for number, line in enumerate(lines):
         if opened < 0:

@@ -1,4 +1,4 @@
-"""The files of a reply: the last complete version of each, with the changes that follow it."""
+"""The files of a reply: the last complete version of each, with later changes."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
@@ -17,13 +17,7 @@ from harness.replies.text import ReplyProblem
 
 
 class Versions:
-    """The files of one reply while they are taken, block by block.
-
-    Args:
-        asked: the blocks.
-        entry: the file that defines the contract.
-        settings: the text of the answer's own submission.toml.
-    """
+    """The files of one reply, built up block by block."""
 
     def __init__(self, asked: BlocksOfReply, entry: ContractFile, settings: str | None) -> None:
         self._asked = asked
@@ -37,7 +31,7 @@ class Versions:
         """Take all files.
 
         Raises:
-            ReplyError: a block may be meant in two ways, or the names of two files are in each other's way.
+            ReplyError: a block is ambiguous, or names of files clash.
         """
         cells = self._entry.blocks if self._entry.joined else ()
         if cells:
@@ -54,17 +48,17 @@ class Versions:
             elif not read.block.closed:
                 self._leave_cut(read)
             elif name is None and is_tests(read, self._entry.name.path):
-                self._add(read, self._name_of_tests(read))
+                self._add(read, self._name_tests(read))
             elif name is None:
                 nameless.append(read)
             elif read not in cells:
                 self._add(read, name)
         self._settle_drafts()
         self._left += LooseBlocks(self._asked, self._entry, self._files).left(nameless)
-        return self._finished()
+        return self._build_extraction()
 
     def _add(self, read: ReadBlock, name: FileName) -> None:
-        """Take a block as the version of its file, or leave it."""
+        """Take a block as the next version of its file, or leave it."""
         before = self._files.get(name.path)
         complete = read.chosen or self._is_complete(read, name.path)
         if before is None and not complete:
@@ -93,7 +87,7 @@ class Versions:
         return not read.outline.gaps and not read.outline.stubs & self._asked.contract
 
     def _continues(self, before: TakenFile, after: ReadBlock) -> bool:
-        """Return whether a later version keeps what others use of the one before, and needs nothing of it."""
+        """Return whether a later version is self-contained and keeps all that others use of the earlier one."""
         users = [read.outline.imports for read in self._asked.blocks if imports(read.outline, before.name.path)]
         wanted = self._asked.offered.union(*(names for found in users for names in found.values()))
         bound = before.outline.defines | before.outline.imported
@@ -103,20 +97,16 @@ class Versions:
         return after in self._entry.blocks or 2 * len(kept) >= len(before.outline.functions)
 
     def _change(self, read: ReadBlock) -> None:
-        """Apply a patch.
-
-        Raises:
-            ReplyError: it cannot be read, or does not fit.
-        """
+        """Apply a patch, or refuse one that does not fit."""
         patches = patches_of(read.block)
         if patches is None:
             raise self._asked.ambiguous(f"holds a change in line {read.block.line} that cannot be read")
         for patch in patches:
             if patch.creates:
-                continue  # a block of its own
+                continue  # handled as a block of its own
             before = self._files.get(patch.path)
             if before is None and patch.path == self._entry.name.path:
-                continue  # the whole file follows
+                continue  # superseded: the whole file follows
             text = patch.applied(before.text) if before else None
             if before is None or text is None:
                 message = f"holds a change in line {read.block.line} that does not fit {patch.path} as it is given"
@@ -131,11 +121,7 @@ class Versions:
             self._leave(read, PassedOver.DRAFT)
 
     def _leave_cut(self, read: ReadBlock) -> None:
-        """Leave the block in which a reply is cut off, where it is a file of its own that no other needs.
-
-        Raises:
-            ReplyError: it may be a part or a later version of what is taken.
-        """
+        """Leave a cut-off block that is a file of its own and that other files do not need."""
         compiled = self._asked.language.several_entries and read.language is self._asked.language
         if read.name is None or read.path in self._files or self._is_imported(read.path) or compiled:
             message = f"is cut off in the block of line {read.block.line}, which may belong to the answer"
@@ -158,8 +144,8 @@ class Versions:
                     )
                 self._leave(read, PassedOver.DRAFT)
 
-    def _name_of_tests(self, read: ReadBlock) -> FileName:
-        """Return what tests without a name are called: as the tests that they give again, or after the entry."""
+    def _name_tests(self, read: ReadBlock) -> FileName:
+        """Return a name for nameless tests: that of the tests they repeat, or one after the entry."""
         for file in self._files.values():
             if file.outline.tests and file.outline.functions <= read.outline.functions:
                 return file.name
@@ -169,12 +155,8 @@ class Versions:
     def _leave(self, read: ReadBlock, why: PassedOver) -> None:
         self._left.append(LeftBlock(read.block, why))
 
-    def _finished(self) -> Extraction:
-        """Return what was taken.
-
-        Raises:
-            ReplyError: a file that the reply speaks of is missing, or names are in each other's way.
-        """
+    def _build_extraction(self) -> Extraction:
+        """Return the extraction, unless a mentioned file is missing or names clash."""
         entry = self._files[self._entry.name.path]
         if clash := find_clash(self._files):
             above, path = clash
@@ -182,7 +164,7 @@ class Versions:
                 self._asked.reply, ReplyProblem.NAMES_CLASH, f"{above} is a file, and the folder of {path}",
                 found=self._asked.listed(), hint="change one of the names in the reply, and import it again",
             )  # fmt: skip
-        if missing := self._missing_file():
+        if missing := self._find_missing_file():
             raise self._asked.ambiguous(f"mentions {missing}, which one of its files imports and no block contains")
         if entry.changes and not self._asked.contract <= entry.outline.defines | entry.outline.imported:
             raise self._asked.ambiguous(f"holds a change after which {entry.name.path} no longer defines the contract")
@@ -190,8 +172,8 @@ class Versions:
         left = sorted(self._left, key=lambda each: each.block.line)
         return Extraction(entries_of(self._asked, entry, self._files), tuple(files), tuple(left), self._settings)
 
-    def _missing_file(self) -> str:
-        """Return a file that the prose names, that a taken file imports, and that is not there; empty where none is."""
+    def _find_missing_file(self) -> str:
+        """Return a missing file that the prose mentions and a taken file imports, or ""."""
         there = {PurePosixPath(path).name for path in self._files}
         said = {name for line in self._asked.prose for name in names_in(line)} - self._files.keys() - there
         modules = [module for file in self._files.values() for module in file.outline.imports]

@@ -1,4 +1,4 @@
-"""What lies before a judge: one answer, or two to the same challenge, and the questions."""
+"""A judge's case: one submission, or two to the same challenge, and the questions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,12 +20,7 @@ from harness.workspace import Workspace
 
 @dataclass(frozen=True)
 class Reviewed:
-    """A review and what a reader should know of how it was made.
-
-    Attributes:
-        review: as it is to be stored.
-        lost: why repeats could not be used.
-    """
+    """A review, and the reasons for lost repeats."""
 
     review: Review
     lost: tuple[str, ...]
@@ -33,15 +28,15 @@ class Reviewed:
 
 @dataclass(frozen=True)
 class Case:
-    """One answer to be reviewed, or to be compared with another.
+    """One submission to review, or to compare with another.
 
     Attributes:
-        folder: of the answer.
+        folder: the submission's folder.
         challenge: its rubric.
-        questions: what is asked.
-        material: what is shown of the answer.
-        other: the model it is compared with, or None.
-        theirs: what is shown of that model's answer, or None.
+        questions: the judge's questions.
+        material: its visible part.
+        other: model of the other submission, if any.
+        theirs: visible part of the other submission, if any.
     """
 
     folder: Path
@@ -53,16 +48,16 @@ class Case:
 
     @classmethod
     def open(cls, workspace: Workspace, name: str, against: str | None = None) -> "Case":
-        """Read what is to be judged.
+        """Read a case.
 
         Args:
-            workspace: where the answers are.
+            workspace: place of the submissions.
             name: MODEL/CHALLENGE, or MODEL/CHALLENGE/attempt-N.
-            against: the model whose answer to the same challenge it is compared with.
+            against: model whose submission to the same challenge is compared.
 
         Raises:
-            NotFoundError: a name fits no submission of the workspace, or the challenge asks nothing of reviewers.
-            SpecError: a file is malformed.
+            NotFoundError: unknown submission, or a challenge without questions for reviewers.
+            SpecError: a malformed file.
         """
         folder = _folder(workspace, name)
         challenge = workspace.challenge(SubmissionName.of_folder(folder).challenge)
@@ -70,7 +65,7 @@ class Case:
         if not questions.criteria:
             raise NotFoundError(f"{challenge.id} has no criterion with a question for reviewers: all of it is measured")
         mask = Mask.of(names_to_hide(workspace))
-        material = _material(workspace, folder, mask)
+        material = _read_material(workspace, folder, mask)
         if against is None:
             return cls(folder, challenge, questions, material)
         theirs = _folder(workspace, f"{against}/{challenge.id}")
@@ -82,25 +77,25 @@ class Case:
             questions,
             material,
             SubmissionName.of_folder(theirs).model,
-            _material(workspace, theirs, mask),
+            _read_material(workspace, theirs, mask),
         )
 
     @property
     def name(self) -> SubmissionName:
-        """What is reviewed."""
+        """The reviewed submission."""
         return SubmissionName.of_folder(self.folder)
 
     @property
     def shown(self) -> tuple[tuple[str, Material], ...]:
-        """All that is shown to the judge, each with the model that gave it."""
+        """All material for the judge, each with its model."""
         own = (self.name.model, self.material)
         return (own, (self.other, self.theirs)) if self.other and self.theirs else (own,)
 
     def path(self, name: str, force: bool) -> Path:
-        """Where a review of that name is stored.
+        """Return the path to store a review of that name.
 
         Raises:
-            SpecError: the name is not valid, or one exists already and is not to be replaced.
+            SpecError: the name is invalid, or taken and not to be replaced.
         """
         try:
             TypeAdapter(Identifier).validate_python(name)
@@ -116,16 +111,16 @@ class Case:
     def hear(
         self, ask: judge.Ask, reviewer: Reviewer, repeats: int, notify: Callable[[str], None] = lambda _: None
     ) -> Reviewed:
-        """Ask the judge, and make a review of the replies.
+        """Ask the judge, and turn the replies into a review.
 
         Args:
             ask: sends one prompt.
             reviewer: the judge.
-            repeats: how often; of a pair, in either order.
-            notify: is called after each repeat with a line on it.
+            repeats: number of requests; for a pair, in each order.
+            notify: callback with a line after each repeat.
 
         Raises:
-            JudgeError: no reply could be used.
+            JudgeError: no reply was usable.
         """
         marks: tuple[Mark, ...] = ()
         preferences: tuple[Preference, ...] = ()
@@ -141,17 +136,17 @@ class Case:
             reviewer=reviewer,
             marks=marks,
             preferences=preferences,
-            remark=self._remark(),
+            remark=self._write_remark(),
         )
         return Reviewed(review, lost)
 
-    def _remark(self) -> str:
+    def _write_remark(self) -> str:
         places = [f"{model}: {place}" for model, material in self.shown for place in injections(material)]
         return f"Words that may speak to a judge: {'; '.join(places)}" if places else ""
 
 
 def store(path: Path, review: Review) -> None:
-    """Write a review in one step.
+    """Write a review atomically.
 
     Raises:
         StoreError: it cannot be written.
@@ -179,8 +174,8 @@ def _task(workspace: Workspace, challenge: Challenge) -> str:
         raise SpecError(path, f"cannot be read: {error}") from None
 
 
-def _material(workspace: Workspace, folder: Path, mask: Mask) -> Material:
-    workspace.submission(folder)  # refuses a malformed one before anything is asked
+def _read_material(workspace: Workspace, folder: Path, mask: Mask) -> Material:
+    workspace.submission(folder)  # refuse a malformed submission before asking the judge
     material = gather(folder, mask)
     if not any(file.text.strip() for file in material.files):
         raise SpecError(folder, "holds no text to be judged")

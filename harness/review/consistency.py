@@ -1,4 +1,4 @@
-"""Where published figures contradict themselves: nothing here is our opinion, all of it is their arithmetic."""
+"""Contradictions within published figures, by their own arithmetic."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ class Contradiction:
     """Two published figures that cannot both hold.
 
     Attributes:
-        kind: what sort, in a phrase; the same for all of that sort.
-        where: what it is about.
-        said: what was published.
-        follows: what the other published figures come to.
+        kind: kind of contradiction, as a phrase.
+        where: subject.
+        said: published figure.
+        follows: figure that follows from the others.
     """
 
     kind: str
@@ -38,12 +38,12 @@ STANDINGS = "A figure of the final ranking that does not follow from the reviews
 def contradictions(
     reviews: Iterable[Review], comparisons: Sequence[Comparison] = (), ranking: Ranking | None = None
 ) -> tuple[Contradiction, ...]:
-    """All contradictions, one kind after the other.
+    """Return all contradictions, by kind.
 
     Args:
-        reviews: of any kind; only published ones are looked at.
-        comparisons: published two-way tables.
-        ranking: the published final ranking.
+        reviews: reviews of any kind, of which only published ones count.
+        comparisons: published comparisons of two models.
+        ranking: published final ranking.
     """
     given = sorted(
         (r for r in reviews if r.reviewer.kind is ReviewerKind.PUBLISHED),
@@ -53,7 +53,7 @@ def contradictions(
         *_overalls(given),
         *_twice(given),
         *_edges(comparisons),
-        *_winners(given, comparisons),
+        *_check_winners(given, comparisons),
         *(_standings(published(given), comparisons, ranking) if ranking else ()),
     )
 
@@ -107,8 +107,8 @@ def _edges(comparisons: Iterable[Comparison]) -> Iterator[Contradiction]:
             )
 
 
-def _winners(reviews: Sequence[Review], comparisons: Iterable[Comparison]) -> Iterator[Contradiction]:
-    """Comparisons against the rounds in which the same two were marked."""
+def _check_winners(reviews: Sequence[Review], comparisons: Iterable[Comparison]) -> Iterator[Contradiction]:
+    """Compare winners with the rounds in which the same two were marked."""
     marks = {(r.reviewer.id, r.challenge, r.model): r.overall for r in reviews}
     for table in comparisons:
         for round in sorted({r.reviewer.id for r in reviews}):
@@ -147,7 +147,7 @@ def _standings(
         yield from _extreme(place.model, "best", place.best, place.best_mark, means, max(means.values()))
         yield from _extreme(place.model, "worst", place.worst, place.worst_mark, means, min(means.values()))
         if place.won is not None and place.of is not None:
-            yield from _won(place.model, place.won, place.of, comparisons)
+            yield from _check_won(place.model, place.won, place.of, comparisons)
 
 
 def _extreme(
@@ -163,7 +163,7 @@ def _extreme(
         )
 
 
-def _won(model: str, won: int, of: int, comparisons: Sequence[Comparison]) -> Iterator[Contradiction]:
+def _check_won(model: str, won: int, of: int, comparisons: Sequence[Comparison]) -> Iterator[Contradiction]:
     own = [table for table in comparisons if model in (table.left, table.right)]
     wins = sum(table.winner == model for table in own)
     if comparisons and (won, of) != (wins, len(own)):

@@ -1,4 +1,4 @@
-"""Published defects held to what ran: confirmed, refuted, or out of sight of every criterion."""
+"""Published defects checked against records: confirmed, refuted, or invisible to every criterion."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ OTHER_FAULT = "fails, but its evidence shows another fault"
 
 
 class DefectRuling(StrEnum):
-    """What running an answer says of a defect somebody named."""
+    """The verdict on a published defect from running the submission."""
 
     CONFIRMED = "confirmed"
     REFUTED = "refuted"
@@ -35,14 +35,13 @@ class DefectRuling(StrEnum):
 
 @dataclass(frozen=True)
 class RuledDefect:
-    """A defect held to the record of its submission.
+    """A defect with its verdict.
 
     Attributes:
-        defect: as it was named.
-        ruling: confirmed where a criterion shows it, refuted where all its criteria passed.
-        by: the evidence that decides; none where nothing does.
-        hidden: what keeps it out of sight, as pairs of a reason and a criterion, the criterion empty where it has none;
-            empty where the evidence decides.
+        defect: published defect.
+        ruling: confirmed if a criterion shows it, refuted if all its criteria passed.
+        by: decisive evidence, if any.
+        hidden: obstacles, as pairs of a reason and a criterion or an empty string; empty if the evidence decides.
     """
 
     defect: PublishedDefect
@@ -52,10 +51,10 @@ class RuledDefect:
 
 
 def read_defects(workspace: Workspace) -> tuple[PublishedDefect, ...]:
-    """The defects in `reports/published/defects.toml`; none without that file.
+    """Return the defects in `reports/published/defects.toml`, if it exists.
 
     Raises:
-        SpecError: it is malformed, names one defect twice, or an unknown model, challenge or criterion.
+        SpecError: it is malformed, repeats a defect, or names an unknown model, challenge or criterion.
     """
     path = workspace.root / DEFECTS
     if not path.exists():
@@ -77,7 +76,7 @@ def read_defects(workspace: Workspace) -> tuple[PublishedDefect, ...]:
 
 
 def rule(defect: PublishedDefect, challenge: Challenge, record: Record | None) -> RuledDefect:
-    """A defect held to the record of its submission; `record` is None where there is none."""
+    """Check a defect against its submission's record, which may be None."""
     if not defect.criteria:
         return RuledDefect(defect, DefectRuling.UNSEEN, hidden=((defect.unseen or NOT_ASKED, ""),))
     if record is None:
@@ -104,7 +103,7 @@ def rule(defect: PublishedDefect, challenge: Challenge, record: Record | None) -
 
 
 def out_of_sight(criterion: Criterion | None, evidence: Evidence | None, provenance: Provenance) -> str:
-    """Why a criterion's evidence says nothing of the model's own answer; empty where it does."""
+    """Return why a criterion's evidence says nothing about the model's own code, or the empty string."""
     if criterion is None or evidence is None:
         return "not in the record"
     if evidence.rests_on:

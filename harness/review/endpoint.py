@@ -1,4 +1,4 @@
-"""A judge behind a URL: an OpenAI-compatible server, asked for one reply at a time."""
+"""A judge at an OpenAI-compatible server."""
 
 import os
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from harness.review.judge_prompt import Prompt
 from harness.review.judge_reply import Refused
 
 KEYS = ("HARNESS_JUDGE_KEY", "OPENAI_API_KEY")
-"""Variables a key is read from; the first that is set."""
+"""Environment variables with the key, in order of precedence."""
 _RETRIES = 2
 _UNUSABLE = (ChatProblem.BROKE_OFF, ChatProblem.TOO_LARGE, ChatProblem.NO_COMPLETION)
 _NO_SUCH_FORM = (400, 422)
@@ -20,14 +20,14 @@ class Endpoint:
     """A chat model behind a URL.
 
     Args:
-        url: of the API, such as `http://localhost:8000/v1`.
-        model: the server's name for the model.
+        url: URL of the API, such as `http://localhost:8000/v1`.
+        model: server's name for the model.
         timeout: seconds from a request to the last byte of its reply.
-        environment: where a key is looked for.
+        environment: environment with the key.
 
     Raises:
-        NotFoundError: the URL is none.
-        PrerequisiteError: there is no HTTP library, or the key holds what a header cannot.
+        NotFoundError: invalid URL.
+        PrerequisiteError: missing HTTP library, or a key that no header can hold.
     """
 
     def __init__(self, url: str, model: str, *, timeout: float = 120.0, environment: Mapping[str, str] = os.environ):
@@ -38,11 +38,11 @@ class Endpoint:
         self._structured = True
 
     def ask(self, prompt: Prompt) -> str:
-        """The text of a reply.
+        """Return the text of a reply.
 
         Raises:
-            Refused: the server replied, but with nothing that can be used.
-            JudgeError: it cannot be asked, after what is worth trying again was tried three times.
+            Refused: the reply is unusable.
+            JudgeError: the server failed, after three tries if repeatable.
         """
         messages = ({"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user})
         form: dict[str, Any] = {"response_format": prompt.response_format} if self._structured else {}
@@ -53,7 +53,7 @@ class Endpoint:
                 raise Refused(error.words) from None
             if error.status not in _NO_SUCH_FORM or not self._structured:
                 raise
-            # many servers refuse a form they do not know: asked in words alone
+            # many servers refuse an unknown response format, so rely on the prompt alone
             self._structured = False
             return self.ask(prompt)
         if reply.cut_off:

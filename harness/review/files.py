@@ -1,4 +1,4 @@
-"""The reviews beside a submission: read, and held to the submission they speak of."""
+"""Review files: read from beside a submission, and checked against it."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -14,31 +14,30 @@ from harness.workspace import Workspace
 
 FOLDER = "reviews"
 MAX_QUOTED_BYTES = 8 << 20
-"""A larger file is not searched for a quote."""
+"""Largest file that is searched for a quote."""
 
 
 def read_reviews(challenge: Challenge, folder: Path) -> tuple[Review, ...]:
-    """The reviews in `<folder>/reviews/`, by file name.
+    """Return the reviews in `<folder>/reviews/`, by file name.
 
     Args:
         challenge: the rubric.
-        folder: of a submission, by which it is named.
+        folder: folder of a submission, which names it.
 
     Raises:
-        SpecError: a review is malformed, speaks of another submission, marks what the rubric does not have, or quotes
-            what is not in the files.
+        SpecError: a review is malformed, names another submission, marks an unknown criterion, or quotes text that is
+            not in the files.
     """
     return tuple(_checked(challenge, folder, path) for path in sorted((folder / FOLDER).glob("*.toml")))
 
 
 def as_toml(review: Review) -> str:
-    """The text of a `reviews/<name>.toml`; what is empty is left out."""
+    """Return the text of a `reviews/<name>.toml`, without empty values."""
     filled = _filled(review.model_dump(mode="python"))
     return tomli_w.dumps({"marks": [], **filled} if not review.marks else filled)
 
 
 def _filled(table: dict[str, Any]) -> dict[str, Any]:
-    """A table without what is empty, tuples as lists."""
     kept = {key: value for key, value in table.items() if value not in (None, "", ())}
     return {key: _plain(value) for key, value in kept.items()}
 
@@ -50,23 +49,23 @@ def _plain(value: Any) -> Any:
 
 
 def reviews_of(workspace: Workspace) -> tuple[Review, ...]:
-    """Every review of the workspace's submissions and of its collections' answers, by place and file name.
+    """Return every review of the workspace's submissions and its collections, by place and file name.
 
-    Reviews beside fetched answers that may not be passed on are left out: they may quote them.
+    Reviews beside collected submissions that may not be redistributed are left out, since they may quote them.
 
     Raises:
-        SpecError: see `read_reviews`.
+        SpecError: as in `read_reviews`.
     """
     rubrics = {id: workspace.challenge(id) for id in workspace.challenges()}
     return tuple(
         review
-        for folder in _reviewed(workspace)
+        for folder in _list_reviewed(workspace)
         if (id := SubmissionName.of_folder(folder).challenge) in rubrics and (folder / FOLDER).is_dir()
         for review in read_reviews(rubrics[id], folder)
     )
 
 
-def _reviewed(workspace: Workspace) -> Iterator[Path]:
+def _list_reviewed(workspace: Workspace) -> Iterator[Path]:
     for folder in workspace.submissions():
         found = workspace.collected(folder)
         if found is None or found[0].redistribute:
@@ -95,26 +94,25 @@ def _check_marks(path: Path, challenge: Challenge, folder: Path, review: Review)
     targets = [mark.target for mark in review.marks]
     for number, mark in enumerate(review.marks):
         where = f"marks.{number}"
-        if problem := _target_problem(challenge, review, mark.target):
+        if problem := _find_target_problem(challenge, review, mark.target):
             raise SpecError(path, problem, field=f"{where}.target")
         if targets.index(mark.target) != number:
             raise SpecError(path, f"{mark.target!r} is marked twice", field=f"{where}.target")
         for quote in mark.quotes:
-            if problem := _quote_problem(folder, quote):
+            if problem := _find_quote_problem(folder, quote):
                 raise SpecError(path, problem, field=f"{where}.quotes")
 
 
 def _check_preferences(path: Path, challenge: Challenge, review: Review) -> None:
     for number, preference in enumerate(review.preferences):
         where = f"preferences.{number}"
-        if problem := _target_problem(challenge, review, preference.target):
+        if problem := _find_target_problem(challenge, review, preference.target):
             raise SpecError(path, problem, field=f"{where}.target")
         if preference.other == review.model:
             raise SpecError(path, f"sets {review.model!r} against itself", field=f"{where}.other")
 
 
-def _target_problem(challenge: Challenge, review: Review, target: str) -> str:
-    """Why a review cannot speak of a target; empty when it can."""
+def _find_target_problem(challenge: Challenge, review: Review, target: str) -> str:
     dimensions = [d.id for d in challenge.dimensions]
     criteria = {c.id: c for c in challenge.criteria}
     if target not in dimensions and target not in criteria:
@@ -125,8 +123,7 @@ def _target_problem(challenge: Challenge, review: Review, target: str) -> str:
     return ""
 
 
-def _quote_problem(folder: Path, quote: Quote) -> str:
-    """Why a quote cannot stand; empty when the file holds its words as they stand."""
+def _find_quote_problem(folder: Path, quote: Quote) -> str:
     path = folder / quote.file
     if not path.is_file() or path.is_symlink():
         return f"quotes {quote.file}, which the submission does not have"
@@ -134,14 +131,14 @@ def _quote_problem(folder: Path, quote: Quote) -> str:
         return f"quotes {quote.file}, which is over {MAX_QUOTED_BYTES >> 20} MiB"
     text = path.read_text(encoding="utf-8", errors="replace")
     if quote.text not in text:
-        return f"{quote.file} does not say {quote.text!r}{_nearest_line(quote.text, text.splitlines())}"
+        return f"{quote.file} does not say {quote.text!r}{_suggest_line(quote.text, text.splitlines())}"
     return ""
 
 
-def _nearest_line(words: str, lines: Iterable[str]) -> str:
-    found = nearest(words.strip(), _distinct(line.strip() for line in lines))
+def _suggest_line(words: str, lines: Iterable[str]) -> str:
+    found = nearest(words.strip(), _drop_repeats(line.strip() for line in lines))
     return found.replace("did you mean", "the nearest line is").rstrip("?")
 
 
-def _distinct(lines: Iterable[str]) -> Iterator[str]:
+def _drop_repeats(lines: Iterable[str]) -> Iterator[str]:
     yield from dict.fromkeys(line for line in lines if line)

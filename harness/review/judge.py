@@ -1,4 +1,4 @@
-"""A model judges what cannot be executed: asked several times, in both orders, and held to its quotes."""
+"""A model as judge: asked several times, in both orders, with its quotes checked."""
 
 import datetime
 import secrets
@@ -12,21 +12,21 @@ from harness.review.judge_reply import JudgedMark, MarksReply, PairReply, Refuse
 from harness.review.material import Material
 
 TRIES = 3
-"""Requests for one usable reply."""
+"""Most requests per usable reply."""
 
 Ask = Callable[[Prompt], str]
 
 
 Notify = Callable[[str], None]
 Lost = str
-"""Why a repeat could not be used."""
+"""Reason for an unusable repeat."""
 
 
 def reviewer(model: str, questions: Questions, date: datetime.date) -> Reviewer:
-    """A model as a reviewer; its id is its name with other signs than an id may hold as '-'.
+    """Return a model as a reviewer, with its name as id.
 
     Raises:
-        NotFoundError: the name holds nothing an id could.
+        NotFoundError: no id can be made of the name.
     """
     id = identifier(model)
     if not id:
@@ -37,17 +37,17 @@ def reviewer(model: str, questions: Questions, date: datetime.date) -> Reviewer:
 def mark(
     ask: Ask, questions: Questions, material: Material, repeats: int, notify: Notify
 ) -> tuple[tuple[Mark, ...], tuple[Lost, ...]]:
-    """Marks for one answer: of every question the median, all repeats, and the words of the repeat nearest the median.
+    """Return each question's median mark, with all repeats and the remark of the one nearest the median.
 
     Args:
         ask: sends one prompt.
-        questions: what to ask.
-        material: the answer.
-        repeats: how often.
-        notify: is called after each repeat with a line on it.
+        questions: the challenge's questions.
+        material: the submission.
+        repeats: number of requests.
+        notify: callback with a line after each repeat.
 
     Raises:
-        JudgeError: no repeat can be used.
+        JudgeError: no repeat was usable.
     """
 
     def asked(nonce: str, refused: str) -> Prompt:
@@ -56,28 +56,28 @@ def mark(
     def read(text: str) -> MarksReply:
         reply = parse(text, MarksReply, questions.ids)
         for answer in reply.answers:
-            _quotes(material, answer)
+            _check_quotes(material, answer)
         return reply
 
-    replies, lost = _repeated(ask, asked, read, repeats, notify)
-    return tuple(_mark(id, _answers(id, replies), material) for id in questions.ids), lost
+    replies, lost = _repeat(ask, asked, read, repeats, notify)
+    return tuple(_mark(id, _collect_answers(id, replies), material) for id in questions.ids), lost
 
 
 def compare(
     ask: Ask, questions: Questions, pair: tuple[Material, Material], other: str, repeats: int, notify: Notify
 ) -> tuple[tuple[Preference, ...], tuple[Lost, ...]]:
-    """Which of two answers is better on every question, asked `repeats` times with either in the first place.
+    """Ask which of two submissions answers each question better, `repeats` times in each order.
 
     Args:
         ask: sends one prompt.
-        questions: what to ask.
-        pair: the answer that wins and losses are counted for, and the other.
-        other: the model that gave the other.
-        repeats: how often, in either order.
-        notify: is called after each repeat with a line on it.
+        questions: the challenge's questions.
+        pair: the submission that wins and losses refer to, and the other.
+        other: model of the other.
+        repeats: number of requests in each order.
+        notify: callback with a line after each repeat.
 
     Raises:
-        JudgeError: in one of the orders no repeat can be used.
+        JudgeError: one order had no usable repeat.
     """
     answer, rival = pair
 
@@ -90,23 +90,24 @@ def compare(
     def asked_the_other_way(nonce: str, refused: str) -> Prompt:
         return questions.to_compare(rival, answer, nonce, refused)
 
-    first, lost = _repeated(ask, asked, read, repeats, notify)
-    second, lost_too = _repeated(ask, asked_the_other_way, read, repeats, notify)
+    first, lost = _repeat(ask, asked, read, repeats, notify)
+    second, lost_too = _repeat(ask, asked_the_other_way, read, repeats, notify)
     found = (
-        _preference(id, other, _verdicts(id, first, "first"), _verdicts(id, second, "second")) for id in questions.ids
+        _make_preference(id, other, _convert_verdicts(id, first, "first"), _convert_verdicts(id, second, "second"))
+        for id in questions.ids
     )
     return tuple(found), (*lost, *lost_too)
 
 
-def _repeated(
+def _repeat(
     ask: Ask, asked: Callable[[str, str], Prompt], read: Callable[[str], Reply], repeats: int, notify: Notify
 ) -> tuple[list[Reply], tuple[Lost, ...]]:
-    """The usable replies, at least one, and why each of the others is lost."""
+    """Return the usable replies, at least one, and why the others are lost."""
     replies: list[Reply] = []
     lost: list[str] = []
     for number in range(1, repeats + 1):
         try:
-            replies.append(_usable(ask, asked, read))
+            replies.append(_ask_until_usable(ask, asked, read))
             notify(f"reply {number} of {repeats}")
         except Refused as error:
             lost.append(str(error))
@@ -116,7 +117,7 @@ def _repeated(
                 raise
             lost.append(str(error).splitlines()[0])
             notify(f"no more replies: {lost[-1]}")
-            break  # what was paid for is kept
+            break  # keep the replies already paid for
     if not replies:
         raise JudgeError(
             f"none of {repeats} replies could be used, each asked for {TRIES} times; the last: {lost[-1]}\n"
@@ -125,10 +126,10 @@ def _repeated(
     return replies, tuple(lost)
 
 
-def _usable(ask: Ask, asked: Callable[[str, str], Prompt], read: Callable[[str], Reply]) -> Reply:
+def _ask_until_usable(ask: Ask, asked: Callable[[str, str], Prompt], read: Callable[[str], Reply]) -> Reply:
     refused = ""
     for _ in range(TRIES):
-        # drawn for every request: nothing in the answer, and nothing a judge repeats, can hold it
+        # a new nonce per request, which neither the submission nor an earlier reply can contain
         try:
             return read(ask(asked(secrets.token_hex(16), refused)))
         except Refused as error:
@@ -136,11 +137,11 @@ def _usable(ask: Ask, asked: Callable[[str, str], Prompt], read: Callable[[str],
     raise Refused(refused)
 
 
-def _quotes(material: Material, answer: JudgedMark) -> tuple[Quote, ...]:
-    """The quotes as they stand in the files.
+def _check_quotes(material: Material, answer: JudgedMark) -> tuple[Quote, ...]:
+    """Return the quotes as in the original files.
 
     Raises:
-        Refused: one is not there.
+        Refused: a quote is not there.
     """
     found = []
     for words in answer.quotes:
@@ -151,7 +152,7 @@ def _quotes(material: Material, answer: JudgedMark) -> tuple[Quote, ...]:
     return tuple(found)
 
 
-def _answers(id: str, replies: Iterable[MarksReply]) -> list[JudgedMark]:
+def _collect_answers(id: str, replies: Iterable[MarksReply]) -> list[JudgedMark]:
     return [answer for reply in replies for answer in reply.answers if answer.question == id]
 
 
@@ -162,18 +163,17 @@ def _mark(id: str, answers: Sequence[JudgedMark], material: Material) -> Mark:
         target=id,
         mark=middle,
         remark=nearest.remark,
-        quotes=_quotes(material, nearest),
+        quotes=_check_quotes(material, nearest),
         repeats=tuple(answer.mark for answer in answers),
     )
 
 
-def _verdicts(id: str, replies: Iterable[PairReply], shown_as: str) -> list[int]:
-    """One for every reply: 1 where the answer is better, -1 where the other is, 0 where neither."""
+def _convert_verdicts(id: str, replies: Iterable[PairReply], shown_as: str) -> list[int]:
     found = [answer.better for reply in replies for answer in reply.answers if answer.question == id]
     return [0 if better == "equal" else 1 if better == shown_as else -1 for better in found]
 
 
-def _preference(id: str, other: str, first: Sequence[int], second: Sequence[int]) -> Preference:
+def _make_preference(id: str, other: str, first: Sequence[int], second: Sequence[int]) -> Preference:
     both = [*first, *second]
     return Preference(
         target=id,

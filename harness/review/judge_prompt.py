@@ -1,4 +1,4 @@
-"""What a judge is asked: the task, the questions, and the answer between marks it cannot forge."""
+"""A judge's prompt: the task, the questions, and the submission between markers that it cannot forge."""
 
 import hashlib
 import json
@@ -62,9 +62,9 @@ class Prompt:
     """One request to a judge.
 
     Attributes:
-        system: the rules.
-        user: task, questions, material.
-        response_format: the form of the reply, for servers that can hold a model to it.
+        system: rules.
+        user: task, questions and material.
+        response_format: form of the reply, for servers that enforce one.
     """
 
     system: str
@@ -74,11 +74,11 @@ class Prompt:
 
 @dataclass(frozen=True)
 class Questions:
-    """What reviewers are asked about one challenge, and nothing that is measured.
+    """The questions to reviewers of one challenge, about unmeasured criteria only.
 
     Attributes:
-        task: the text of PROMPT.md.
-        criteria: those with a question, in the rubric's order.
+        task: text of PROMPT.md.
+        criteria: criteria with a question, in rubric order.
     """
 
     task: str
@@ -86,7 +86,7 @@ class Questions:
 
     @classmethod
     def of(cls, challenge: Challenge, task: str) -> "Questions":
-        """Those of a challenge's criteria that only a reader can judge."""
+        """Return the questions of a challenge's criteria."""
         return cls(task, tuple(c for c in challenge.criteria if c.review))
 
     @property
@@ -98,21 +98,21 @@ class Questions:
         """Ask for a mark on every question.
 
         Args:
-            material: the answer.
-            nonce: drawn after the answer was read.
-            refused: why an earlier reply could not be used.
+            material: the submission.
+            nonce: random text drawn after reading the submission.
+            refused: why an earlier reply was unusable.
         """
         rules = _SYSTEM.format(what="one answer", nonce=nonce, rules=_MARK_RULES, form=json.dumps(_MARK_FORM))
         return Prompt(rules, self._user([material], nonce, refused), response_format(MarksReply, self.ids))
 
     def to_compare(self, first: Material, second: Material, nonce: str, refused: str = "") -> Prompt:
-        """Ask which of two answers meets each question better."""
+        """Ask which of two submissions answers each question better."""
         rules = _SYSTEM.format(what="two answers", nonce=nonce, rules=_PAIR_RULES, form=json.dumps(_PAIR_FORM))
         return Prompt(rules, self._user([first, second], nonce, refused), response_format(PairReply, self.ids))
 
     @property
     def hash(self) -> str:
-        """SHA-256 of everything in a judge's prompt besides the answers: templates, task, questions."""
+        """SHA-256 of a judge's prompt without the submissions: templates, task, questions."""
         asked = [(c.id, c.title, c.review) for c in self.criteria]
         fixed = (_SYSTEM, _MARK_RULES, _MARK_FORM, _PAIR_RULES, _PAIR_FORM, _USER, self.task, asked)
         return hashlib.sha256(json.dumps(fixed).encode()).hexdigest()

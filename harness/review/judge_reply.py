@@ -1,4 +1,4 @@
-"""What a judge replies, and what makes a reply unusable."""
+"""A judge's reply: its form, and the checks that refuse it."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, TypeVar
@@ -8,30 +8,30 @@ from pydantic import AfterValidator, FailFast, Field, ValidationError
 from harness.model import Model
 
 MAX_REPLY = 256 << 10
-"""Characters; the longest remarks and quotes on thirty questions."""
+"""Most characters, for the longest remarks and quotes on thirty questions."""
 MAX_REMARK = 500
 MAX_QUOTE = 2_000
-"""Characters; what is longer is no quote but a copy."""
+"""Most characters of a quote rather than a copy."""
 
 
 class Refused(Exception):
-    """A reply that cannot be used; the message says why in words fit for the judge."""
+    """An unusable reply; the message tells the judge why."""
 
 
-def _one_sentence(text: str) -> str:
+def _check_sentence(text: str) -> str:
     text = " ".join(text.split())
     if not 0 < len(text) <= MAX_REMARK:
         raise ValueError(f"must hold 1 to {MAX_REMARK} characters")
     return text
 
 
-def _quotable(text: str) -> str:
+def _check_quotable(text: str) -> str:
     if len(text.strip()) < 3 or len(text) > MAX_QUOTE:
         raise ValueError(f"must hold 3 to {MAX_QUOTE} characters")
     return text
 
 
-Sentence = Annotated[str, AfterValidator(_one_sentence)]
+Sentence = Annotated[str, AfterValidator(_check_sentence)]
 
 
 class QuotedText(Model):
@@ -39,7 +39,7 @@ class QuotedText(Model):
 
     file: str
     """The file, named as it is shown."""
-    text: Annotated[str, AfterValidator(_quotable)]
+    text: Annotated[str, AfterValidator(_check_quotable)]
     """The words, at most a few lines."""
 
 
@@ -83,7 +83,7 @@ Reply = TypeVar("Reply", MarksReply, PairReply)
 
 
 def response_format(kind: type[MarksReply] | type[PairReply], questions: Sequence[str]) -> dict[str, Any]:
-    """The `response_format` that makes a server keep a reply to this form, where it knows how."""
+    """Return the `response_format` for servers that can enforce this form."""
     schema = kind.model_json_schema()
     for form in schema["$defs"].values():
         if "question" in form["properties"]:
@@ -92,12 +92,12 @@ def response_format(kind: type[MarksReply] | type[PairReply], questions: Sequenc
 
 
 def parse(text: str, kind: type[Reply], questions: Sequence[str]) -> Reply:
-    """Read a reply: JSON, whatever stands around it, with every question answered once.
+    """Parse a reply: JSON, possibly with text around it, that answers every question once.
 
     Raises:
-        Refused: it is not.
+        Refused: the reply deviates from this.
     """
-    text = text.rpartition("</think>")[2]  # where a server does not take a model's thoughts out of its reply
+    text = text.rpartition("</think>")[2]  # some servers leave a model's thoughts in its reply
     begin, end = text.find("{"), text.rfind("}")
     if not 0 <= begin < end:
         raise Refused("it holds no JSON object")

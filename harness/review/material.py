@@ -1,4 +1,4 @@
-"""What a judge is shown of a submission: its text, bounded, with the names of models hidden."""
+"""The part of a submission visible to a judge: its text, limited, without model names."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -12,34 +12,34 @@ from harness.sandbox import snapshot
 from harness.workspace import Workspace
 
 HIDDEN = "anonymous_model"
-"""Stands for a model's name; a valid identifier, so that code which carries a name stays code."""
+"""Replacement for a model's name; a valid identifier, so that code stays code."""
 MAX_FILE = 64 << 10
-"""Characters shown of one file."""
+"""Most characters of one file."""
 MAX_SHOWN = 256 << 10
-"""Characters shown of all files together."""
+"""Most characters of all files together."""
 SUBMISSION = "submission.toml"
-"""Says who answered; no part of the answer."""
+"""File that names the model; no part of the material."""
 
 
 @dataclass(frozen=True)
 class Mask:
-    """Hides names in a text, and finds words of the hidden text in the real one."""
+    """Hides names in a text, and maps quotes of the masked text back to the original."""
 
     names: re.Pattern[str]
 
     @classmethod
     def of(cls, names: Iterable[str]) -> "Mask":
-        """A mask for `names`, whatever their case and the signs between their letters and digits."""
+        """Return a mask for `names` in any case and punctuation."""
         spelt = ("[ ._-]?".join(re.findall("[a-z]+|[0-9]+", name.lower())) for name in names if len(name) > 1)
         either = "|".join(sorted(set(spelt), key=len, reverse=True))
         return cls(re.compile(rf"(?<![a-z0-9])(?:{either})(?![a-z0-9])" if either else "(?!)", re.IGNORECASE))
 
     def hide(self, text: str) -> str:
-        """`text` with every name replaced by `HIDDEN`."""
+        """Replace every name in `text` by `HIDDEN`."""
         return self.names.sub(HIDDEN, text)
 
     def find(self, words: str, text: str) -> str | None:
-        """`words`, quoted from the hidden form of `text`, as they stand in `text`; None when they do not."""
+        """Return the part of `text` whose masked form is `words`, or None."""
         name = rf"(?i:{HIDDEN}|{self.names.pattern})"
         found = re.search(name.join(map(re.escape, words.split(HIDDEN))), text)
         return found[0] if found else None
@@ -47,13 +47,13 @@ class Mask:
 
 @dataclass(frozen=True)
 class ShownFile:
-    """One file of a submission, as far as it is shown.
+    """The visible part of one file.
 
     Attributes:
-        path: in the submission.
-        name: the path as the judge sees it.
-        text: what is shown, before names are hidden; empty when nothing is.
-        cut: why it is not shown whole; empty when it is.
+        path: path in the submission.
+        name: masked path, for the judge.
+        text: visible text, unmasked.
+        cut: reason for an omission, or empty.
     """
 
     path: str
@@ -64,17 +64,17 @@ class ShownFile:
 
 @dataclass(frozen=True)
 class Material:
-    """All a judge sees of a submission."""
+    """All that a judge sees of a submission."""
 
     files: tuple[ShownFile, ...]
     mask: Mask
 
     def shown(self, file: ShownFile) -> str:
-        """What the judge reads of a file."""
+        """Return the masked text of a file."""
         return self.mask.hide(file.text)
 
     def quote(self, name: str, words: str) -> Quote | None:
-        """Words the judge read, as they stand in the submission; None when they are not in that file."""
+        """Map a judge's quote back to the submission's own text; None if it is not in that file."""
         for file in self.files:
             if file.name == name:
                 found = self.mask.find(words, file.text)
@@ -83,22 +83,22 @@ class Material:
 
 
 def names_to_hide(workspace: Workspace) -> list[str]:
-    """Names of the models in the workspace; a baseline is no model, and its name often a plain word."""
+    """Return the names of the workspace's models; baselines are not models, and often have common words as names."""
     answers = [folder for folder in workspace.submissions() if not _is_baseline(workspace, folder)]
     return sorted({SubmissionName.of_folder(folder).model for folder in answers})
 
 
 def gather(folder: Path, mask: Mask) -> Material:
-    """Read a submission's text files, at most `MAX_FILE` characters of one and `MAX_SHOWN` of all.
+    """Read a submission's text files, up to `MAX_FILE` characters of each and `MAX_SHOWN` of all.
 
     Raises:
-        SpecError: the submission holds what none may hold.
+        SpecError: the submission contains files that are not allowed.
     """
     with snapshot(folder) as copy:
-        return Material(tuple(_shown_files(copy.path, sorted(copy.hashes), mask)), mask)
+        return Material(tuple(_show_files(copy.path, sorted(copy.hashes), mask)), mask)
 
 
-def _shown_files(place: Path, paths: Iterable[str], mask: Mask) -> Iterator[ShownFile]:
+def _show_files(place: Path, paths: Iterable[str], mask: Mask) -> Iterator[ShownFile]:
     left = MAX_SHOWN
     taken: set[str] = set()
     for path in paths:
@@ -111,15 +111,15 @@ def _shown_files(place: Path, paths: Iterable[str], mask: Mask) -> Iterator[Show
         if b"\0" in (place / path).read_bytes():
             yield ShownFile(path, name, "", "not shown: no text")
             continue
-        # as quotes are looked up: undecodable bytes replaced, line ends as \n
+        # decode as for looking up quotes: undecodable bytes replaced, line ends as \n
         whole = (place / path).read_text(encoding="utf-8", errors="replace")
-        text = _beginning(whole, min(MAX_FILE, left))
+        text = _cut_beginning(whole, min(MAX_FILE, left))
         left -= len(text)
         yield ShownFile(path, name, text, _cut(text, whole))
 
 
-def _beginning(text: str, limit: int) -> str:
-    """At most `limit` characters of `text`, whole lines where there are any."""
+def _cut_beginning(text: str, limit: int) -> str:
+    """Return at most `limit` characters of `text`, in whole lines if possible."""
     return text if len(text) <= limit else text[: text.rfind("\n", 0, limit) + 1] or text[:limit]
 
 

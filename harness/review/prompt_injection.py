@@ -1,4 +1,4 @@
-"""Words in a submission that speak to whoever judges it, rather than to a reader of the code."""
+"""Prompt injection: words in a submission that address its judge."""
 
 import re
 from collections.abc import Iterator
@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from harness.review.material import Material
 
 MAX_PLACES = 5
-"""How many places of one submission are reported."""
+"""Most places to report per submission."""
 
 _GAP = r"[\s#*/>\"'`.,:;-]+"
-"""Between two words, comment signs and line ends included."""
+"""Separators between words, including comment signs and line ends."""
 _JUDGE = "(?:judge|grader|reviewer|evaluator|rater|llm|language model|ai model|ai assistant)"
 _FULL = (
     r"(?:100(?:/100| points| marks| out of)|full (?:marks?|score|credit)|top marks?|perfect score|10/10"
@@ -29,16 +29,16 @@ _SPEECH = tuple(
         r"\b(?:mark|score|grade|rating) of (?:100|10/10)\b",
         r"\b(?:new|updated|revised) (?:instructions|system prompt|grading rules)\b",
         r"\bprefer (?:this|the first|the second) (?:answer|submission|solution)\b",
-        # these turn the page in a chat, where the server's tokenizer takes them for its own
+        # control tokens of chat templates, which a tokenizer may interpret
         r"<\|(?:im_start|im_end|system|user|assistant|eot_id|start_header_id|end_of_turn)\|>|\[/?INST\]",
     )
 )
 
 
 def injections(material: Material) -> tuple[str, ...]:
-    """Where the shown text speaks to a judge: `FILE, line N: 'words'`, at most `MAX_PLACES` places.
+    """Return the places that address a judge, `FILE, line N: 'words'`, at most `MAX_PLACES`.
 
-    A list of plain phrases: what it finds deserves a look and is no proof, and what it does not find may be there.
+    The search is a list of phrases, so it may miss some, and a match only deserves a look.
     """
     return tuple(dict.fromkeys(_places(material)))[:MAX_PLACES]
 

@@ -1,6 +1,6 @@
-"""What published reviews, comparisons and rankings said: figures of judges who read and did not run.
+"""Published reviews, comparisons and rankings by judges who read the code and did not run it.
 
-They are shown as they were given. No rule of our own scores touches them, and they never enter a measured score.
+They are displayed unchanged, outside our scoring rules and measured scores.
 """
 
 from collections.abc import Iterable, Sequence
@@ -37,13 +37,13 @@ S = TypeVar("S", bound=Stored)
 
 @dataclass(frozen=True)
 class Published:
-    """Published marks for one model on one challenge: means over the reviews, intervals from lowest to highest.
+    """Published marks of one model on one challenge: means over the reviews, intervals from lowest to highest.
 
     Attributes:
-        model, challenge: of what.
-        overall: as the judges gave it, not worked out from the dimensions.
-        dimensions: by id.
-        rounds: ids of the reviews, in their order.
+        model, challenge: subject of the reviews.
+        overall: the judges' own overall, not derived from the dimensions.
+        dimensions: marks by dimension id.
+        rounds: ids of the reviews, in order.
     """
 
     model: str
@@ -58,24 +58,24 @@ class Published:
 
 
 def published(reviews: Iterable[Review], round: str | None = None) -> tuple[Published, ...]:
-    """Published marks by model and challenge, of one round or over all.
+    """Return published marks by model and challenge.
 
     Args:
-        reviews: of any kind; only published ones are taken.
-        round: id of their reviewer; all for None.
+        reviews: reviews of any kind, of which only published ones count.
+        round: id of a round, or None for all.
     """
     groups: dict[tuple[str, str], list[Review]] = {}
     for review in reviews:
         if review.reviewer.kind is ReviewerKind.PUBLISHED and round in (None, review.reviewer.id):
             groups.setdefault((review.challenge, review.model), []).append(review)
-    return tuple(_published(model, challenge, groups[challenge, model]) for challenge, model in sorted(groups))
+    return tuple(_make_published(model, challenge, groups[challenge, model]) for challenge, model in sorted(groups))
 
 
 def read_rounds(workspace: Workspace) -> tuple[Round, ...]:
-    """The rounds of `reports/rounds.toml`; none where there is no such file.
+    """Return the rounds in `reports/rounds.toml`, if it exists.
 
     Raises:
-        SpecError: it is malformed, names a challenge that does not exist, or has an id twice.
+        SpecError: it is malformed, names an unknown challenge, or repeats an id.
     """
     path = workspace.root / "reports" / ROUNDS
     found = _read(workspace, ROUNDS, Rounds)
@@ -89,10 +89,10 @@ def read_rounds(workspace: Workspace) -> tuple[Round, ...]:
 
 
 def read_comparisons(workspace: Workspace) -> tuple[Comparison, ...]:
-    """The published two-way comparisons; none where there is no such file.
+    """Return the published comparisons, if any.
 
     Raises:
-        SpecError: their file is malformed, or a winner or an edge is given to neither side.
+        SpecError: the file is malformed, or a winner or edge is neither side.
     """
     path = workspace.root / "reports" / HEAD_TO_HEAD
     found = _read(workspace, HEAD_TO_HEAD, Comparisons)
@@ -107,10 +107,10 @@ def read_comparisons(workspace: Workspace) -> tuple[Comparison, ...]:
 
 
 def read_ranking(workspace: Workspace) -> Ranking | None:
-    """The published final ranking; None where there is no such file.
+    """Return the published final ranking, if any.
 
     Raises:
-        SpecError: it is malformed.
+        SpecError: the file is malformed.
     """
     path = workspace.root / "reports" / RANKING
     found = _read(workspace, RANKING, Ranking)
@@ -120,10 +120,10 @@ def read_ranking(workspace: Workspace) -> Ranking | None:
 
 
 def read_letters(workspace: Workspace) -> tuple[LetterGrades, ...]:
-    """The published letters by model; none where there is no such file.
+    """Return the published letters by model, if any.
 
     Raises:
-        SpecError: their file is malformed, names a challenge that does not exist, or has a model twice.
+        SpecError: the file is malformed, names an unknown challenge, or repeats a model.
     """
     path = workspace.root / "reports" / LETTERS
     found = _read(workspace, LETTERS, PublishedLetters)
@@ -148,7 +148,7 @@ def _known(workspace: Workspace, path: object, challenges: Sequence[str], place:
             raise SpecError(str(path), f"there is no challenge {id!r}{nearest(id, known)}", field=place)
 
 
-def _published(model: str, challenge: str, reviews: Sequence[Review]) -> Published:
+def _make_published(model: str, challenge: str, reviews: Sequence[Review]) -> Published:
     ordered = sorted(reviews, key=lambda r: (str(r.reviewer.date), r.reviewer.id))
     marks: dict[str, list[float]] = {}
     for review in ordered:

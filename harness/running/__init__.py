@@ -1,1 +1,1 @@
-"""One grade as a list of stages, many grades at a time, and where their records are kept."""
+"""Grades as lists of stages, many grades at a time, and the store of their records."""

@@ -1,10 +1,9 @@
-"""Probes side by side, before the criteria are assessed in their order: most of a right answer's, in less time.
+"""Parallel probing before the criteria are assessed in order, which saves time on correct submissions.
 
-Lanes take probe after probe, each with a sandbox of its own. Only what passed counts, where all such probes of a
-criterion did: its cost is charged when the criterion's turn comes. All else is run again then, as if nothing had been
-run before, so that a record says the same whether or not there was a processor for more lanes. Two things are not
-forgotten. One is a wrong value: else an answer that is wrong by chance would have two tries. The other is a call of a
-fixed case that used up its processor time: it would use it up again.
+Each lane runs probe after probe in its own sandbox. The results of a criterion count, and are charged at its turn, only
+if all its probes passed. Otherwise its probes run again, so that a record is the same with and without lanes. Two
+results are kept all the same: a wrong value, since a submission that is wrong by chance would get a second try, and a
+call of a fixed case that exhausted its processor time, since it would do so again.
 """
 
 import math
@@ -25,20 +24,14 @@ from harness.sandbox.beside import Beside, assert_wanted
 from harness.timing import clock
 
 FAILED_SECONDS = 5.0
-"""Time charged to probes that failed after which a lane ends: an answer that fails is for its criteria to explain."""
+"""Seconds of failed probes after which a lane ends and leaves them to the criteria's turns."""
 SHARE = 0.5
-"""Of the time for all probes, what the lanes may use together."""
+"""Share of the probes' time that all lanes may use together."""
 
 
 @dataclass(frozen=True)
 class CriterionProbes:
-    """What is run of one criterion.
-
-    Attributes:
-        criterion: its id.
-        seed: of the criterion.
-        probes: those that nothing beside them disturbs.
-    """
+    """Unclocked probes of one criterion, which parallel work does not disturb."""
 
     criterion: str
     seed: int
@@ -47,20 +40,18 @@ class CriterionProbes:
 
 @dataclass(frozen=True)
 class _Seen:
-    """The result of a probe, and what it cost."""
-
     result: ProbeResult
     spent: Spent
 
 
 class Ahead:
-    """What one answer passed ahead of its turn.
+    """Results of probes ahead of their criteria's turns.
 
     Args:
-        answer: the first lane's, which is charged when a turn comes; None where nothing is run ahead.
+        answer: submission of the first lane, charged at each turn; None to run nothing ahead.
 
     Attributes:
-        signals: what the answer was seen doing meanwhile.
+        signals: observations of the submission's behaviour.
     """
 
     def __init__(self, answer: GradedAnswer | None = None) -> None:
@@ -74,10 +65,10 @@ class Ahead:
         self._waiting: deque[tuple[CriterionProbes, Probe]] = deque()
 
     def taken(self, criterion: Criterion, seed: int) -> Mapping[str, ProbeResult | Exception]:
-        """What the probes of a criterion showed, by name, charged to the answer; empty the second time.
+        """Charge and return the results of a criterion's probes by name, once.
 
-        Empty as well where the answer did not pass one of them, or where they would use up the time for all probes.
-        Where one of them broke there is what it raised, and no more; where a call of one did not end, what that showed.
+        Empty if a probe failed or the results would exceed the time for all probes. Holds only the exception of a
+        broken probe, or the result of one that exhausted its time.
         """
         if criterion.id in self._broken:
             return self._broken.pop(criterion.id)
@@ -97,15 +88,15 @@ class Ahead:
         return {name: one.result for name, one in passed.items()}
 
     def wrong(self, criterion: Criterion) -> Mapping[str, ProbeResult]:
-        """What the probes showed, by name, in which the answer returned a wrong value."""
+        """Return the results with a wrong value, by probe."""
         return self._wrong.get(criterion.id, {})
 
     def run(self, turns: Iterable[CriterionProbes], begun: Callable[[str], None]) -> None:
-        """Run probes in the lanes of the answer, the first of them on this thread; nothing is charged yet.
+        """Run probes in all lanes, the first on this thread, without charging them.
 
         Args:
-            turns: what to run, in the order of the criteria.
-            begun: told the id of a criterion when this thread begins a probe of it.
+            turns: probes in the order of the criteria.
+            begun: callback with the criterion's id when this thread begins a probe.
         """
         answer = self._answer
         assert answer is not None
@@ -113,9 +104,9 @@ class Ahead:
         self._waiting.extend((turn, probe) for turn in self._turns.values() for probe in turn.probes)
         before, seen = answer.spent, list(answer.signals)
         twins = [answer.twin() for _ in range(1, answer.lanes)]
-        beside = [Beside(partial(self._other_lane, twin)) for twin in twins]
+        beside = [Beside(partial(self._run_other_lane, twin)) for twin in twins]
         try:
-            self._lane(answer, begun)
+            self._run_lane(answer, begun)
             for lane in beside:
                 lane.result(math.inf)
         finally:
@@ -124,14 +115,13 @@ class Ahead:
             self.signals = [signal for each in (answer, *twins) for signal in each.signals]
             answer.spent, answer.signals = before, seen
 
-    def _other_lane(self, twin: GradedAnswer) -> None:
+    def _run_other_lane(self, twin: GradedAnswer) -> None:
         try:
-            self._lane(twin, lambda criterion: None)
+            self._run_lane(twin, lambda criterion: None)
         finally:
             twin.close()
 
-    def _lane(self, answer: GradedAnswer, begun: Callable[[str], None]) -> None:
-        """Take what waits until nothing does, or until the answer fails or takes too much."""
+    def _run_lane(self, answer: GradedAnswer, begun: Callable[[str], None]) -> None:
         most, failed = answer.share_used + SHARE / answer.lanes, 0.0
         while failed < FAILED_SECONDS and answer.share_used < most and clock.now() < answer.deadline:
             assert_wanted()
@@ -150,7 +140,7 @@ class Ahead:
             if isinstance(result, ProbeResult) and result.passed and len(answer.signals) == signals:
                 self._passed[turn.criterion][probe.name] = _Seen(result, spent)
             else:
-                self._turns.pop(turn.criterion, None)  # its other probes are run again with it
+                self._turns.pop(turn.criterion, None)  # skips its other probes: all run again in its turn
                 failed += spent.charged_seconds
             if isinstance(result, ProbeResult) and result.exhausted and result.draws is None:
                 self._endless[turn.criterion] = {probe.name: _Seen(result, spent)}
@@ -159,30 +149,27 @@ class Ahead:
 
 
 NOTHING_AHEAD = Ahead()
-"""Of a grade that runs everything in turn."""
+"""Empty result for a grade that runs everything in turn."""
 
 
 def run_ahead(job: Job, criteria: Iterable[Criterion], answer: GradedAnswer, begun: Callable[[str], None]) -> Ahead:
-    """Have an answer pass what it can of all that nothing beside it disturbs, where there is a processor for it.
+    """Run the probes that parallel work does not disturb, if there is a second processor.
 
     Args:
-        job: the grade.
-        criteria: to be assessed.
-        answer: to run probes on.
-        begun: told the id of a criterion when this thread begins a probe of it.
+        begun: callback with the criterion's id when this thread begins a probe.
     """
     if job.brief or job.cores < 2:
         return NOTHING_AHEAD
     ahead = Ahead(answer)
-    turns = (_turn(job, criterion) for criterion in criteria)
+    turns = (_select_probes(job, criterion) for criterion in criteria)
     ahead.run((turn for turn in turns if turn), begun)
     return ahead
 
 
-def _turn(job: Job, criterion: Criterion) -> CriterionProbes | None:
-    """What may be run ahead of a criterion, all but what a clock decides; None where it will not begin with its seed.
+def _select_probes(job: Job, criterion: Criterion) -> CriterionProbes | None:
+    """Return a criterion's probes to run ahead, or None if it is skipped or begins with another seed.
 
-    Memory is a process's own, and what an emulated device counts, whatever runs beside it.
+    Only clocked probes are left out: memory is per process, and an emulated device counts the same under load.
     """
     offered = not criterion.capability or job.submission.offers(criterion.capability)
     if not offered or criterion.id in job.left_out or job.failing_seed(criterion) is not None:
@@ -192,7 +179,7 @@ def _turn(job: Job, criterion: Criterion) -> CriterionProbes | None:
 
 
 def _shown(probe: Probe, answer: GradedAnswer, seed: int) -> ProbeResult | Exception | None:
-    """Run a probe in a worker of its own and return its result or what it raised; None leaves that to its turn."""
+    """Run a probe in a fresh worker; return its result, a broken probe's exception, or None to leave it to its turn."""
     try:
         answer.fresh()
         return run(probe, answer, seed, shrink=False)

@@ -1,4 +1,4 @@
-"""Audits: answers of somebody's board graded again here, on the inputs of their records, and compared mark by mark."""
+"""Audits: submissions of a board graded again on the inputs of their records, and compared mark by mark."""
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
@@ -22,20 +22,20 @@ from harness.scoring.doubts import is_of_rubric
 from harness.workspace import Workspace
 
 NEAR = 0.05
-"""Shares of a criterion so close are the same: another processor rounds otherwise, and a partial credit follows it."""
+"""Largest difference of shares that counts as equal, as processors round differently."""
 
 
 class AuditVerdict(StrEnum):
-    """What became of a record, or of one of its criteria."""
+    """Verdict on a record or one of its criteria."""
 
     SAME = "same"
-    """It comes out again."""
+    """Reproduced."""
     DIFFERS = "differs"
-    """It does not."""
+    """Not reproduced."""
     NOT_COMPARED = "not compared"
-    """It could not be compared; that speaks neither for it nor against it."""
+    """Not comparable, which says nothing about the record."""
     REFUSED = "refused"
-    """Of a record alone: the file itself cannot be believed."""
+    """Refused; of whole records only."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,8 @@ class AuditedCriterion:
     """One criterion of an audited record.
 
     Attributes:
-        criterion: id.
-        verdict: what became of it.
-        recorded, now: outcome in the record and here, with the share met where that is a part.
-        why: why it could not be compared, or what was seen where it differs.
+        recorded, now: outcome in the record and here, with the share if partial.
+        why: reason for not comparing, or the observation that differs.
     """
 
     criterion: str
@@ -61,16 +59,15 @@ class AuditedRecord:
     """One record of the sample.
 
     Attributes:
-        name: of the submission.
-        signature: whether the record is signed, and by whom.
-        verdict: what became of it; it differs where any criterion does.
-        why: why it was refused, or could not be compared at all.
-        overall, overall_now: the mark of the record and the one found here, of all criteria, compared or not.
-        criteria: one for each, in the order of the record; none where the record was not compared.
-        elsewhere: what the machines differ in, where the record was made on another kind.
-        probe_set_stated: whether the record states what its answer was held to. Where it does not, that is taken to be
-            what is here: the rubric is the same, the probes may be others.
-        reused: whether the grade was made by an earlier audit, or an earlier part of this one.
+        signature: `unsigned`, or the signing key.
+        verdict: `DIFFERS` if any criterion differs.
+        why: reason for refusing or not comparing.
+        overall, overall_now: overalls of the record and of the new grade, over all criteria.
+        criteria: comparisons in the order of the record.
+        elsewhere: differences between the machines.
+        probe_set_stated: true if the record states its probe set. Otherwise the local one is assumed: rubrics are
+            equal, but probes may differ.
+        reused: true if the new grade comes from an earlier audit.
     """
 
     name: str
@@ -86,7 +83,7 @@ class AuditedRecord:
 
     @property
     def differing(self) -> tuple[AuditedCriterion, ...]:
-        """The criteria that do not come out again."""
+        """Criteria that differ."""
         return tuple(c for c in self.criteria if c.verdict is AuditVerdict.DIFFERS)
 
 
@@ -94,22 +91,19 @@ def audit(
     workspace: Workspace, board: Board, names: list[SubmissionName],
     progress: Callable[[SubmissionName, str], None] = lambda name, stage: None,
 ) -> Iterator[AuditedRecord]:  # fmt: skip
-    """Grade the answers behind these records again and compare; what an earlier audit graded is taken from the store.
+    """Grade the submissions of these records again, or reuse the grades of earlier audits, and compare.
 
     Args:
-        workspace: whose challenges the answers are held to.
-        board: holds the records and the answers.
-        names: of the records.
-        progress: called with each stage of each grade as it begins.
+        workspace: workspace whose challenges count.
 
     Raises:
-        PrerequisiteError: a record is signed, and what verifies it is not installed.
+        PrerequisiteError: a record is signed and the package that verifies signatures is missing.
     """
     for name in names:
-        yield _audited(workspace, board, board.read(name), partial(progress, name))
+        yield _audit_record(workspace, board, board.read(name), partial(progress, name))
 
 
-def _audited(workspace: Workspace, board: Board, found: BoardRecord, progress: Progress) -> AuditedRecord:
+def _audit_record(workspace: Workspace, board: Board, found: BoardRecord, progress: Progress) -> AuditedRecord:
     record, name = found.record, str(found.name)
     if record is None:
         return AuditedRecord(name, found.signature, AuditVerdict.REFUSED, found.refused)
@@ -126,7 +120,7 @@ def _audited(workspace: Workspace, board: Board, found: BoardRecord, progress: P
         return left(why=str(error).partition("\n")[0])
     if now.status is Status.JUDGE_ERROR:
         return left(why=f"could not be graded here: {now.error}")
-    criteria = tuple(_compared(workspace, record, now, folder))
+    criteria = tuple(_compare_criteria(workspace, record, now, folder))
     verdicts = {c.verdict for c in criteria}
     verdict = next(
         v for v in (AuditVerdict.DIFFERS, AuditVerdict.SAME, AuditVerdict.NOT_COMPARED)
@@ -135,23 +129,18 @@ def _audited(workspace: Workspace, board: Board, found: BoardRecord, progress: P
     why = "no criterion could be compared" if verdict is AuditVerdict.NOT_COMPARED else ""
     return AuditedRecord(
         name, found.signature, verdict, why, record.overall.score, now.overall.score, criteria,
-        _elsewhere(record, now), record.probe_set is not None, reused,
+        _compare_machines(record, now), record.probe_set is not None, reused,
     )  # fmt: skip
 
 
 def incomparable(workspace: Workspace, record: Record) -> str:
-    """Why no mark of a record can be held to a grade made here; empty where some can.
-
-    Args:
-        workspace: whose challenges answers are held to.
-        record: of a board.
-    """
+    """Return why a record cannot be compared with a grade made here, or an empty string."""
     if record.challenge not in workspace.challenges():
         return f"there is no challenge {record.challenge} here"
     ours, here, there = probe_set(workspace, record.challenge), environment(choose()), record.environment
     theirs, alike = record.probe_set, is_of_rubric(record, workspace.challenge(record.challenge))
     reasons = {
-        # only of the same criteria do the marks follow from the evidence
+        # marks follow from the evidence only if the criteria are the same
         "states no probe set, and has other criteria than the rubric here": theirs is None and not alike,
         f"other probe set: {(theirs or ours)[:12]}, here {ours[:12]}": theirs not in (None, ours),
         f"other harness: {there.harness}, here {here.harness}": there.harness != here.harness,
@@ -163,11 +152,6 @@ def incomparable(workspace: Workspace, record: Record) -> str:
 
 
 def _graded(workspace: Workspace, record: Record, folder: Path, progress: Progress) -> tuple[Record, bool]:
-    """The answer graded here with the seed of its record, and whether an earlier audit did.
-
-    Raises:
-        HarnessError: it cannot be graded, or is not the answer that the record names.
-    """
     ours = workspace.challenge(record.challenge).limits.model_dump()
     limits = {name: value for name, value in record.limits.model_dump().items() if value != ours[name]}
     options = Options(
@@ -184,29 +168,28 @@ def _graded(workspace: Workspace, record: Record, folder: Path, progress: Progre
         try:
             if (kept := store.find_seeded(job.key, record.seed)) is not None:
                 return kept, True
-        except StoreError as error:  # a store that cannot be read costs no audit
+        except StoreError as error:  # the audit goes on without the store
             progress(str(error).partition("\n")[0])
     return grade_with_retries(workspace, folder, options, progress).record, False
 
 
-def _compared(workspace: Workspace, record: Record, now: Record, folder: Path) -> Iterator[AuditedCriterion]:
+def _compare_criteria(workspace: Workspace, record: Record, now: Record, folder: Path) -> Iterator[AuditedCriterion]:
     code = ChallengeCode(workspace, workspace.challenge(record.challenge))
     rubric, found = {c.id: c for c in code.challenge.criteria}, {e.criterion: e for e in now.evidence}
-    other = _other_package(record, now)
-    unjudged = {id for id, criterion in rubric.items() if _unjudged(code, criterion, other)}
+    other = _find_other_package(record, now)
+    unjudged = {id for id, criterion in rubric.items() if _explain_unjudged(code, criterion, other)}
     for evidence in record.evidence:
         criterion, seen = rubric.get(evidence.criterion), found.get(evidence.criterion)
         if criterion is None or seen is None:
             yield AuditedCriterion(evidence.criterion, AuditVerdict.NOT_COMPARED, why="is no criterion here")
-        elif why := _unjudged(code, criterion, other) or _unassessed(evidence, seen):
+        elif why := _explain_unjudged(code, criterion, other) or _explain_unassessed(evidence, seen):
             shown = ("", "") if criterion.review else (_shown(evidence), _shown(seen))
             yield AuditedCriterion(criterion.id, AuditVerdict.NOT_COMPARED, *shown, why)
         else:
-            yield _held_to(workspace, record, criterion, evidence, seen, folder, unjudged)
+            yield _compare_criterion(workspace, record, criterion, evidence, seen, folder, unjudged)
 
 
-def _unjudged(code: ChallengeCode, criterion: Criterion, other_package: str) -> str:
-    """Why a criterion is never compared; empty where it is."""
+def _explain_unjudged(code: ChallengeCode, criterion: Criterion, other_package: str) -> str:
     if criterion.review:
         return "is a question to a reviewer"
     if any(probe.measures_cost for probe in code.probes_of(criterion)):
@@ -218,25 +201,23 @@ def _unjudged(code: ChallengeCode, criterion: Criterion, other_package: str) -> 
     return ""
 
 
-def _unassessed(recorded: Evidence, now: Evidence) -> str:
-    """Why two outcomes cannot be compared: one of them is none; empty where both are."""
+def _explain_unassessed(recorded: Evidence, now: Evidence) -> str:
     if not now.outcome.assessed:
         return f"is not assessed here: {now.detail}"
     return "" if recorded.outcome.assessed else f"the record has no mark of it: {recorded.detail}"
 
 
-def _held_to(
+def _compare_criterion(
     workspace: Workspace, record: Record, criterion: Criterion, recorded: Evidence, now: Evidence, folder: Path,
     unjudged: Collection[str],
 ) -> AuditedCriterion:  # fmt: skip
-    """A criterion's share in the record beside the one found here, on the same inputs."""
     shown = _shown(recorded), _shown(now)
-    if _same(recorded, now):
+    if _is_same(recorded, now):
         return AuditedCriterion(criterion.id, AuditVerdict.SAME, *shown)
     if behind := [e.rests_on for e in (recorded, now) if e.rests_on in unjudged]:
         return AuditedCriterion(criterion.id, AuditVerdict.NOT_COMPARED, *shown, f"rests on {behind[0]}, which is not")
     if criterion.probes and recorded.seed is not None and recorded.seed != now.seed:
-        # it was tried first on a seed that had failed these files before: other inputs than the run's own
+        # a seed that had failed these files before was tried first: its inputs differ from the run's own
         try:
             again = replay(workspace, record, criterion.id, folder)
         except HarnessError as error:
@@ -251,8 +232,7 @@ def _held_to(
     return AuditedCriterion(criterion.id, AuditVerdict.DIFFERS, *shown, now.seen or recorded.seen)
 
 
-def _same(recorded: Evidence, now: Evidence) -> bool:
-    """Whether both earn the same and cap the same."""
+def _is_same(recorded: Evidence, now: Evidence) -> bool:
     offered = [e.outcome is not Outcome.NOT_OFFERED for e in (recorded, now)]
     alike = offered[0] == offered[1] and recorded.gates == now.gates
     return alike and abs(recorded.satisfied - now.satisfied) <= NEAR
@@ -264,14 +244,13 @@ def _shown(evidence: Evidence) -> str:
     return f"{evidence.outcome.value}{share}{behind}"
 
 
-def _elsewhere(record: Record, now: Record) -> str:
+def _compare_machines(record: Record, now: Record) -> str:
     there, here = record.environment, now.environment
     kinds = (("processor", there.cpu, here.cpu), ("Python", there.python, here.python))
     return "; ".join(f"{kind} {one}, here {other}" for kind, one, other in kinds if one != other)
 
 
-def _other_package(record: Record, now: Record) -> str:
-    """The first package that measures in another version there; empty where all are equal."""
+def _find_other_package(record: Record, now: Record) -> str:
     there, here = record.environment.packages, now.environment.packages
     names = sorted(there.keys() | here.keys())
     return next(

@@ -1,4 +1,4 @@
-"""Somebody's board: the records they published and the answers behind them, read and never believed."""
+"""Somebody's board: published records and their submissions, read without trust."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -15,21 +15,20 @@ from harness.stored_files import read_stored
 from harness.workspace import Workspace
 
 RECORDS = ("reports/records", "records")
-"""Where the records of a board may lie below its folder: of a workspace, and of a folder of exported ones."""
+"""Places of the records in a workspace, and in an exported folder."""
 UNSIGNED = "unsigned"
 
 
 @dataclass(frozen=True)
 class BoardRecord:
-    """A record of the board.
+    """A record of a board.
 
     Attributes:
-        name: of the submission, by the place of the file.
-        path: the file.
-        record: what it says; None where it is refused.
-        refused: why it is not believed: not readable, in a wrong place, a signature that does not hold, or a doubt that
-            refuses it, see `harness.scoring.doubts`. Empty where nothing speaks against it.
-        signature: `unsigned`, or by which key, and whether that is known here.
+        name: name by the file's path.
+        record: the record; None if refused.
+        refused: reason for refusal: unreadable, misplaced, a bad signature, or a doubt of `harness.scoring.doubts`;
+            else empty.
+        signature: `unsigned`, or the signing key and whether it is trusted here.
     """
 
     name: SubmissionName
@@ -40,14 +39,13 @@ class BoardRecord:
 
 
 class Board:
-    """A folder with records and submissions: a workspace, or what was exported of one.
+    """A folder with records and submissions: a workspace or an export.
 
-    Nothing of its challenges is read: answers are held to those of the auditor's own workspace.
+    Its own challenges are ignored: submissions are graded against the auditor's.
 
     Args:
-        folder: the board.
-        auditor: the workspace whose challenges count.
-        keys: public keys that are trusted beside those of that workspace.
+        auditor: workspace whose challenges count.
+        keys: trusted public keys besides those of that workspace.
 
     Raises:
         NotFoundError: the folder has no records.
@@ -66,40 +64,40 @@ class Board:
         self._keys = (*keys, *trusted_keys(auditor.keys_folder))
 
     def names(self) -> list[SubmissionName]:
-        """Of all records, sorted by model, challenge and attempt."""
+        """Return the names of all records, sorted by model, challenge and attempt."""
         root = self._records
         paths = (path.relative_to(root) for depth in ("*/*.json", "*/*/*.json") for path in root.glob(depth))
         return sorted((name for path in paths if (name := SubmissionName.of_record(path))), key=lambda name: name.order)
 
     def read(self, name: SubmissionName) -> BoardRecord:
-        """The record of a submission, and what speaks against believing it.
+        """Read and check the record of a submission.
 
         Raises:
-            PrerequisiteError: it is signed, and what verifies it is not installed.
+            PrerequisiteError: the record is signed and the package that verifies signatures is missing.
         """
         path = self._records / name.record
         try:
-            signature = self._signature(path)
+            signature = self._describe_signature(path)
             record = read_stored(path, Record)
         except StoreError as error:
-            return BoardRecord(name, path, None, _problem(path, error), "")
+            return BoardRecord(name, path, None, _describe_problem(path, error), "")
         if record.submission_name != name:
             return BoardRecord(name, path, None, f"is the record of {record.name}", signature)
-        refused = self._refused(record)
+        refused = self._explain_refusal(record)
         return BoardRecord(name, path, None if refused else record, refused, signature)
 
-    def _refused(self, record: Record) -> str:
-        """What a record says that cannot be; empty where nothing is."""
+    def _explain_refusal(self, record: Record) -> str:
         known = record.challenge in self._auditor.challenges()
         rubric = self._auditor.challenge(record.challenge) if known else None
         return describe_refusal(find_doubts(record, rubric, lambda: probe_set(self._auditor, record.challenge)))
 
     def folder_of(self, record: Record) -> Path:
-        """Where the answer lies.
+        """Return the folder of a record's submission.
 
         Raises:
-            SpecError: it is not there, or lies outside the board.
-            HarnessError: it is of a collection whose manifest, which says what is charged to it, is not the auditor's.
+            SpecError: the folder is missing or outside the board.
+            HarnessError: the submission is of a collection. The manifest decides what is charged, so only its own
+                workspace can audit it.
         """
         if self._folder.resolve() == self._auditor.root:
             folder = self._auditor.folder_of(record)
@@ -113,12 +111,7 @@ class Board:
             raise SpecError(folder, "lies outside the board")
         return folder
 
-    def _signature(self, path: Path) -> str:
-        """Who signed a record.
-
-        Raises:
-            StoreError: the signature does not hold.
-        """
+    def _describe_signature(self, path: Path) -> str:
         claimed = signer_of(path)
         if not claimed:
             return UNSIGNED
@@ -128,11 +121,11 @@ class Board:
 
 
 def sample(names: Sequence[SubmissionName], size: int, seed: int) -> list[SubmissionName]:
-    """So many of the names, drawn by the seed alone, in their order: a larger sample holds every smaller one."""
+    """Draw `size` names by seed, sorted. A larger sample contains every smaller one."""
     drawn = sorted(names, key=lambda name: hashlib.sha256(f"{seed} {name}".encode()).digest())[:size]
     return sorted(drawn, key=lambda name: name.order)
 
 
-def _problem(path: Path, error: StoreError) -> str:
-    """What is wrong with a file, without the path and what to do about it in one's own workspace."""
+def _describe_problem(path: Path, error: StoreError) -> str:
+    """Return an error's first line without path; the advice after it is for one's own workspace."""
     return str(error).partition("\n")[0].removeprefix(f"{path}: ").rstrip("; ")

@@ -1,4 +1,4 @@
-"""Answers of collections: graded only as they were published, behind the adapter that is ours now."""
+"""Submissions of collections: graded only as published, behind our current adapter."""
 
 from collections.abc import Collection, Iterable
 from pathlib import Path
@@ -12,15 +12,10 @@ from harness.workspace import COLLECTION_FILE, Workspace
 
 
 def origin_of(workspace: Workspace, folder: Path, files: Snapshot) -> Origin | None:
-    """Where the answer in `folder` comes from; None where it is of no collection.
-
-    Args:
-        workspace: holds the collection's manifest and our adapter.
-        folder: the submission.
-        files: what was read of it, and is graded.
+    """Verify a collection's files and return their origin, or None for a submission outside collections.
 
     Raises:
-        SpecError: a file is missing, is not the one published, or is none of the answer's; nothing was graded.
+        SpecError: a file is missing, unknown or different from the published one, or the manifest is malformed.
     """
     found = workspace.collected(folder)
     if found is None:
@@ -44,11 +39,6 @@ def origin_of(workspace: Workspace, folder: Path, files: Snapshot) -> Origin | N
 
 
 def _check_unmarked(workspace: Workspace, answer: CollectedAnswer, origin: Origin) -> None:
-    """Refuse a manifest that leaves criteria out of the marks which are none, or without which nothing earns anything.
-
-    Raises:
-        SpecError: it does.
-    """
     rubric = workspace.challenge(answer.challenge)
     known = {criterion.id for criterion in rubric.criteria}
     manifest = workspace.collection_folder(origin.collection) / COLLECTION_FILE
@@ -65,26 +55,23 @@ def _check_unmarked(workspace: Workspace, answer: CollectedAnswer, origin: Origi
 
 
 def adapter_is_at_fault(failure: BuildFailure, adapters: Collection[str]) -> bool:
-    """Whether every place that does not build is in files that are ours."""
+    """Return whether all locations of a build failure are in our adapters."""
     return bool(failure.locations) and {place.file for place in failure.locations} <= {*adapters}
 
 
 def charged_to_the_answer(evidence: Iterable[Evidence], origin: Origin | None) -> list[Evidence]:
-    """Evidence in which a criterion that the collection does not charge is not run: its passing is no merit either.
+    """Mark excused criteria as not run, even if passed: passing them earns no credit.
 
-    The collection's reason stands in place of whatever else kept a probe from judging it.
-
-    Args:
-        evidence: of an answer.
-        origin: where it comes from; None where it is of no collection.
+    The collection's reason replaces any other reason why a probe could not judge.
     """
     excused = origin.not_charged if origin else {}
     judged = (Outcome.FAILED, Outcome.PARTIAL, Outcome.PASSED, Outcome.NOT_RUN)
     return [
-        _not_run(e, excused[e.criterion]) if e.criterion in excused and e.outcome in judged else e for e in evidence
+        _mark_not_run(e, excused[e.criterion]) if e.criterion in excused and e.outcome in judged else e
+        for e in evidence
     ]
 
 
-def _not_run(evidence: Evidence, why: str) -> Evidence:
+def _mark_not_run(evidence: Evidence, why: str) -> Evidence:
     shown = {"outcome": Outcome.NOT_RUN, "fraction": None, "detail": f"not charged to the answer: {why}"}
     return Evidence.model_validate({**evidence.model_dump(), **UNSHOWN, **shown})

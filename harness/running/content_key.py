@@ -1,4 +1,4 @@
-"""What makes two grades the same: a hash of everything a grade depends on but its seed."""
+"""Content keys: hashes of everything a grade depends on except its seed."""
 
 import functools
 import hashlib
@@ -17,7 +17,7 @@ from harness.sandbox import hash_folder
 from harness.workspace import Workspace
 
 PROMPT = "PROMPT.md"
-"""What models are asked: it judges nothing."""
+"""Text shown to models; it affects no mark."""
 MEASURING = ("numpy", "scipy", "pytest", "ruff", "lizard")
 
 
@@ -25,22 +25,21 @@ MEASURING = ("numpy", "scipy", "pytest", "ruff", "lizard")
 def environment(
     isolation: TierChoice, device: Device = CPU, compilers: tuple[tuple[str, str], ...] = ()
 ) -> Environment:
-    """Describe where a grade is made now, with the versions that move marks.
+    """Return the environment of grades made now, with the versions that affect marks.
 
     Args:
-        isolation: the tier that the answer runs in, and why in no stronger one.
-        device: what runs it.
-        compilers: name and version of each that it meets.
+        isolation: tier in use, and the reasons against stronger ones.
+        compilers: names and versions.
     """
     return Environment(
         tier=isolation.tier,
         unused_tiers=isolation.unused,
         device=device.name,
         passed_over=device.passed_over,
-        cpu=_processor(),
+        cpu=_read_processor(),
         platform=f"{platform.system()} {platform.release()} {platform.machine()}",
         python=platform.python_version(),
-        packages={name: _version(name) for name in MEASURING} | dict(compilers),
+        packages={name: _find_version(name) for name in MEASURING} | dict(compilers),
         harness=harness.__version__,
     )
 
@@ -52,34 +51,30 @@ def content_key(
     settings: Mapping[str, object],
     where: Environment | None,
 ) -> str:
-    """Hash of everything a grade depends on but its seed.
+    """Return a hash of everything a grade depends on except its seed.
 
     Args:
-        workspace: where the challenge is.
-        challenge: its id.
         files: SHA-256 of the submission's files by relative path.
         settings: options that change what is run.
-        where: the environment of the grade; None for a hash of all but that.
+        where: environment; None for a hash without it.
     """
     parts = {
         "submission": dict(files),
         "challenge": _hashes(str(workspace.challenge_folder(challenge))),
         "references": _hashes(str(workspace.reference_folder(challenge))),
-        "harness": _hashes_of_package(),
+        "harness": _hash_package(),
         "settings": dict(settings),
-        # why a stronger tier was not used moves no mark, and may be put in other words each time
+        # reasons against stronger tiers affect no mark, and their wording varies
         "environment": where and where.model_dump(mode="json", exclude={"unused_tiers", "passed_over"}),
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def probe_set(workspace: Workspace, challenge: str, *, fresh: bool = False) -> str:
-    """Version of what answers to a challenge are held to: a hash of its folder but the prompt, and of its references.
+    """Return a hash of a challenge's folder, without the prompt, and of its references.
 
     Args:
-        workspace: where the challenge is.
-        challenge: its id.
-        fresh: whether the files are read again, though this process hashed them before.
+        fresh: true to read files again that this process has hashed before.
     """
     hashes = _hashes.__wrapped__ if fresh else _hashes
     own, references = hashes(str(workspace.challenge_folder(challenge))), workspace.reference_folder(challenge)
@@ -90,8 +85,8 @@ def probe_set(workspace: Workspace, challenge: str, *, fresh: bool = False) -> s
 
 @functools.cache
 def source_of_harness() -> str:
-    """Hash of the harness itself."""
-    return hashlib.sha256(json.dumps(_hashes_of_package(), sort_keys=True).encode()).hexdigest()
+    """Return a hash of the harness's own source."""
+    return hashlib.sha256(json.dumps(_hash_package(), sort_keys=True).encode()).hexdigest()
 
 
 @functools.cache
@@ -100,21 +95,21 @@ def _hashes(folder: str) -> dict[str, str]:
 
 
 @functools.cache
-def _hashes_of_package() -> dict[str, object]:
-    """Of the harness itself; its bundled challenges are hashed where one is graded."""
+def _hash_package() -> dict[str, object]:
+    """Return hashes of the package without bundled challenges, as `content_key` hashes the one in use."""
     places = [place for place in sorted(PACKAGE.iterdir()) if place.name not in (BUNDLED, "__pycache__")]
     files = {place.name: hashlib.sha256(place.read_bytes()).hexdigest() for place in places if place.is_file()}
     return files | {place.name: _hashes(str(place)) for place in places if place.is_dir()}
 
 
-def _version(package: str) -> str:
+def _find_version(package: str) -> str:
     try:
         return version(package)
     except PackageNotFoundError:
         return "missing"
 
 
-def _processor() -> str:
+def _read_processor() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""One criterion of a record run again, with the seed it keeps."""
+"""Replay of one criterion of a record with its recorded seed."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -22,13 +22,7 @@ from harness.workspace import Workspace
 
 @dataclass(frozen=True)
 class Replayed:
-    """One criterion run again with the seed its record keeps.
-
-    Attributes:
-        recorded: what the record says.
-        evidence: what came out now.
-        repaired: whether it was run of a repaired copy of the submission, which does not build itself.
-    """
+    """Result of a replay; `repaired` if a repaired copy was run, because the submission does not build."""
 
     recorded: Evidence
     evidence: Evidence
@@ -36,22 +30,20 @@ class Replayed:
 
     @property
     def same(self) -> bool:
-        """Whether the outcome is the recorded one; an anchor's loss of credit is not replayed."""
+        """True if the outcomes agree, or the recorded one depends on another criterion's, which is not replayed."""
         return self.recorded.outcome is self.evidence.outcome or self.recorded.rests_on is not None
 
 
 def replay(workspace: Workspace, record: Record, criterion: str, folder: Path | None = None) -> Replayed:
-    """Run one criterion's probes again with the recorded seed, on the submission or on the repaired copy of it.
+    """Run one criterion's probes again with the recorded seed, on the submission or on its repaired copy.
 
     Args:
-        workspace: where the challenge and, unless `folder` is given, the submission are.
-        record: the record to replay from.
-        criterion: id of a criterion fed by probes.
-        folder: the submission, when it is not in the workspace.
+        criterion: id of a criterion with probes.
+        folder: the submission, if it is outside the workspace.
 
     Raises:
         SpecError: the criterion has no probes, or was not run.
-        HarnessError: the submission cannot be read or does not build any more, or its copy does not.
+        HarnessError: the submission or its copy cannot be read or no longer builds.
     """
     challenge = workspace.challenge(record.challenge)
     known = [c.id for c in challenge.criteria if c.probes]
@@ -69,21 +61,20 @@ def replay(workspace: Workspace, record: Record, criterion: str, folder: Path | 
     options = Options(device="emulated" if record.environment.device == "emulated" else "auto")
     with (
         prepared(workspace, place, options) as job,
-        _files(job, copied) as files,
+        _open_files(job, copied) as files,
         opened(challenge, files, job.device) as opening,
     ):
         if opening.answer is None or opening.fault:
             raise HarnessError(f"{place}: does not build: {opening.fault or opening.unsupported}")
         others = [e for e in kept if e.criterion != criterion]
-        evidence = _probed(job, recorded, opening.answer)
+        evidence = _probe(job, recorded, opening.answer)
         if evidence.faulty and not _shows(evidence, recorded):
-            evidence = _without_conditions(job, others, evidence, opening.answer)
+            evidence = _judge_without_conditions(job, others, evidence, opening.answer)
         *_, evidence = settled_names(job.code, [*others, evidence], opening.answer)
     return Replayed(recorded, evidence, copied)
 
 
-def _probed(job: Job, recorded: Evidence, answer: Answer) -> Evidence:
-    """Return what the probes of a criterion see with the recorded seed."""
+def _probe(job: Job, recorded: Evidence, answer: Answer) -> Evidence:
     assert recorded.seed is not None
     criterion = job.challenge.criterion(recorded.criterion)
     found = probe_criterion(
@@ -94,26 +85,25 @@ def _probed(job: Job, recorded: Evidence, answer: Answer) -> Evidence:
 
 
 def _shows(evidence: Evidence, recorded: Evidence) -> bool:
-    """Return whether what came out is what is recorded: a grade that was short of time judged nothing again."""
     return (evidence.outcome, evidence.seen) == (recorded.outcome, recorded.seen)
 
 
-def _without_conditions(job: Job, others: Sequence[Evidence], evidence: Evidence, answer: Answer) -> Evidence:
-    """Return a failure as a grade judges it, without the conditions that other criteria are charged with.
+def _judge_without_conditions(job: Job, others: Sequence[Evidence], evidence: Evidence, answer: Answer) -> Evidence:
+    """Judge a failure as a grade does, without the conditions that other criteria are charged with.
 
-    What those show decides which conditions count. Where one lost its credit to a third, its probes run again.
+    The evidence of those criteria decides which conditions count. Probes of one that lost its credit to a third run
+    again.
     """
     charged = {condition.criterion for condition in job.code.conditions}
     found = [
-        _probed(job, e, answer) if e.rests_on and e.seed is not None else e for e in others if e.criterion in charged
+        _probe(job, e, answer) if e.rests_on and e.seed is not None else e for e in others if e.criterion in charged
     ]
     judged = judged_without_conditions(job.code, [*found, evidence], answer, job.adapters)
     return next(e for e in judged if e.criterion == evidence.criterion)
 
 
 @contextmanager
-def _files(job: Job, copied: bool) -> Iterator[AnswerFiles]:
-    """The submission's files, or those of a copy that is repaired as the recorded one was."""
+def _open_files(job: Job, copied: bool) -> Iterator[AnswerFiles]:
     if not copied:
         yield job.answer
         return

@@ -1,4 +1,4 @@
-"""A SQLite file that many processes share: transactions, patience, and errors that say what to do next."""
+"""A SQLite file shared by many processes: transactions, waiting, and errors with a remedy."""
 
 import contextlib
 import errno
@@ -21,17 +21,17 @@ T = TypeVar("T")
 Action = Callable[[sqlite3.Connection], T]
 
 BUSY_SECONDS = 30.0
-"""How long to wait for other processes before giving up."""
+"""Seconds to wait for other processes before giving up."""
 ROOM = 1 << 16
-"""Bytes that SQLite needs beside the file before it can do anything: twice its shared memory."""
+"""Disk space, in bytes, that SQLite needs beside the file: twice its shared memory."""
 CACHE_KIB = 65_536
-"""Of pages: those of the indexes that a transaction of thousands of rows changes, all over a large file."""
+"""Page cache in KiB, enough for the scattered index pages that thousands of new rows change."""
 PAUSE = 0.05
-"""Seconds between attempts where SQLite itself does not wait: while it makes or recovers the file."""
+"""Seconds between attempts while another process creates or recovers the file, when SQLite itself does not wait."""
 NETWORK = re.compile(
     r"nfs\d*|cifs|smb\d*|smbfs|9p|afs|ncpfs|ceph|lustre|gpfs|beegfs|panfs|fuse\.(sshfs|gluster.*|s3fs|ceph)"
 )
-"""File systems that several machines may mount at once: the memory that WAL shares would not be shared."""
+"""File systems that several machines may mount at once, where WAL's shared memory is not shared."""
 GOES_ON = "then the same command goes on: finished grades are kept"
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -41,13 +41,12 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Database:
-    """One file, opened anew for each transaction, so that threads, forks and other processes may use it at once.
+    """One SQLite file, opened anew for each transaction, so that threads, forks and other processes may use it at once.
 
     Attributes:
-        path: the file; made with its folder when something is first written.
-        schema: version of `tables`; kept in the file.
-        tables: statements that make the tables.
-        upgrade: takes up what a file of an earlier schema holds, in the transaction that makes the tables.
+        path: the file; created with its folder on the first write.
+        schema: version of `tables`, stored in the file.
+        upgrade: migration of an earlier schema, in the transaction that creates the tables.
     """
 
     path: Path
@@ -56,27 +55,27 @@ class Database:
     upgrade: Action[None] | None = None
 
     def read(self, action: Action[T], missing: T) -> T:
-        """The result of `action`, or `missing` where there is no file yet.
+        """Return the result of `action`, or `missing` if the file does not exist.
 
         Raises:
             StoreError: the file cannot be read.
         """
-        return self._patiently("DEFERRED", action) if self.path.exists() else missing
+        return self._run_patiently("DEFERRED", action) if self.path.exists() else missing
 
     def write(self, action: Action[T]) -> T:
-        """The result of `action`, run in one transaction that no other writer interrupts.
+        """Run `action` in one exclusive write transaction and return its result.
 
         Raises:
-            StoreError: the file cannot be written; nothing of `action` is kept.
+            StoreError: the file cannot be written; the transaction is rolled back.
         """
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(f"{self.path}: cannot be written: {error.strerror}\n  {remedy(error)}") from error
-        return self._patiently("IMMEDIATE", action)
+        return self._run_patiently("IMMEDIATE", action)
 
     def stream(self, query: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
-        """The rows of a query one after the other, all as they were when the first was asked for; none without a file.
+        """Yield the rows of a query from one consistent snapshot; none without a file.
 
         Raises:
             StoreError: the file cannot be read.
@@ -84,37 +83,37 @@ class Database:
         if not self.path.exists():
             return
         try:
-            with self._connection() as connection, _transaction(connection, "DEFERRED"):
+            with self._connect() as connection, _open_transaction(connection, "DEFERRED"):
                 yield from connection.execute(query, values)
         except sqlite3.Error as error:
-            raise StoreError(self._explained(error)) from error
+            raise StoreError(self._explain(error)) from error
 
     def compact(self) -> None:
-        """Give back the room of what was removed; left for another time while others use the file."""
-        with contextlib.suppress(sqlite3.Error), self._connection() as connection:
+        """Free the space of removed rows, unless others use the file."""
+        with contextlib.suppress(sqlite3.Error), self._connect() as connection:
             connection.execute("VACUUM")
 
-    def _patiently(self, mode: str, action: Action[T]) -> T:
+    def _run_patiently(self, mode: str, action: Action[T]) -> T:
         deadline = time.monotonic() + BUSY_SECONDS
         while True:
             try:
-                with self._connection() as connection, _transaction(connection, mode):
+                with self._connect() as connection, _open_transaction(connection, mode):
                     return action(connection)
             except sqlite3.Error as error:
-                # SQLite waits by itself, but not where waiting could be a deadlock
-                if _code(error) not in _BUSY or time.monotonic() > deadline:
-                    raise StoreError(self._explained(error)) from error
+                # SQLite waits by itself, except where that could be a deadlock
+                if _extract_code(error) not in _BUSY or time.monotonic() > deadline:
+                    raise StoreError(self._explain(error)) from error
                 time.sleep(PAUSE)
 
     @contextlib.contextmanager
-    def _connection(self) -> Iterator[sqlite3.Connection]:
+    def _connect(self) -> Iterator[sqlite3.Connection]:
         with contextlib.closing(sqlite3.connect(self.path, BUSY_SECONDS, isolation_level=None)) as connection:
             connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             if version > self.schema:
                 raise StoreError(
                     f"{self.path}: schema {version} is newer than this harness knows ({self.schema})\n"
-                    f"  update the harness, or start a new file: {self._set_aside()}"
+                    f"  update the harness, or start a new file: {self._format_set_aside()}"
                 )
             if version < self.schema:
                 self._make(connection)
@@ -127,7 +126,7 @@ class Database:
                 "note: %s lies on a network file system (%s): kept without WAL, which is slower", self.path, shared
             )
         connection.execute(f"PRAGMA journal_mode = {'DELETE' if shared else 'WAL'}")
-        with _transaction(connection, "IMMEDIATE"):
+        with _open_transaction(connection, "IMMEDIATE"):
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             if version == self.schema:  # another process made them meanwhile
                 return
@@ -137,24 +136,23 @@ class Database:
                 self.upgrade(connection)
             connection.execute(f"PRAGMA user_version = {self.schema}")
 
-    def _explained(self, error: sqlite3.Error) -> str:
-        """What happened to which file, and the next command."""
-        match _code(error):
+    def _explain(self, error: sqlite3.Error) -> str:
+        match _extract_code(error):
             case code if code in _BUSY:
                 problem = f"locked by another process for more than {BUSY_SECONDS:g} s"
-                cure = f"wait for it to end, or find it: fuser -v {_quoted(self.path)}"
+                cure = f"wait for it to end, or find it: fuser -v {_quote(self.path)}"
             case code if code in _DAMAGED:
-                problem, cure = f"is damaged ({error})", f"start a new file: {self._set_aside()}"
-            # SQLite has no word for a disk without room for its shared memory
+                problem, cure = f"is damaged ({error})", f"start a new file: {self._format_set_aside()}"
+            # SQLite reports a disk without room for its shared memory as another error
             case code if code == sqlite3.SQLITE_FULL or (code in _UNTOLD and self._disk_is_full()):
                 problem = f"cannot be written: {os.strerror(errno.ENOSPC)}"
-                cure = f"make room there: df -h {_quoted(self.path.parent)}; {GOES_ON}"
+                cure = f"make room there: df -h {_quote(self.path.parent)}; {GOES_ON}"
             case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
                 problem = f"cannot be written: {error}"
-                cure = f"make it writable for this user: ls -la {_quoted(self.path.parent)}; {GOES_ON}"
+                cure = f"make it writable for this user: ls -la {_quote(self.path.parent)}; {GOES_ON}"
             case _:
                 problem = f"cannot be used: {error}"
-                cure = f"look at the disk: df -h {_quoted(self.path.parent)}; {GOES_ON}"
+                cure = f"look at the disk: df -h {_quote(self.path.parent)}; {GOES_ON}"
         return f"{self.path}: {problem}\n  {cure}"
 
     def _disk_is_full(self) -> bool:
@@ -162,12 +160,12 @@ class Database:
             return shutil.disk_usage(self.path.parent).free < ROOM
         return False
 
-    def _set_aside(self) -> str:
-        return f"mv {_quoted(self.path)} {_quoted(self.path)}.old; published records stay as they are"
+    def _format_set_aside(self) -> str:
+        return f"mv {_quote(self.path)} {_quote(self.path)}.old; published records stay as they are"
 
 
 @contextlib.contextmanager
-def _transaction(connection: sqlite3.Connection, mode: str) -> Iterator[None]:
+def _open_transaction(connection: sqlite3.Connection, mode: str) -> Iterator[None]:
     connection.execute(f"BEGIN {mode}")
     try:
         yield
@@ -179,11 +177,11 @@ def _transaction(connection: sqlite3.Connection, mode: str) -> Iterator[None]:
 
 
 def network_file_system(path: Path, mounts: str | None = None) -> str:
-    """The type of the file system a path is on, if several machines may mount it at once; else empty.
+    """Return the type of the path's file system if several machines may mount it at once, else an empty string.
 
     Args:
-        path: it need not exist.
-        mounts: text of /proc/self/mountinfo.
+        path: a path, existing or not.
+        mounts: text of /proc/self/mountinfo; read by default.
     """
     if mounts is None:
         try:
@@ -196,16 +194,15 @@ def network_file_system(path: Path, mounts: str | None = None) -> str:
         fields, _, rest = line.partition(" - ")
         point = re.sub(r"\\(\d{3})", lambda m: chr(int(m[1], 8)), fields.split()[4])
         inside = real == point or real.startswith(point.rstrip("/") + "/")
-        # of several mounts on one point the last one is seen
+        # the last of several mounts on one point hides the others
         if inside and len(point) >= longest:
             longest, found = len(point), rest.split()[0]
     return found if NETWORK.fullmatch(found) else ""
 
 
-def _code(error: sqlite3.Error) -> int:
-    """SQLite's primary result code."""
+def _extract_code(error: sqlite3.Error) -> int:
     return int(getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)) & 0xFF
 
 
-def _quoted(path: Path) -> str:
+def _quote(path: Path) -> str:
     return shlex.quote(str(path))

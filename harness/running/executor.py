@@ -1,4 +1,4 @@
-"""What runs many grades: the protocol that every executor keeps, and the one way to use it."""
+"""Protocol of executors, which run many grades, and the function that drives them."""
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,46 +13,40 @@ Progress = Callable[[Path, str], None]
 
 @dataclass(frozen=True)
 class NotGraded:
-    """A submission that could not be graded at all; the others go on."""
+    """A submission that could not be graded; the rest of the batch goes on."""
 
     folder: Path
     error: HarnessError
 
 
 class Executor(Protocol):
-    """Grades submissions, several at a time.
+    """Grader of several submissions at a time.
 
-    Only data passes its boundary, so that grades may run in other processes and on other machines: folders go in,
-    the names of stages and records come out. Every record is saved before its result is yielded.
+    Only data crosses this boundary, so that grades may run in other processes and on other machines. Every record is
+    saved before its result is yielded.
     """
 
     def submit(self, folder: Path) -> None:
         """Queue a submission."""
 
     def results(self, progress: Progress) -> Iterator[Graded | NotGraded]:
-        """One result for each submission queued, as they finish.
+        """Yield one result for each queued submission, in order of completion.
 
         Args:
-            progress: called with each stage of each folder as it begins.
+            progress: callback with the folder and name of each stage as it begins.
         """
 
     def places(self) -> str:
-        """Where grades run now, in a phrase for people; empty where there is nothing to say."""
+        """Return a phrase on where grades run now, or an empty string."""
 
     def cancel(self) -> None:
-        """Stop what runs and drop what waits; finished grades are kept. Does nothing after the last result."""
+        """Stop running grades and drop queued ones; keep finished grades."""
 
 
 def grade_all(
     executor: Executor, folders: Sequence[Path], progress: Progress = lambda folder, stage: None
 ) -> Generator[Graded | NotGraded, None, None]:
-    """Grade every folder; what is not finished when the caller stops is cancelled.
-
-    Args:
-        executor: where to.
-        folders: the submissions.
-        progress: called with each stage of each folder as it begins.
-    """
+    """Grade every folder; if the caller stops early, cancel the rest."""
     try:
         for folder in folders:
             executor.submit(folder)

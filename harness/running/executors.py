@@ -1,4 +1,4 @@
-"""The executors by name: the one place that knows which there are."""
+"""Registry of executors by name."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -16,10 +16,9 @@ class ExecutorKind:
     """One way to run many grades.
 
     Attributes:
-        make: an executor for a workspace, options, a number of grades at a time (None for its own) and an address.
-        batch: how many grades at a time where a program grades many and says nothing; None for the executor's own.
-        enter: reaches the machines at an address for the rest of this process, so that executors made later share
-            them; None for an executor of this machine alone.
+        make: factory from a workspace, options, a number of parallel grades and an address.
+        batch: default number of parallel grades for a program that grades many; None for the executor's own.
+        enter: function that connects this process to the machines at an address; None if it uses this one.
     """
 
     make: Callable[[Workspace, Options, int | None, str | None], Executor]
@@ -30,41 +29,38 @@ class ExecutorKind:
 def new_executor(
     kind: str, workspace: Workspace, options: Options, jobs: int | None = None, address: str | None = None
 ) -> Executor:
-    """An executor by its name.
+    """Return a new executor of a given kind.
 
     Args:
-        kind: one of `EXECUTORS`.
-        workspace: where the challenges are.
-        options: how to grade.
-        jobs: how many grades at a time; the executor's own number by default.
-        address: of the cluster, for an executor that has one.
+        jobs: number of parallel grades; the executor's own default if None.
+        address: address of the cluster, for an executor that has one.
 
     Raises:
-        NotFoundError: no executor of that name.
-        SpecError: it has no address.
-        PrerequisiteError: what it needs is not installed.
+        NotFoundError: the kind is unknown.
+        SpecError: the executor takes no address.
+        PrerequisiteError: a required package is not installed.
     """
     return executor_kind(kind).make(workspace, options, jobs, address)
 
 
 def executor_kind(kind: str) -> ExecutorKind:
-    """What is known of an executor.
+    """Return the kind of executor with a given name.
 
     Raises:
-        NotFoundError: no executor of that name.
+        NotFoundError: the name is unknown.
     """
     if kind not in EXECUTORS:
         raise NotFoundError(f"no executor {kind!r}{nearest(kind, EXECUTORS)}\n  executors are {', '.join(EXECUTORS)}")
     return EXECUTORS[kind]
 
 
-def _local(workspace: Workspace, options: Options, jobs: int | None, address: str | None) -> Executor:
+def _make_local(workspace: Workspace, options: Options, jobs: int | None, address: str | None) -> Executor:
     if address is not None:
         raise SpecError("address", f"is {address!r}, but the executor local has none", hint="try: --executor ray")
     return LocalExecutor(workspace, options, jobs or 1)
 
 
-def _ray(workspace: Workspace, options: Options, jobs: int | None, address: str | None) -> Executor:
+def _make_ray(workspace: Workspace, options: Options, jobs: int | None, address: str | None) -> Executor:
     from harness.running.ray_cluster.executor import RayExecutor
 
     return RayExecutor(workspace, options, jobs, address)
@@ -77,6 +73,6 @@ def _enter_ray(address: str | None) -> None:
 
 
 EXECUTORS: Mapping[str, ExecutorKind] = {
-    "local": ExecutorKind(_local, lambda: len(os.sched_getaffinity(0))),
-    "ray": ExecutorKind(_ray, lambda: None, _enter_ray),
+    "local": ExecutorKind(_make_local, lambda: len(os.sched_getaffinity(0))),
+    "ray": ExecutorKind(_make_ray, lambda: None, _enter_ray),
 }

@@ -1,4 +1,4 @@
-"""Seeds whose inputs once failed an answer: kept for its files, and tried first on them from then on."""
+"""Seeds whose inputs once failed a submission, tried first in later grades of the same files."""
 
 import contextlib
 import hashlib
@@ -16,12 +16,10 @@ CREATE TABLE IF NOT EXISTS failing_seeds (
 
 
 class FailingSeeds:
-    """The seeds that failed one answer, by criterion. A store that cannot be used costs no grade.
+    """Failing seeds of one submission, by criterion. Errors of the store only lose seeds.
 
     Args:
-        database: where they are kept.
-        challenge: id of the challenge.
-        hashes: SHA-256 of the answer's files by relative path.
+        hashes: SHA-256 of the submission's files by relative path.
     """
 
     def __init__(self, database: Database, challenge: str, hashes: Mapping[str, str]) -> None:
@@ -29,7 +27,7 @@ class FailingSeeds:
         self._files = hashlib.sha256(json.dumps([challenge, sorted(hashes.items())]).encode()).hexdigest()
 
     def of(self, criterion: str) -> int | None:
-        """The seed on which these files failed a criterion; None where they never did."""
+        """Return the seed that failed these files on a criterion, or None."""
         query = "SELECT seed FROM failing_seeds WHERE files = ? AND criterion = ?"
         with contextlib.suppress(StoreError):
             row = self._database.read(lambda c: c.execute(query, (self._files, criterion)).fetchone(), None)
@@ -37,19 +35,19 @@ class FailingSeeds:
         return None
 
     def known(self) -> dict[str, int]:
-        """All of them by criterion."""
+        """Return all seeds by criterion."""
         query = "SELECT criterion, seed FROM failing_seeds WHERE files = ?"
         with contextlib.suppress(StoreError):
             return dict(self._database.read(lambda c: c.execute(query, (self._files,)).fetchall(), []))
         return {}
 
     def keep(self, criterion: str, seed: int) -> None:
-        """Remember a seed in place of an earlier one."""
+        """Save a seed in place of an earlier one."""
         row = (self._files, criterion, seed)
         with contextlib.suppress(StoreError):
             self._database.write(lambda c: c.execute("INSERT OR REPLACE INTO failing_seeds VALUES (?, ?, ?)", row))
 
     def forget(self) -> None:
-        """Remove all of them."""
+        """Remove all seeds."""
         with contextlib.suppress(StoreError):
             self._database.write(lambda c: c.execute("DELETE FROM failing_seeds WHERE files = ?", (self._files,)))

@@ -1,4 +1,4 @@
-"""The states of the files that measured marks are made from, found without reading any."""
+"""States of the files behind measured marks, found from metadata alone."""
 
 import hashlib
 import logging
@@ -17,19 +17,14 @@ from harness.stored_files import remedy
 from harness.workspace import Workspace
 
 SETTLED_SECONDS = 2.0
-"""A file changed more recently may change again without its times showing it: nothing is remembered of it."""
+"""Seconds within which a changed file may change again with equal times; such states are never cached."""
 _log = logging.getLogger(__name__)
 SOURCES = (".py", ".j2", ".css", ".js")
 
 
 @dataclass(frozen=True)
 class FileState:
-    """One file.
-
-    Attributes:
-        text: size, times and place on disk.
-        settled: whether every later change will show in these.
-    """
+    """State of one file; `settled` if every later change will alter `text`."""
 
     text: str
     settled: bool
@@ -37,12 +32,10 @@ class FileState:
 
 @dataclass(frozen=True)
 class RecordState(FileState):
-    """The file of one record, and the signature beside it.
+    """State of one record's file and its signature.
 
     Attributes:
-        name: its path below their folder.
-        submission: what it is of.
-        signed: whether there is a signature.
+        name: path below the folder of records.
     """
 
     name: str
@@ -51,19 +44,19 @@ class RecordState(FileState):
 
     @property
     def challenge(self) -> str:
-        """What was answered."""
+        """Id of the challenge."""
         return self.submission.challenge
 
 
 @dataclass(frozen=True)
 class FileStates:
-    """All of them at one moment.
+    """States of all files at one moment.
 
     Attributes:
-        source: of the harness itself and of the trusted keys: others may say something else.
-        rubrics: by id of the challenge.
-        records: by challenge, model and attempt.
-        absent: names of those with no folder under submissions/.
+        source: state of the harness itself and of the trusted keys.
+        rubrics: states by id of the challenge.
+        records: states sorted by challenge, model and attempt.
+        absent: names of records whose submission has no folder under submissions/.
     """
 
     source: str
@@ -73,45 +66,45 @@ class FileStates:
 
     @classmethod
     def of(cls, workspace: Workspace) -> Self:
-        """Those of a workspace now."""
+        """Return the current states of a workspace."""
         rubrics = {id: folder / "challenge.toml" for id, folder in sorted(workspace.challenge_folders().items())}
-        by_name = sorted(_records(workspace.records_folder), key=lambda r: (r.challenge, r.submission.order))
+        by_name = sorted(_scan_records(workspace.records_folder), key=lambda r: (r.challenge, r.submission.order))
         records, there = tuple(by_name), _Folders(str(workspace.submissions_folder))
         return cls(
-            _source(workspace),
-            {id: _state(os.stat(path)) for id, path in rubrics.items()},
+            _digest_source(workspace),
+            {id: _make_state(os.stat(path)) for id, path in rubrics.items()},
             records,
             frozenset(file.name for file in records if file.submission not in there),
         )
 
     @classmethod
     def of_one(cls, workspace: Workspace, name: SubmissionName) -> Self:
-        """That of one record, which has no signature yet, and its rubric; `absent` is left out."""
+        """Return the states of one new, unsigned record and its rubric; `absent` is empty."""
         folders = workspace.challenge_folders()
         rubrics = {name.challenge: folders[name.challenge] / "challenge.toml"} if name.challenge in folders else {}
-        record = _record(name, os.stat(workspace.records_folder / name.record))
-        states = {id: _state(os.stat(path)) for id, path in rubrics.items()}
-        return cls(_source(workspace), states, (record,), frozenset())
+        record = _make_record_state(name, os.stat(workspace.records_folder / name.record))
+        states = {id: _make_state(os.stat(path)) for id, path in rubrics.items()}
+        return cls(_digest_source(workspace), states, (record,), frozenset())
 
     @cached_property
     def settled(self) -> bool:
-        """Whether every later change of any will show."""
+        """True if every later change of any file will show."""
         return all(file.settled for file in (*self.rubrics.values(), *self.records))
 
     @property
     def text(self) -> str:
-        """Changes when any of them changes, comes or goes."""
+        """Digest of all states."""
         rubrics = (f"{id}\0{file.text}" for id, file in self.rubrics.items())
         records = (f"{file.name}\0{file.text}" for file in self.records)
         return digest([self.source, *rubrics, *records, *sorted(self.absent)])
 
     def of_record(self, file: RecordState) -> str:
-        """Changes when a record, its rubric or the harness changes."""
+        """Return the state of a record, its rubric and the harness."""
         return self._of_rubrics[file.challenge] + file.text
 
     @cached_property
     def answers(self) -> Mapping[tuple[str, str], str]:
-        """By challenge and model: changes when any of its records does, or the folder of a submission goes or comes."""
+        """Digests by challenge and model, of records, rubric and presence of folders."""
         states: dict[tuple[str, str], list[str]] = {}
         for file in self.records:
             text = f"{file.text} absent" if file.name in self.absent else file.text
@@ -120,37 +113,37 @@ class FileStates:
 
     @cached_property
     def _of_rubrics(self) -> Mapping[str, str]:
-        """What the states of all records of a challenge begin with."""
+        """State of harness and rubric by challenge, the prefix of every record's state."""
         rubrics = {id: file.text for id, file in self.rubrics.items()}
         return {id: f"{self.source} {rubrics.get(id, '')} " for id in {file.challenge for file in self.records}}
 
     def settled_record(self, file: RecordState) -> bool:
-        """Whether every later change of a record or its rubric will show."""
+        """Return whether every later change of a record or its rubric will show."""
         return file.settled and self.settled_rubric(file)
 
     def settled_rubric(self, file: RecordState) -> bool:
-        """Whether every later change of a record's rubric will show."""
+        """Return whether every later change of a record's rubric will show."""
         rubric = self.rubrics.get(file.challenge)
         return rubric is None or rubric.settled
 
 
 def date_back(path: Path) -> None:
-    """Have a file that was written just now seem settled: whoever writes to it from here on sets a later time.
+    """Date a new file back so that it counts as settled: any later writer sets a later time.
 
     Raises:
-        OSError: it cannot be done.
+        OSError: the times cannot be set.
     """
     then = time.time_ns() - 2 * int(1e9 * SETTLED_SECONDS)
     os.utime(path, ns=(then, then))
 
 
 def digest(texts: Iterable[str]) -> str:
-    """A hash of texts that hold no line breaks."""
+    """Return a hash of texts without line breaks."""
     return hashlib.sha256("\n".join(texts).encode(errors="surrogateescape")).hexdigest()
 
 
 class _Folders:
-    """Which submissions have a folder; each folder of many is listed once, for a look at each one takes seconds."""
+    """Set of submissions that have a folder. Lists each parent once: a check per submission would take seconds."""
 
     def __init__(self, root: str) -> None:
         self._root = root
@@ -159,62 +152,62 @@ class _Folders:
     def __contains__(self, name: SubmissionName) -> bool:
         place, last = (name.model, name.challenge) if name.attempt is None else (name.answer, f"attempt-{name.attempt}")
         if place not in self._listed:
-            self._listed[place] = frozenset(e.name for e in _entries(f"{self._root}/{place}") if _is_folder(e))
+            self._listed[place] = frozenset(e.name for e in _list_entries(f"{self._root}/{place}") if _is_folder(e))
         return last in self._listed[place]
 
 
-def _records(folder: Path) -> Iterator[RecordState]:
-    for challenge in _entries(folder):
+def _scan_records(folder: Path) -> Iterator[RecordState]:
+    for challenge in _list_entries(folder):
         if _is_folder(challenge):
-            entries = _entries(challenge)
-            yield from _files(challenge.name, entries)
+            entries = _list_entries(challenge)
+            yield from _scan_files(challenge.name, entries)
             for file in entries:
                 if _is_folder(file):
-                    yield from _files(challenge.name, _entries(file), file.name)
+                    yield from _scan_files(challenge.name, _list_entries(file), file.name)
 
 
-def _files(challenge: str, entries: list[os.DirEntry[str]], model: str | None = None) -> Iterator[RecordState]:
-    """The records in the folder of a challenge, or of a model's attempts at it, each with the signature beside it."""
-    signatures = {file.name: _status(file) for file in entries if file.name.endswith(SUFFIX)}
+def _scan_files(challenge: str, entries: list[os.DirEntry[str]], model: str | None = None) -> Iterator[RecordState]:
+    signatures = {file.name: _stat(file) for file in entries if file.name.endswith(SUFFIX)}
     for file in entries:
         if named := SubmissionName.of_record_file(challenge, file.name, model):
-            yield _record(named, _status(file), signatures.get(file.name + SUFFIX))
+            yield _make_record_state(named, _stat(file), signatures.get(file.name + SUFFIX))
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_dir()
-    except OSError:  # a link to itself
+    except OSError:  # such as a link to itself
         return False
 
 
-def _status(file: os.DirEntry[str]) -> os.stat_result:
-    """Return the status of the file; of a link that leads nowhere, its own."""
+def _stat(file: os.DirEntry[str]) -> os.stat_result:
+    """Return the status of a file; for a dangling link, the link's own."""
     try:
         return file.stat()
     except OSError:
         return file.stat(follow_symlinks=False)
 
 
-def _source(workspace: Workspace) -> str:
-    return digest([_own_source(), str(workspace.keys_folder.is_dir()), *map(_stated, _keys(workspace))])
+def _digest_source(workspace: Workspace) -> str:
+    return digest(
+        [_digest_own_source(), str(workspace.keys_folder.is_dir()), *map(_format_file, _list_keys(workspace))]
+    )
 
 
 @cache
-def _own_source() -> str:
-    """That of the harness as this process found it when it first asked."""
-    return digest(map(_stated, sorted(_sources())))
+def _digest_own_source() -> str:
+    return digest(map(_format_file, sorted(_list_sources())))
 
 
-def _stated(path: str) -> str:
-    return f"{path}\0{_text(os.stat(path))}"
+def _format_file(path: str) -> str:
+    return f"{path}\0{_format_status(os.stat(path))}"
 
 
-def _keys(workspace: Workspace) -> list[str]:
+def _list_keys(workspace: Workspace) -> list[str]:
     return sorted(map(str, workspace.keys_folder.glob(f"*{PUBLIC_SUFFIX}")))
 
 
-def _entries(folder: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
+def _list_entries(folder: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
             return list(entries)
@@ -225,25 +218,27 @@ def _entries(folder: str | os.PathLike[str]) -> list[os.DirEntry[str]]:
         return []
 
 
-def _sources() -> Iterator[str]:
+def _list_sources() -> Iterator[str]:
     for folder, _, names in os.walk(Path(harness.__file__).parent):
         yield from (os.path.join(folder, name) for name in names if name.endswith(SOURCES))
 
 
-def _record(named: SubmissionName, status: os.stat_result, signature: os.stat_result | None = None) -> RecordState:
-    text, settled = _text(status), _is_settled(status)
+def _make_record_state(
+    named: SubmissionName, status: os.stat_result, signature: os.stat_result | None = None
+) -> RecordState:
+    text, settled = _format_status(status), _is_settled(status)
     if signature is not None:
-        text, settled = f"{text} {_text(signature)}", settled and _is_settled(signature)
+        text, settled = f"{text} {_format_status(signature)}", settled and _is_settled(signature)
     return RecordState(text, settled, named.record, named, signature is not None)
 
 
-def _state(status: os.stat_result) -> FileState:
-    return FileState(_text(status), _is_settled(status))
+def _make_state(status: os.stat_result) -> FileState:
+    return FileState(_format_status(status), _is_settled(status))
 
 
 def _is_settled(status: os.stat_result) -> bool:
     return time.time() - status.st_ctime > SETTLED_SECONDS
 
 
-def _text(status: os.stat_result) -> str:
+def _format_status(status: os.stat_result) -> str:
     return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"

@@ -1,4 +1,4 @@
-"""A grading process: grades the folders named on standard input, and answers on standard output, in lines of JSON."""
+"""Process that grades the folders named on standard input and writes results to standard output as JSON lines."""
 
 import contextlib
 import json
@@ -18,17 +18,14 @@ if TYPE_CHECKING:
     from harness.workspace import Workspace
 
 LEAVE_SECONDS = 10
-"""For everything open to be closed; who waits for this process to leave waits no longer than that."""
+"""Time to close everything open, in seconds, for which a parent waits."""
 
 
 def serve(answers: TextIO, workspace: "Workspace", options: "Options", isolation: str) -> None:
     """Grade each folder once.
 
     Args:
-        answers: where to say what came of it.
-        workspace: where the challenges are.
-        options: how to grade.
-        isolation: the `TierChoice` of the run, as JSON; where its tier works no more, nothing is graded.
+        isolation: `TierChoice` of the run as JSON; every folder is refused if its tier no longer works.
     """
     from harness.errors import HarnessError, JudgeError, SpecError
     from harness.model import TierChoice
@@ -38,7 +35,7 @@ def serve(answers: TextIO, workspace: "Workspace", options: "Options", isolation
     def say(**message: object) -> None:
         print(json.dumps(message), file=answers, flush=True)
 
-    os.environ[CHOSEN] = isolation  # found, and attacked, by the process that asks
+    os.environ[CHOSEN] = isolation  # the parent chose the tier and attacked it
     tier = TierChoice.model_validate_json(isolation).tier
     for line in sys.stdin:
         try:
@@ -54,20 +51,22 @@ def serve(answers: TextIO, workspace: "Workspace", options: "Options", isolation
 
 
 def _end_with(parent: int) -> None:
-    """See to it that this process does not outlive the one that asks."""
     signal.signal(signal.SIGTERM, _leave)
     process_control.prctl(process_control.SET_PDEATHSIG, signal.SIGTERM)
-    if os.getppid() != parent:  # it ended before the line above
+    if os.getppid() != parent:  # the parent ended before the line above
         sys.exit(143)
 
 
 def _leave(*_: object) -> None:
-    _leaving()
+    _prepare_to_leave()
     sys.exit(143)
 
 
-def _leaving() -> None:
-    """Leave once and quietly, and in bounded time: what is raised while a finalizer runs is lost with it."""
+def _prepare_to_leave() -> None:
+    """Prepare to leave once, quietly and in bounded time.
+
+    SIGTERM is ignored from here on, because Python discards an exception raised in a finalizer.
+    """
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(LEAVE_SECONDS)
@@ -77,14 +76,14 @@ def _main(root: str, options: str, isolation: str, parent: str) -> None:
     _end_with(int(parent))
     make_undumpable()
     compute_in_one_thread()
-    # loading the grader takes a second: who dies meanwhile must be noticed
+    # loading the grader takes a second: a parent that dies meanwhile must be noticed
     from harness.running.options import Options
     from harness.workspace import Workspace
 
     answers = sys.stdout
-    with contextlib.redirect_stdout(sys.stderr):  # what a probe prints is no answer
+    with contextlib.redirect_stdout(sys.stderr):  # keeps a probe's output out of the results
         serve(answers, Workspace(Path(root)), Options.from_json(options), isolation)
-    _leaving()
+    _prepare_to_leave()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Published records read by several processes at once: each reads a share, and keeps in the store what it found."""
+"""Parallel indexing of published records: each process reads a share and saves the results in the store."""
 
 import contextlib
 import logging
@@ -12,32 +12,24 @@ from typing import NamedTuple
 from harness import interpreter
 
 MANY = 2000
-"""Fewer records are read sooner than processes start."""
+"""Minimum number of records for which starting processes pays off."""
 _log = logging.getLogger(__name__)
 
 
 class Share(NamedTuple):
-    """Every `of`-th of some records, from that of this `number` on."""
+    """Every `of`-th record, from index `number`."""
 
     number: int
     of: int
 
     @property
     def records(self) -> slice:
-        """Which of a list of them."""
+        """Slice of the share in a list of records."""
         return slice(self.number, None, self.of)
 
 
 def index_side_by_side(root: Path, count: int) -> bool:
-    """Have the records of a workspace that changed indexed, as far as that can be done; then they are not read again.
-
-    Args:
-        root: of the workspace.
-        count: how many changed.
-
-    Returns:
-        whether that was tried.
-    """
+    """Index the changed records of a workspace in parallel, and return whether that was worth trying."""
     processes = len(os.sched_getaffinity(0))
     if count < MANY or processes < 2:
         return False
@@ -46,7 +38,7 @@ def index_side_by_side(root: Path, count: int) -> bool:
         for number in range(processes):
             given = map(str, (root, number, processes, os.getpid()))
             command = (interpreter.EXECUTABLE, "-P", "-m", __name__, *given)
-            # what goes wrong in one goes wrong again where the rest is read, and is told there
+            # the caller reads the records that fail here again, and reports the errors
             quiet = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             started.enter_context(quiet)
     return True

@@ -1,4 +1,4 @@
-"""Everything about a grade that is fixed before the submission's code is loaded."""
+"""A job: everything about a grade that is fixed before the submission's code is loaded."""
 
 import hashlib
 import math
@@ -49,14 +49,14 @@ class Job:
 
     @property
     def language(self) -> Language:
-        """What the answer is written in."""
+        """Language of the submission."""
         return language(self.challenge.language)
 
     @cached_property
     def criteria(self) -> tuple[Criterion, ...]:
-        """Return the criteria of the rubric that this grade assesses.
+        """Criteria that this grade assesses.
 
-        A profile other than `full` leaves out options that the answer does not claim: they are no part of a reward.
+        Profiles other than `full` leave out options that the submission does not claim, as these never affect a reward.
         """
         options = self.options
         chosen = options.profile.criteria(self.challenge, options.only)
@@ -66,12 +66,12 @@ class Job:
 
     @property
     def brief(self) -> bool:
-        """Whether few cases are drawn and no failure is explained."""
+        """True if few cases are drawn and failures stay unexplained."""
         return self.options.profile is GradeProfile.REWARD
 
     @cached_property
     def wall_seconds(self) -> float:
-        """Wall time after which the grade is cut off: what was asked for, and at most what its limits allow."""
+        """Wall time until the cut-off, in seconds: the requested time, at most the sum of its limits."""
         limits = self.challenge.limits
         tests = ALL_SECONDS if self.options.full else limits.tests_seconds
         used = (
@@ -82,59 +82,59 @@ class Job:
 
     @property
     def deadline(self) -> float:
-        """When the grade is cut off, by `clock.now`."""
+        """Time of the cut-off on the clock of `clock.now`."""
         return self.begun + self.wall_seconds
 
     def late(self) -> bool:
-        """Whether the time set for the grade is over."""
+        """Return whether the grade's time is over."""
         return clock.now() > self.deadline - SHORTEST
 
     @property
     def cores(self) -> int:
-        """How many processors it may keep busy."""
+        """Number of processors that the grade may keep busy."""
         return min(len(os.sched_getaffinity(0)), self.options.cores or sys.maxsize)
 
     @cached_property
     def seed(self) -> int:
-        """Seed of the run: drawn for this grade, unless one was chosen by hand."""
+        """Seed of the run: chosen by hand, or random."""
         return int.from_bytes(os.urandom(6), "big") if self.options.seed is None else self.options.seed
 
     @cached_property
     def files_seed(self) -> int:
-        """Seed of what is drawn from the files, whatever the run: equal files meet equal draws."""
+        """Seed derived from the files alone: equal files get equal draws."""
         return int.from_bytes(hashlib.sha256(repr(sorted(self.files.hashes.items())).encode()).digest()[:6], "big")
 
     @cached_property
     def environment(self) -> Environment:
-        """The machine that grades, as the answer meets it: this one, unless the job says `where`."""
+        """Environment of the submission: this machine, unless the job sets `where`."""
         return self.where or environment(choose(), self.device, self.language.toolchain())
 
     @cached_property
     def timed(self) -> frozenset[str]:
-        """Ids of the criteria among those assessed that a clock decides."""
+        """Ids of the assessed criteria that a clock decides."""
         return frozenset(c.id for c in self.criteria if any(p.clocked for p in self.code.probes_of(c)))
 
     @cached_property
     def left_out(self) -> frozenset[str]:
-        """Ids of the criteria that are not run because this grade times nothing."""
+        """Ids of the timed criteria that this grade omits."""
         return self.timed if self.options.untimed else frozenset()
 
     @cached_property
     def key(self) -> str:
-        """The content key of the grade."""
+        """Content key of the grade."""
         return self.key_in(self.environment, self.left_out)
 
     @cached_property
     def content(self) -> str:
-        """Hash of everything the grade depends on but its seed and the machine."""
+        """Hash of everything except the seed and the machine."""
         return self.key_in(None)
 
     def key_in(self, where: Environment | None, left_out: Collection[str] = ()) -> str:
-        """The content key that the grade has on another machine.
+        """Return the content key of the grade on another machine.
 
         Args:
-            where: that machine.
-            left_out: ids of the criteria that are not run there.
+            where: environment of the machine; None for a key without it.
+            left_out: ids of the criteria omitted there.
         """
         settings = {
             "full": self.options.full, "limits": self.challenge.limits.model_dump(),
@@ -146,36 +146,36 @@ class Job:
 
     @property
     def probe_set(self) -> str:
-        """Version of what the answer is held to."""
+        """Version of the challenge's criteria and references."""
         return probe_set(self.workspace, self.challenge.id)
 
     @cached_property
     def code(self) -> ChallengeCode:
-        """The challenge's own code."""
+        """Code of the challenge."""
         return ChallengeCode(self.workspace, self.challenge)
 
     @cached_property
     def failing_seeds(self) -> FailingSeeds:
-        """The seeds that once failed these files."""
+        """Seeds that once failed these files."""
         return Store(self.workspace).failing_seeds(self.challenge.id, self.files.hashes)
 
     def failing_seed(self, criterion: Criterion) -> int | None:
-        """The seed that once failed these files, where this grade may draw its own."""
+        """Return the seed that once failed these files on a criterion, or None if this grade may not choose it."""
         drawn = self.options.seed is None and not self.brief
         return self.failing_seeds.of(criterion.id) if drawn else None
 
     def seed_of(self, criterion: Criterion) -> int:
-        """The seed of a criterion's inputs in this grade."""
+        """Return the seed of a criterion's inputs in this grade."""
         return seed_of(self.files_seed if criterion.seeded_by == "files" else self.seed, criterion.id)
 
     @property
     def adapters(self) -> tuple[str, ...]:
-        """Files that are the harness's own, not the answer's."""
+        """Files of the harness in the submission's folder."""
         return (self.origin.adapter,) if self.origin else ()
 
     @property
     def answer(self) -> AnswerFiles:
-        """What is opened in the box."""
+        """Files to open in the sandbox."""
         return AnswerFiles(self.files.path, self.submission.entries, self.submission.capabilities)
 
 
@@ -183,25 +183,22 @@ class Job:
 def prepared(
     workspace: Workspace, folder: Path, options: Options, progress: Progress = no_progress, *, copied: bool = True
 ) -> Iterator[Job]:
-    """The job of one submission, its files copied for the length of the block.
+    """Yield the job of one submission, with a copy of its files until the block ends.
 
     Args:
-        workspace: where the challenges are.
-        folder: the submission; anywhere.
-        options: how to grade.
-        progress: called with the name of each stage as it begins.
-        copied: False for a job that is never run: its files stay where they are.
+        folder: the submission, inside or outside the workspace.
+        copied: false to leave the files in place, for a job that is never run.
 
     Raises:
-        HarnessError: the submission or challenge is malformed, the answer of a collection is not what was published,
+        HarnessError: the submission or challenge is malformed, a collected submission differs from the published one,
             or the machine lacks something.
     """
     submission = workspace.submission(folder)
     outside = not workspace.holds(folder)
     if not options.elsewhere and (outside or other_home(workspace, folder, submission)):
         options = replace(options, publish=False)
-    challenge = _limited(workspace.challenge(submission.about.challenge), options)
-    _known(challenge, options.only)
+    challenge = _apply_limits(workspace.challenge(submission.about.challenge), options)
+    _check_known(challenge, options.only)
     if submission.about.language != challenge.language:
         raise SpecError(
             folder / "submission.toml", f"is {submission.about.language!r}; {challenge.id} is answered in "
@@ -220,8 +217,7 @@ def prepared(
         yield Job(workspace, challenge, submission, files, options, progress, device, origin, outside)
 
 
-def _known(challenge: Challenge, only: Iterable[str]) -> None:
-    """Refuse criteria that the rubric does not have, and those that nothing is run for."""
+def _check_known(challenge: Challenge, only: Iterable[str]) -> None:
     runnable = [c.id for c in challenge.criteria if not c.review]
     for id in only:
         if id not in runnable:
@@ -229,7 +225,7 @@ def _known(challenge: Challenge, only: Iterable[str]) -> None:
             raise SpecError("criteria", problem, hint=f"try: harness prompt {challenge.id}")
 
 
-def _limited(challenge: Challenge, options: Options) -> Challenge:
+def _apply_limits(challenge: Challenge, options: Options) -> Challenge:
     if not options.limits:
         return challenge
     try:

@@ -1,4 +1,4 @@
-"""Figures of boards that take long to find, kept in the store by what they were made from."""
+"""Cache of slow figures of boards in the store, keyed by their inputs."""
 
 import contextlib
 from collections.abc import Callable
@@ -13,11 +13,10 @@ from harness.scoring.memory import FigureMemory, Floats
 
 
 class KeptFigures(FigureMemory):
-    """Remembers them once `keep` was called; a store that cannot be used makes this slower, never wrong.
+    """Figures in the store; `keep` writes new ones. Errors of the store only cost time.
 
     Args:
-        database: of the store.
-        source: changes when the code that makes them does.
+        source: version of the code that computes the figures.
     """
 
     def __init__(self, database: Database, source: str) -> None:
@@ -27,7 +26,7 @@ class KeptFigures(FigureMemory):
         self._kept: dict[str, tuple[bytes, bytes]] | None = None
 
     def recall(self, name: str, given: Floats, make: Callable[[], Floats]) -> Floats:
-        """What was kept of the same name and `given`, or what `make` gives."""
+        """Return the cached figures for `name` if made from `given`, else those from `make`."""
         if self._kept is None:
             self._kept = {name: (given, body) for name, given, body in self._rows()}
         key = sha256(self._source + given.tobytes()).digest()
@@ -40,7 +39,7 @@ class KeptFigures(FigureMemory):
         return made
 
     def keep(self) -> None:
-        """Write what had to be made."""
+        """Write the figures made since the start."""
         if self._new:
             statement = "INSERT OR REPLACE INTO figures VALUES (?, ?, ?, ?)"
             with contextlib.suppress(StoreError):

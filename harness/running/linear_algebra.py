@@ -1,4 +1,4 @@
-"""How many threads the grader's own linear algebra takes."""
+"""Thread count of the grader's own linear algebra."""
 
 import os
 
@@ -6,10 +6,10 @@ _VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def compute_in_one_thread() -> None:
-    """Keep NumPy, once it is imported, from starting a thread for each core; a setting of the user's stays.
+    """Limit NumPy, if imported later, to one thread, unless the user set a number.
 
-    The arrays of a probe are small: waiting for other threads takes a third of a grade's processor time. For the
-    harness's own programs: a program that uses the library decides that for itself.
+    A probe's arrays are small: waiting for other threads takes a third of a grade's processor time. Only for the
+    harness's own programs, as other programs decide for themselves.
     """
     for name in _VARIABLES:
         os.environ.setdefault(name, "1")

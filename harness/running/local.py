@@ -1,7 +1,7 @@
-"""Grades on this machine: each grading process takes the next folder.
+"""Grades on this machine, in processes that each take the next folder.
 
-Processes are started as `python -m harness.running.grading_process`, not forked or spawned by multiprocessing, so that
-grading works from any program, a training loop's included, and one that dies takes nothing with it.
+Processes start as `python -m harness.running.grading_process` rather than by fork or multiprocessing, so that grading
+works from any program, training loops included, and survives a process that dies.
 """
 
 import contextlib
@@ -38,19 +38,13 @@ from harness.sandbox.tiers import choose
 from harness.workspace import Workspace
 
 _KINDS = {kind.__name__: kind for kind in (BusyMachineError, JudgeError, PrerequisiteError, StoreError, HarnessError)}
-"""Errors that are distinguished here: what may be tried again, what is our side's, and the rest."""
+"""Error classes that callers distinguish: retriable, our side's, and the rest."""
 PATIENCE = 5.0
-"""Seconds in which a grading process whose work is done leaves by itself."""
+"""Seconds for an idle grading process to leave before it is terminated."""
 
 
 class LocalExecutor:
-    """An `Executor` of this machine's processes; a single submission, or one at a time, is graded in this process.
-
-    Args:
-        workspace: where the challenges are.
-        options: how to grade.
-        jobs: grading processes at a time.
-    """
+    """An `Executor` of processes on this machine; a single job or submission is graded in this process."""
 
     def __init__(self, workspace: Workspace, options: Options, jobs: int = 1) -> None:
         self._workspace = workspace
@@ -69,12 +63,12 @@ class LocalExecutor:
         self._waiting.put(folder)
 
     def results(self, progress: Progress) -> Iterator[Graded | NotGraded]:
-        """One result for each submission queued, as they finish."""
+        """Yield one result for each queued submission, in order of completion."""
         if min(self._jobs, self._unfinished) <= 1:
             while self._unfinished:
                 folder = self._waiting.get()
                 self._unfinished -= 1
-                yield self._result(folder, partial(progress, folder), grade_one)
+                yield self._grade_folder(folder, partial(progress, folder), grade_one)
             return
         for _ in range(count := min(self._jobs, self._unfinished)):
             self._start(max(1, len(os.sched_getaffinity(0)) // count))
@@ -87,11 +81,11 @@ class LocalExecutor:
                 yield event
 
     def places(self) -> str:
-        """Nothing: this machine."""
+        """Return an empty string: grades run here."""
         return ""
 
     def cancel(self) -> None:
-        """End the grading processes and drop what waits."""
+        """End the grading processes and empty the queue."""
         with contextlib.suppress(queue.Empty):
             while True:
                 self._waiting.get_nowait()
@@ -108,44 +102,36 @@ class LocalExecutor:
         feeder.start()
 
     def _feed(self, process: "GradingProcess") -> None:
-        """Give one grading process folders until there are none left."""
         with contextlib.suppress(queue.Empty):
             while True:
                 folder = self._waiting.get_nowait()
-                result = self._result(folder, partial(self._report, folder), process.grade)
+                result = self._grade_folder(folder, partial(self._report, folder), process.grade)
                 self._events.put((folder, result))
         process.close()
 
     def _report(self, folder: Path, stage: str) -> None:
         self._events.put((folder, stage))
 
-    def _result(self, folder: Path, progress: StageProgress, attempt: Attempt) -> Graded | NotGraded:
+    def _grade_folder(self, folder: Path, progress: StageProgress, attempt: Attempt) -> Graded | NotGraded:
         try:
             return grade_with_retries(self._workspace, folder, self._options, progress, attempt)
-        except Exception as error:  # the run would wait forever for the folder, or its neighbours end with it
+        except Exception as error:  # an escaped error would leave the run waiting forever, or end the whole batch
             return NotGraded(folder, as_own_error(error, folder))
 
 
-def _raised(message: Mapping[str, Any]) -> HarnessError:
-    """Rebuild the error that a grading process reports."""
+def _rebuild_error(message: Mapping[str, Any]) -> HarnessError:
     if SpecError.__name__ in message["kinds"]:
         return SpecError.rebuilt(message["path"], message["error"])
     return next(_KINDS[name] for name in message["kinds"] if name in _KINDS)(message["error"])
 
 
 class GradingProcess:
-    """A grading process, started anew when it was lost.
-
-    Args:
-        workspace: where the challenges are.
-        options: how to grade.
-        isolation: of the run; chosen by default.
-    """
+    """A grading process, restarted after a loss."""
 
     def __init__(self, workspace: Workspace, options: Options, isolation: TierChoice | None = None) -> None:
         chosen = (isolation or choose()).model_dump_json()
         given = (str(workspace.root), options.to_json(), chosen, str(os.getpid()))
-        # -P: the current folder may be a submission's, and nothing it holds may be imported here
+        # -P: the current folder may be a submission's, whose files must not be imported here
         self._command = (interpreter.EXECUTABLE, "-P", "-m", "harness.running.grading_process", *given)
         self._lock = threading.Lock()
         self._stopped = False
@@ -153,18 +139,18 @@ class GradingProcess:
 
     @property
     def pid(self) -> int:
-        """Process id; 0 while there is no process."""
+        """Process id; 0 without a process."""
         return self._process.pid if self._process else 0
 
     def grade(self, workspace: Workspace, folder: Path, options: Options, progress: StageProgress) -> Graded:
-        """As `grade_one`, in the process; `workspace` and `options` are those it was started with.
+        """Grade like `grade_one`, in the process; `workspace` and `options` must be those of the constructor.
 
         Raises:
-            HarnessError: as `grade_one`; `LostGraderError` where the process ended on the way.
+            HarnessError: the error of `grade_one`, or `LostGraderError` if the process ended.
         """
-        process = self._ready()
+        process = self._ensure_process()
         if process.stdin is not None and process.stdout is not None:
-            with contextlib.suppress(OSError, ValueError):  # ValueError: what it said last was cut short
+            with contextlib.suppress(OSError, ValueError):  # ValueError: its last line was cut short
                 process.stdin.write(json.dumps(os.fspath(folder.resolve())) + "\n")
                 process.stdin.flush()
                 for line in process.stdout:
@@ -172,7 +158,7 @@ class GradingProcess:
                     if "stage" in message:
                         progress(message["stage"])
                     elif "error" in message:
-                        raise _raised(message)
+                        raise _rebuild_error(message)
                     else:
                         return Graded(folder, Record.from_json(message.pop("record")), **message)
         status = self._end()
@@ -190,7 +176,7 @@ class GradingProcess:
         """Wait for the process and close its pipes."""
         self._end()
 
-    def _ready(self) -> subprocess.Popen[str]:
+    def _ensure_process(self) -> subprocess.Popen[str]:
         with self._lock:
             if self._stopped:
                 raise HarnessError("not graded: the run was stopped")
@@ -202,12 +188,11 @@ class GradingProcess:
             return self._process
 
     def _end(self) -> int:
-        """Wait for the process to end; its exit status."""
         with self._lock:
             process, self._process = self._process, None
         if process is None:
             return 0
-        # a signal that comes right before it waits for the next folder would not wake it, the end of its input does
+        # a signal just before it waits for the next folder would not wake it; the end of its input does
         if process.stdin is not None:
             with contextlib.suppress(OSError):
                 process.stdin.close()

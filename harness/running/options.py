@@ -1,4 +1,4 @@
-"""How to grade."""
+"""Options of a grade."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -15,23 +15,22 @@ def no_progress(stage: str) -> None:
 
 @dataclass(frozen=True)
 class Options:
-    """How to grade.
+    """Options of a grade.
 
     Attributes:
-        seed: fixes the inputs and marks the record unranked; drawn anew when None.
-        force: grade although nothing changed.
-        full: run the answer's own tests without the bound on their time.
+        seed: seed of the inputs, which makes the record unranked; random if None.
+        force: true to grade even if a record could be reused.
+        full: true to run the submission's own tests without their time limit.
         limits: overrides of the challenge's limits by name.
-        publish: put the record under reports/records/.
-        device: where answers run: `auto`, or a device of their language; CUDA has `gpu` and `emulated`.
-        elsewhere: publish the record of a folder outside the workspace's submissions too, and in place of the published
-            record of another folder.
-        profile: which criteria are run, and for how long.
-        only: ids of the criteria to run in place of the profile's own.
-        seconds: wall time after which no further criterion is begun and calls end; a grade cut off has no reward.
-        untimed: leave out the criteria that a clock decides.
-        cores: how many processors the grade may keep busy at most; all there are by default.
-        stored: keep the record in the workspace's store; False where another process does.
+        publish: true to save the record under reports/records/.
+        device: `auto`, or a device of the language; CUDA has `gpu` and `emulated`.
+        elsewhere: true to publish records of folders outside submissions/, and to replace the published record of
+            another folder.
+        only: ids of the criteria to run instead of the profile's.
+        seconds: wall time after which calls end and no criterion begins; a grade cut off has no reward.
+        untimed: true to omit the criteria that a clock decides.
+        stored: true to save the record in the store; false if another process does.
+        cores: number of processors to keep busy; all by default.
     """
 
     seed: int | None = None
@@ -50,16 +49,16 @@ class Options:
 
     @property
     def partial(self) -> bool:
-        """Whether less is run than a record needs that is published and ranked."""
+        """True if too little is run to publish and rank the record."""
         return self.profile is not GradeProfile.FULL or bool(self.only)
 
     def to_json(self) -> str:
-        """For a process that grades."""
+        """Return the options as JSON, for a grading process."""
         return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> "Options":
-        """What `to_json` wrote."""
+        """Return options from the JSON of `to_json`."""
         given = json.loads(text)
         return cls(**given | {
             "profile": GradeProfile(given.get("profile", GradeProfile.FULL)), "only": tuple(given.get("only", ())),

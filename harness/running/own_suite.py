@@ -1,4 +1,4 @@
-"""The suite of a workspace's own challenges: those whose last check passed, and that have not changed since."""
+"""Suite of a workspace's own challenges that passed their check and have not changed since."""
 
 from pathlib import Path
 
@@ -12,51 +12,46 @@ from harness.submission_folders import subfolders
 from harness.workspace import Workspace
 
 OWN = "own"
-"""The suite of these challenges; no file defines it."""
+"""Id of this suite, which has no file."""
 CHECKS = Path("reports", "checks")
-"""Where the outcome of each challenge's last check is kept, published with the records."""
+"""Folder with the outcome of each challenge's last check."""
 
 
 class ChallengeCheck(Stored):
     """Outcome of the last `harness check` of a challenge."""
 
     challenge: Identifier
-    """Which."""
+    """Id of the challenge."""
     probe_set: str
-    """Version of its files that was checked."""
+    """Probe set that was checked."""
     passed: bool
-    """Whether every verdict was right."""
+    """True if every verdict was right."""
 
 
 def own_challenges(workspace: Workspace) -> list[str]:
-    """Return the challenges that a workspace adds to the bundled ones.
-
-    Where its own file of suites, or no suite at all, decides what is ranked, there are none.
-    """
+    """Return the challenges that a workspace adds to the bundled ones; none if it has its own file of suites."""
     if not workspace.settings.bundled_challenges or (workspace.root / SUITES_FILE).is_file():
         return []
     return subfolders(workspace.root / "challenges", "challenge.toml")
 
 
 def remember_check(workspace: Workspace, challenge: str, version: str, passed: bool) -> None:
-    """Keep the outcome of a check of one of its own challenges.
+    """Save the outcome of a check of one of the workspace's own challenges.
 
     Args:
-        workspace: what holds it.
-        challenge: its id.
-        version: its probe set, taken before the check: files may change while that runs.
-        passed: whether every verdict was right.
+        version: its probe set before the check, during which files may change.
+        passed: true if every verdict was right.
 
     Raises:
-        StoreError: it cannot be written.
+        StoreError: the file cannot be written.
     """
     done = ChallengeCheck(challenge=challenge, probe_set=version, passed=passed)
-    write_atomically(_place(workspace, challenge), done.to_json())
+    write_atomically(_get_path(workspace, challenge), done.to_json())
 
 
 def why_unranked(workspace: Workspace, challenge: str) -> str:
-    """Return why one of its own challenges ranks nobody, and what to do about it; empty where it does."""
-    path = _place(workspace, challenge)
+    """Return why a challenge does not count for ranks and what to do about it, or an empty string."""
+    path = _get_path(workspace, challenge)
     try:
         done = read_stored(path, ChallengeCheck) if path.is_file() else None
     except StoreError:
@@ -69,7 +64,7 @@ def why_unranked(workspace: Workspace, challenge: str) -> str:
 
 
 def every_suite(workspace: Workspace) -> tuple[ChallengeSuite, ...]:
-    """Return the suites of the workspace, that of its own challenges included.
+    """Return the suites of the workspace, including that of its own challenges.
 
     Raises:
         SpecError: the file of suites is malformed.
@@ -81,10 +76,10 @@ def every_suite(workspace: Workspace) -> tuple[ChallengeSuite, ...]:
 
 
 def ranking_suite(workspace: Workspace, name: str | None = None) -> ChallengeSuite | None:
-    """Return the suite of that name; without one its own suite where that has a mark, else that of boards.
+    """Return the suite called `name`; by default the own suite if it has records, else that of boards.
 
     Raises:
-        NotFoundError: there is no such suite.
+        NotFoundError: the suite is unknown.
         SpecError: the file of suites is malformed.
     """
     suites = every_suite(workspace)
@@ -94,7 +89,7 @@ def ranking_suite(workspace: Workspace, name: str | None = None) -> ChallengeSui
 
 
 def suites_beside(workspace: Workspace) -> tuple[ChallengeSuite, ...]:
-    """Return the suites whose places boards show beside their own, that of every challenge included.
+    """Return the suites that boards show besides their own, and that of all challenges.
 
     Raises:
         SpecError: the file of suites is malformed.
@@ -104,11 +99,11 @@ def suites_beside(workspace: Workspace) -> tuple[ChallengeSuite, ...]:
 
 
 def unranked_challenges(workspace: Workspace) -> tuple[str, ...]:
-    """Return why each of its own challenges that has a mark ranks nobody."""
+    """Return why each own challenge with records does not count for ranks."""
     answered = {recorded.challenge for recorded in workspace.recorded()}
     reasons = (why_unranked(workspace, id) for id in own_challenges(workspace) if id in answered)
     return tuple(filter(None, reasons))
 
 
-def _place(workspace: Workspace, challenge: str) -> Path:
+def _get_path(workspace: Workspace, challenge: str) -> Path:
     return workspace.root / CHECKS / f"{challenge}.json"

@@ -1,4 +1,4 @@
-"""Whose the published records are: a grade replaces that of another folder only when it is asked to."""
+"""Ownership of published records, which a grade of another folder replaces only on request."""
 
 from pathlib import Path
 
@@ -11,19 +11,14 @@ OUTSIDE = "a folder outside submissions/"
 
 
 def other_home(workspace: Workspace, folder: Path, submission: Submission) -> str:
-    """What the published record stands for that a grade of `folder` would replace; empty where it replaces none.
+    """Return which other submission owns the record that a grade of `folder` would replace, or an empty string.
 
-    A record whose submission is gone stands for nothing any more.
-
-    Args:
-        workspace: holds the published records.
-        folder: the submission; anywhere.
-        submission: what its submission.toml says.
+    A record whose submission is gone has no owner.
     """
     path = workspace.record_path(submission.about.model, submission.about.challenge, submission.about.attempt)
     try:
         published = read_stored(path, Record) if path.is_file() else None
-    except StoreError:  # damaged: a new one is the cure
+    except StoreError:  # damaged: a new record repairs it
         return ""
     if published is None:
         return ""

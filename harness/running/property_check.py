@@ -1,4 +1,4 @@
-"""Property mutants around published answers: what an answer passes there must be able to fail."""
+"""Property mutants around published submissions: a property that they pass must be able to fail."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -13,14 +13,12 @@ def check_published(
     workspace: Workspace, collection: Collection, records: Mapping[str, Record], seed: int,
     progress: Callable[[str], None],
 ) -> Iterator[CheckResult]:  # fmt: skip
-    """Run each property mutant around every published answer that no gate holds down and that passes its criterion.
+    """Run each property mutant around every published submission that passes its criterion and that no gate caps.
 
     Args:
-        workspace: holds the challenges, and the answers that were fetched; others are left out.
-        collection: of the answers.
-        records: by `MODEL/CHALLENGE`.
-        seed: of the inputs.
-        progress: called with the name of what comes next.
+        workspace: workspace of the fetched submissions; missing ones are skipped.
+        records: records by `MODEL/CHALLENGE`.
+        progress: callback with the name of each run.
     """
     for answer in collection.answers:
         folder, record = workspace.fetched_folder(collection.id) / answer.name, records.get(answer.name)
@@ -32,6 +30,6 @@ def check_published(
         for mutant in code.property_mutants:
             if mutant.criterion in passed:
                 progress(f"{mutant.name} around {answer.name}")
-                # where the adapter serves all calls, what its file raises now is raised by the fault
+                # an adapter that serves all calls is beyond doubt: what its file raises now comes from the fault
                 adapters = (answer.adapter,) if passed[mutant.criterion].unserved else ()
                 yield check_around(code, seed, mutant, answer.name, files, adapters=adapters)

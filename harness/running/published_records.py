@@ -1,4 +1,4 @@
-"""The records under reports/records/, indexed in the store: only those that changed are read and checked again."""
+"""Records under reports/records/, indexed in the store, so that only changed ones are read again."""
 
 import contextlib
 import gc
@@ -38,19 +38,19 @@ CREATE TABLE figures (name TEXT PRIMARY KEY, given BLOB NOT NULL, body BLOB NOT 
 """
 Row = tuple[Any, ...]
 MOST_NAMED = 10
-"""Records left out of which each is told why."""
+"""Most omitted records to log one by one."""
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class ReadRecords:
-    """Published records read at once.
+    """Result of one reading of all published records.
 
     Attributes:
-        records: those whose submissions were not removed, sorted by challenge, model and attempt.
-        doubts: what is doubtful about those of them that are shown all the same, by name.
-        removed: names of records whose submission was under submissions/ and is gone, sorted; no board shows them.
-        left_out: names of those that cannot be read, or be believed.
+        records: records whose submissions still exist, sorted by challenge, model and attempt.
+        doubts: kinds of doubt by name, for records that are shown despite them.
+        removed: sorted names of records whose submission was removed from submissions/.
+        left_out: names of unreadable and refused records.
     """
 
     records: list["Record"]
@@ -62,9 +62,8 @@ class ReadRecords:
 class PublishedRecords:
     """The published records of a workspace.
 
-    What was found about them is remembered in the store, by the state of their files: size, times and place on disk.
-    A store that cannot be used makes reading slower, never wrong. A record that cannot be read, or be believed, is left
-    out: a warning says which, why, and what to do.
+    Results are cached in the store by the files' states (size, times, inode); errors of the store only cost time.
+    Unreadable and refused records are left out with a warning.
     """
 
     def __init__(self, workspace: Workspace, database: Database) -> None:
@@ -73,15 +72,15 @@ class PublishedRecords:
         self._probe_sets: dict[str, str] = {}
 
     def read(self) -> ReadRecords:
-        """Read all of them."""
+        """Read all records."""
         files = FileStates.of(self._workspace)
-        rubrics, index = self._rubrics(files), self._index(files)
+        rubrics, index = self._load_rubrics(files), self._open_index(files)
         kept, changed, removed = index.summaries(), {}, []
         records, doubts, failures = [], {}, dict[RecordState, StoreError]()
         for file in files.records:
             try:
-                record = self._workspace.record_in(self._path(file))
-                summary = kept.get(file.name) or self._checked(file, rubrics, record)
+                record = self._workspace.record_in(self._get_path(file))
+                summary = kept.get(file.name) or self._check(file, rubrics, record)
             except StoreError as error:
                 failures[file] = error
                 continue
@@ -98,51 +97,51 @@ class PublishedRecords:
         return ReadRecords(records, doubts, tuple(sorted(removed)), tuple(str(file.submission) for file in failures))
 
     def records(self) -> list["Record"]:
-        """Return the records whose submissions were not removed, sorted by challenge, model and attempt."""
+        """Return the records whose submissions still exist, sorted by challenge, model and attempt."""
         return self.read().records
 
     def written(self, record: "Record") -> None:
-        """Remember a record that was written just now, so that a board of many need not read it again."""
+        """Index a record that was just written, which saves a large board from reading it again."""
         try:
             date_back(self._workspace.records_folder / record.submission_name.record)
             files = FileStates.of_one(self._workspace, record.submission_name)
             (file,) = files.records
-            self._index(files).keep_written(file, self._checked(file, self._rubrics(files), record))
+            self._open_index(files).keep_written(file, self._check(file, self._load_rubrics(files), record))
         except (OSError, HarnessError):
-            return  # whoever reads it finds out
+            return  # the next reading reports it
 
     def index(self, share: Share) -> None:
-        """Read the records of a share that changed, and keep them; those that are refused are left to `measured`."""
-        with _nothing_collected():
+        """Index the changed records of a share; `measured` reports the refused ones."""
+        with _disable_gc():
             files = FileStates.of(self._workspace)
-            rubrics, index = self._rubrics(files), self._index(files)
+            rubrics, index = self._load_rubrics(files), self._open_index(files)
             known, changed = index.summaries(), {}
             for file in files.records[share.records]:
                 if file.name not in known:
                     with contextlib.suppress(HarnessError):
-                        changed[file] = self._checked(file, rubrics, self._workspace.record_in(self._path(file)))
+                        changed[file] = self._check(file, rubrics, self._workspace.record_in(self._get_path(file)))
             index.keep(changed)
 
     def removed(self) -> tuple[str, ...]:
-        """Names of records whose submission was under submissions/ and is gone, sorted; no board shows them."""
+        """Return the sorted names of records whose submission was removed from submissions/."""
         return self.read().removed
 
     def record(self, name: str) -> "Record":
-        """The record of `MODEL/CHALLENGE` or `MODEL/CHALLENGE/attempt-N`, or the one in a file.
+        """Return the record of `MODEL/CHALLENGE` or `MODEL/CHALLENGE/attempt-N`, or the one in a file.
 
         Raises:
-            NotFoundError: there is none.
-            StoreError: it cannot be read, or be believed.
+            NotFoundError: the record is unknown.
+            StoreError: the record is unreadable or refused.
         """
         record = self._workspace.record(name)
-        _refuse(name, record, self._doubts(record))
+        _refuse(name, record, self._find_current_doubts(record))
         return record
 
     def named(self, names: Iterable[str]) -> list["Record"]:
-        """The records of these names; those that cannot be read, or be believed, are left out with a warning.
+        """Return the records of these names, without unreadable and refused ones.
 
         Raises:
-            NotFoundError: there is none of one of them.
+            NotFoundError: a name has no record.
         """
         records, failures = [], []
         for name in names:
@@ -154,15 +153,15 @@ class PublishedRecords:
         return records
 
     def doubts(self, record: "Record") -> tuple["DoubtKind", ...]:
-        """Return what is doubtful about a published record that was read."""
+        """Return the kinds of doubt about a published record."""
         from harness.scoring.doubts import DoubtKind
 
-        kinds = tuple(dict.fromkeys(doubt.kind for doubt in self._doubts(record)))
+        kinds = tuple(dict.fromkeys(doubt.kind for doubt in self._find_current_doubts(record)))
         signed = signature_path(self._workspace.records_folder / record.submission_name.record).exists()
         unsigned = self._workspace.keys_folder.is_dir() and not signed
         return (*kinds, DoubtKind.UNSIGNED) if unsigned else kinds
 
-    def _doubts(self, record: "Record") -> tuple["Doubt", ...]:
+    def _find_current_doubts(self, record: "Record") -> tuple["Doubt", ...]:
         self._probe_sets.clear()
         known = record.challenge in self._workspace.challenges()
         rubrics = {record.challenge: self._workspace.challenge(record.challenge)} if known else {}
@@ -171,10 +170,10 @@ class PublishedRecords:
     def _find_doubts(self, rubrics: Mapping[str, "Challenge"], record: "Record") -> tuple["Doubt", ...]:
         from harness.scoring.doubts import find_doubts
 
-        return find_doubts(record, rubrics.get(record.challenge), partial(self._probe_set, record.challenge))
+        return find_doubts(record, rubrics.get(record.challenge), partial(self._get_probe_set, record.challenge))
 
-    def _probe_set(self, challenge: str) -> str:
-        """Return the probe set of a challenge now, hashed once for all records that are read together."""
+    def _get_probe_set(self, challenge: str) -> str:
+        """Return the current probe set of a challenge, hashed once per reading."""
         from harness.running.content_key import probe_set
 
         if challenge not in self._probe_sets:
@@ -182,7 +181,7 @@ class PublishedRecords:
         return self._probe_sets[challenge]
 
     def measured(self) -> "MeasuredMarks":
-        """The marks of all of them, and the duels; what did not change is read from the store.
+        """Return the marks of all records and the duels, unchanged ones from the store.
 
         Raises:
             SpecError: a rubric is malformed.
@@ -190,69 +189,69 @@ class PublishedRecords:
         from harness.scoring.memory import NO_MEMORY
 
         failures: list[str] = []
-        with _nothing_collected():
-            marks = self._measured(FileStates.of(self._workspace), NO_MEMORY, failures)
+        with _disable_gc():
+            marks = self._measure(FileStates.of(self._workspace), NO_MEMORY, failures)
         _warn(failures)
         return marks
 
-    def _measured(self, files: FileStates, memory: "FigureMemory", failures: list[str]) -> "MeasuredMarks":
+    def _measure(self, files: FileStates, memory: "FigureMemory", failures: list[str]) -> "MeasuredMarks":
         from harness.scoring.measured_marks import MeasuredMarks
 
-        rubrics = self._rubrics(files)
-        every, left_out = self._summaries(files, rubrics, failures)
+        rubrics = self._load_rubrics(files)
+        every, left_out = self._load_summaries(files, rubrics, failures)
         removed = tuple(
             s.name for s in every if files.absent and s.submission_name.record in files.absent and s.of_submission
         )
         gone = {*removed}
         kept = tuple(s for s in every if s.name not in gone) if removed else every
-        duels = self._duels(files, rubrics, kept)
+        duels = self._load_duels(files, rubrics, kept)
         return MeasuredMarks(tuple(rubrics.values()), kept, duels, removed, left_out, memory)
 
     def view(self, name: str, make: Callable[[Callable[[], "MeasuredMarks"]], Sequence[str]]) -> Sequence[str]:
-        """Texts made from nothing but the measured marks: made again only when a record or a rubric changed.
+        """Return texts that depend on the measured marks alone, made anew only if a record or rubric changed.
 
         Args:
-            name: of the view, with everything else that it depends on.
-            make: makes the texts; it is given what finds the marks.
+            name: name of the view, with all its other parameters.
+            make: function that makes the texts from a function that returns the marks.
 
         Raises:
-            SpecError: as `measured`.
+            SpecError: a rubric is malformed.
         """
         failures: list[str] = []
-        with _nothing_collected():
-            texts = self._view(name, make, failures)
+        with _disable_gc():
+            texts = self._load_view(name, make, failures)
         _warn(failures)
         return texts
 
-    def _view(
+    def _load_view(
         self, name: str, make: Callable[[Callable[[], "MeasuredMarks"]], Sequence[str]], failures: list[str]
     ) -> Sequence[str]:
         files = FileStates.of(self._workspace)
         state = files.text
-        before, body = self._views(name, "=").get(name, ("", b""))
+        before, body = self._load_views(name, "=").get(name, ("", b""))
         if before == state:
             kept = json.loads(zlib.decompress(body))
             failures += kept["failures"]
             texts: list[str] = kept["texts"]
             return texts
-        # loaded here: a view that was kept needs no numpy
+        # imported late: a cached view needs no numpy
         from harness.running.kept_figures import KeptFigures
 
         memory = KeptFigures(self._database, files.source)
-        made = make(partial(self._measured, files, memory, failures))
+        made = make(partial(self._measure, files, memory, failures))
         memory.keep()
-        # made from what the files held now or later; if later, their state is another one and nobody asks for this one
+        # if a file changed meanwhile, its state differs from the one saved here, so the stale entry is never used
         if files.settled:
             body = json.dumps({"texts": made, "failures": failures}).encode()
             self._remember_views([(name, state, zlib.compress(body))])
         return made
 
-    def _rubrics(self, files: FileStates) -> dict[str, "Challenge"]:
-        """The rubrics by id: TOML takes long to read."""
+    def _load_rubrics(self, files: FileStates) -> dict[str, "Challenge"]:
+        """Return the rubrics by id, cached because TOML is slow to parse."""
         from harness.model import Challenge
 
         self._probe_sets.clear()
-        kept = self._views("rubric *")
+        kept = self._load_views("rubric *")
         rubrics, changed = {}, []
         for id, file in files.rubrics.items():
             name, state = f"rubric {id}", f"{files.source} {file.text}"
@@ -265,11 +264,11 @@ class PublishedRecords:
         self._remember_views(changed)
         return rubrics
 
-    def _summaries(
+    def _load_summaries(
         self, files: FileStates, rubrics: Mapping[str, "Challenge"], failures: list[str]
     ) -> tuple[tuple["RecordSummary", ...], tuple[str, ...]]:
-        """The records in short, and the names of those left out; why goes into `failures`."""
-        index = self._index(files)
+        """Return summaries of the records and the names of those left out; add reasons to `failures`."""
+        index = self._open_index(files)
         found, changed = index.summaries(), {}
         if index_side_by_side(self._workspace.root, len(files.records) - len(found)):
             found = index.summaries()
@@ -277,7 +276,7 @@ class PublishedRecords:
         for file in files.records:
             if file.name not in found:
                 try:
-                    changed[file] = self._checked(file, rubrics, self._workspace.record_in(self._path(file)))
+                    changed[file] = self._check(file, rubrics, self._workspace.record_in(self._get_path(file)))
                     found[file.name] = changed[file]
                 except StoreError as error:
                     failures.append(str(error))
@@ -285,30 +284,29 @@ class PublishedRecords:
         index.keep(changed)
         return tuple(found[file.name] for file in files.records if file.name in found), tuple(left_out)
 
-    def _index(self, files: FileStates) -> SummaryIndex:
+    def _open_index(self, files: FileStates) -> SummaryIndex:
         def details(file: RecordState) -> str:
             from harness.scoring.record_summary import RecordSummary
 
-            return RecordSummary.of(self._workspace.record_in(self._path(file))).details()
+            return RecordSummary.of(self._workspace.record_in(self._get_path(file))).details()
 
         return SummaryIndex(self._database, files, details)
 
-    def _duels(
+    def _load_duels(
         self, files: FileStates, rubrics: Mapping[str, "Challenge"], summaries: Iterable["RecordSummary"]
     ) -> "Duels":
-        """The duels; only those of answers that changed are fought again."""
         from harness.scoring.duels import RoundRobin, duels, round_robin
 
-        kept, changed = self._views("duels *"), []
+        kept, changed = self._load_views("duels *"), []
 
         def play(rubric: "Challenge", own: Sequence["RecordSummary"]) -> RoundRobin:
             fought = {model: files.answers[rubric.id, model] for model in dict.fromkeys(one.model for one in own)}
             name, state = f"duels {rubric.id}", f"{files.source} {digest(map(' '.join, fought.items()))}"
             then, body = kept.get(name, ("", b""))
             if then == state:
-                return _kept_round(rubric, body)[1]
-            # what another version of the harness kept may be of another form
-            known, before = _kept_round(rubric, body) if then.startswith(files.source) else ({}, None)
+                return _load_round(rubric, body)[1]
+            # an entry of another version of the harness may have another format
+            known, before = _load_round(rubric, body) if then.startswith(files.source) else ({}, None)
             played = round_robin(rubric, own, before, {one for one, then in known.items() if fought.get(one) == then})
             if files.settled:
                 changed.append((name, state, json.dumps(fought).encode() + b"\n" + played.to_bytes()))
@@ -318,27 +316,21 @@ class PublishedRecords:
         self._remember_views(changed)
         return found
 
-    def _checked(self, file: RecordState, rubrics: Mapping[str, "Challenge"], record: "Record") -> "RecordSummary":
-        """A record in short.
-
-        Raises:
-            StoreError: it cannot be believed.
-        """
+    def _check(self, file: RecordState, rubrics: Mapping[str, "Challenge"], record: "Record") -> "RecordSummary":
         from harness.scoring.doubts import DoubtKind
         from harness.scoring.record_summary import RecordSummary
 
         doubts = self._find_doubts(rubrics, record)
-        _refuse(str(self._path(file)), record, doubts)
+        _refuse(str(self._get_path(file)), record, doubts)
         kinds = [doubt.kind for doubt in doubts]
         if self._workspace.keys_folder.is_dir() and not file.signed:
             kinds.append(DoubtKind.UNSIGNED)
         return RecordSummary.of(record, dict.fromkeys(kinds))
 
-    def _path(self, file: RecordState) -> Path:
+    def _get_path(self, file: RecordState) -> Path:
         return self._workspace.records_folder / file.name
 
-    def _views(self, pattern: str, operator: str = "GLOB") -> dict[str, tuple[str, bytes]]:
-        """State and body of what is kept under names of a pattern, by name."""
+    def _load_views(self, pattern: str, operator: str = "GLOB") -> dict[str, tuple[str, bytes]]:
         rows = self._rows(f"SELECT name, state, body, seal FROM views WHERE name {operator} ?", (pattern,))
         return {name: (state, body) for name, state, body, given in rows if holds(given, name, state, body)}
 
@@ -358,8 +350,8 @@ class PublishedRecords:
 
 
 @contextlib.contextmanager
-def _nothing_collected() -> Iterator[None]:
-    """Python looks for no garbage: among a hundred thousand objects that all stay, that takes a third of the time."""
+def _disable_gc() -> Iterator[None]:
+    """Disable the garbage collector, whose scans of a hundred thousand live objects take a third of the time."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -369,8 +361,8 @@ def _nothing_collected() -> Iterator[None]:
             gc.enable()
 
 
-def _kept_round(rubric: "Challenge", body: bytes) -> tuple[dict[str, str], "RoundRobin"]:
-    """The state that the records of each model had, and their duels."""
+def _load_round(rubric: "Challenge", body: bytes) -> tuple[dict[str, str], "RoundRobin"]:
+    """Return the states of each model's records at the time of the duels, and the duels."""
     from harness.scoring.duels import RoundRobin
 
     states, _, rest = body.partition(b"\n")
@@ -378,11 +370,6 @@ def _kept_round(rubric: "Challenge", body: bytes) -> tuple[dict[str, str], "Roun
 
 
 def _refuse(place: str, record: "Record", doubts: Iterable["Doubt"]) -> None:
-    """Refuse a record that cannot be believed.
-
-    Raises:
-        StoreError: it cannot.
-    """
     from harness.scoring.doubts import describe_refusal
 
     if problem := describe_refusal(doubts):
@@ -390,7 +377,6 @@ def _refuse(place: str, record: "Record", doubts: Iterable["Doubt"]) -> None:
 
 
 def _warn(failures: Iterable[str]) -> None:
-    """Say which records are left out, why, and what to do."""
     every = list(failures)
     for message in every[:MOST_NAMED]:
         _log.warning("left out: %s", message)

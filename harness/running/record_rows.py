@@ -1,8 +1,8 @@
-"""Records as rows of the store: what summaries show in columns, the whole record as a compressed body.
+"""Records as rows of the store: summary columns, and the whole record as a compressed body.
 
-Fields of evidence that hold nothing, half of the text, are left out: reading puts them back. Records of one challenge
-repeat each other's words, so a body is compressed against a dictionary: the text of the first record of that challenge
-and probe set in the store. Bodies without a dictionary are plain zlib streams.
+Default fields of evidence, half of the text, are left out and restored on reading. Records of one challenge share much
+text, so bodies are compressed against a dictionary: the first record of the same challenge and probe set. Bodies
+without a dictionary are plain zlib streams.
 """
 
 import json
@@ -29,25 +29,25 @@ CREATE TABLE IF NOT EXISTS records (
 CREATE TABLE IF NOT EXISTS dictionaries (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, text BLOB NOT NULL)
 """
 ADDED = ("made REAL", "status TEXT", "whole INTEGER", "score REAL", "coverage REAL", "dictionary INTEGER")
-"""Columns that schema 3 did not have."""
+"""Columns missing from schema 3."""
 COLUMNS = (
     "key", "reusable", "model", "challenge", "attempt", "made", "status", "whole", "score", "coverage", "dictionary",
     "body",
 )  # fmt: skip
 INSERT = f"INSERT OR REPLACE INTO records ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
-"""Keeps a row in place of an earlier one of the same key; an upgraded file has its columns in another order."""
+"""Replaces an earlier row of the same key; names the columns, as upgraded files order them differently."""
 BODY = "SELECT r.body, d.text FROM records AS r LEFT JOIN dictionaries AS d ON d.number = r.dictionary"
-"""Body and dictionary of each record."""
+"""Query for the body and dictionary of each record."""
 LEVEL = 3
-"""Of zlib: against a dictionary, levels 1 and 2 take as long and leave more, higher ones take longer."""
+"""zlib level. With a dictionary, levels 1 and 2 take as long and compress less; higher ones take longer."""
 WINDOW = 32_768 - 262
-"""Bytes of a dictionary that zlib can refer to; the end of a text is nearest to what follows it."""
+"""Bytes at the end of a dictionary that zlib can refer to."""
 UNREADABLE = (ValueError, KeyError, TypeError, zlib.error)
-"""What reading a body raises that another version wrote, or that is damaged."""
+"""Errors from reading a body that is damaged or from another version."""
 
 
 def upgrade(connection: Connection) -> None:
-    """Take up a file of an earlier schema: add the columns, fill them from the bodies, and make the index."""
+    """Upgrade an earlier schema: add columns, fill them from the bodies, and create the index."""
     known = {row[1] for row in connection.execute("PRAGMA table_info(records)")}
     for column in ADDED:
         if column.split()[0] not in known:
@@ -56,7 +56,7 @@ def upgrade(connection: Connection) -> None:
     for (number,) in connection.execute("SELECT rowid FROM records WHERE made IS NULL").fetchall():
         (body,) = connection.execute("SELECT body FROM records WHERE rowid = ?", (number,)).fetchone()
         with suppress(*UNREADABLE):
-            connection.execute(fill, (*_in_short(json.loads(zlib.decompress(body))), number))
+            connection.execute(fill, (*_summarize(json.loads(zlib.decompress(body))), number))
     connection.execute("DROP INDEX IF EXISTS records_by_name")
     columns = "model, challenge, attempt, made, status, whole, score, coverage"
     connection.execute(f"CREATE INDEX IF NOT EXISTS records_in_short ON records ({columns})")
@@ -64,35 +64,30 @@ def upgrade(connection: Connection) -> None:
 
 @dataclass(frozen=True)
 class RecordParts:
-    """Which parts a record has.
-
-    Attributes:
-        dimensions: ids of its dimensions.
-        stages: names of its stages.
-    """
+    """Names of the parts of a record."""
 
     dimensions: frozenset[str]
     stages: frozenset[str]
 
 
 def record_of(body: bytes, dictionary: bytes | None) -> Record | None:
-    """The record; None where the body is damaged, or only the version of the harness that wrote it can read it."""
+    """Return the record, or None if damaged or unreadable for this version of the harness."""
     try:
-        return Record.from_json(_text(body, dictionary))
+        return Record.from_json(_decompress(body, dictionary))
     except UNREADABLE:
         return None
 
 
 def parts_of(body: bytes, dictionary: bytes | None) -> RecordParts | None:
-    """Which parts a record has, the rest of it unchecked; None where the body is no record."""
+    """Return the parts of a record without validation, or None if unreadable."""
     try:
-        record = json.loads(_text(body, dictionary))
+        record = json.loads(_decompress(body, dictionary))
         return RecordParts(frozenset(record["dimensions"]), frozenset(record["seconds"]))
     except UNREADABLE:
         return None
 
 
-def _text(body: bytes, dictionary: bytes | None) -> bytes:
+def _decompress(body: bytes, dictionary: bytes | None) -> bytes:
     if dictionary is None:
         return zlib.decompress(body)
     stream = zlib.decompressobj(zdict=dictionary)
@@ -103,10 +98,10 @@ def _text(body: bytes, dictionary: bytes | None) -> bytes:
 
 
 class RowWriter:
-    """Makes the rows of one transaction, with one encoder for each challenge.
+    """Writer of rows in one transaction, with one encoder per challenge and probe set.
 
     Args:
-        connection: in a transaction that writes; new dictionaries are kept in it.
+        connection: connection in a write transaction, also used for new dictionaries.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -114,12 +109,12 @@ class RowWriter:
         self._encoders: dict[str, tuple[int, Any]] = {}
 
     def row(self, record: Record, reusable: bool) -> tuple[Any, ...]:
-        """A record as `COLUMNS`."""
+        """Return a record as a row of `COLUMNS`."""
         text = stored_text(record)
         name = f"{record.challenge} {record.probe_set or ''}"
-        found = self._encoders.get(name) or self._known(name)
+        found = self._encoders.get(name) or self._load_encoder(name)
         if found is None:
-            # the first of its kind: compressed by itself, so that it can be read without a dictionary
+            # the first of its kind becomes the dictionary, and is itself compressed without one
             self._connection.execute("INSERT INTO dictionaries (name, text) VALUES (?, ?)", (name, text[-WINDOW:]))
             number, body = None, zlib.compress(text, LEVEL)
         else:
@@ -131,32 +126,32 @@ class RowWriter:
             record.status.value, not record.partial, record.overall.score, record.overall.coverage, number, body,
         )  # fmt: skip
 
-    def _known(self, name: str) -> tuple[int, Any] | None:
+    def _load_encoder(self, name: str) -> tuple[int, Any] | None:
         query = "SELECT number, text FROM dictionaries WHERE name = ?"
         row = self._connection.execute(query, (name,)).fetchone()
         return (row[0], zlib.compressobj(LEVEL, zdict=row[1])) if row else None
 
 
 def stored_text(record: Record) -> bytes:
-    """The JSON of a record, without the fields of its evidence that hold nothing; `Record.from_json` reads it.
+    """Return the JSON of a record without default fields of its evidence; `Record.from_json` reads it.
 
-    Elsewhere all is written: the limits that a grade had are not those of a later harness.
+    Other defaults, such as limits, are written, as they may differ in a later harness.
     """
-    # a loss is read by its kind, which is a default
+    # a loss is parsed by its kind, whose default must not be left out
     brief = not any(map(attrgetter("loss"), record.evidence))
-    head = _writer().dump_json(record, exclude={"evidence"})
-    evidence = _writer().dump_json(record, include={"evidence"}, exclude_defaults=brief)
+    head = _get_writer().dump_json(record, exclude={"evidence"})
+    evidence = _get_writer().dump_json(record, include={"evidence"}, exclude_defaults=brief)
     return b"%b,%b" % (head[:-1], evidence[1:])
 
 
 @cache
-def _writer() -> TypeAdapter[Record]:
-    """Writes bytes; a model by itself writes text, which would have to be encoded again."""
+def _get_writer() -> TypeAdapter[Record]:
+    """Return a serializer to bytes; the model's own writes text, which would need encoding."""
     return TypeAdapter(Record)
 
 
-def _in_short(record: Mapping[str, Any]) -> tuple[float, str, bool, float | None, float]:
-    """`made` to `coverage` of a record's JSON."""
+def _summarize(record: Mapping[str, Any]) -> tuple[float, str, bool, float | None, float]:
+    """Return the columns `made` to `coverage` from a record's JSON."""
     whole = record.get("profile", "full") == GradeProfile.FULL and not record.get("only") and not record.get("cut_off")
     overall = record["overall"]
     made = datetime.fromisoformat(record["made"]).timestamp()

@@ -1,4 +1,4 @@
-"""Signing published records: each is checked before, and the public key put where readers look for it."""
+"""Signing of published records, with a check before, and saving of the public key."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -14,14 +14,13 @@ from harness.workspace import Workspace
 
 
 def recorded_as(workspace: Workspace, names: Sequence[str]) -> list[SubmissionName]:
-    """The published records of these names, each once; all of them without a name.
+    """Return the submissions with published records that match these names, once each; all without names.
 
     Args:
-        workspace: what holds them.
-        names: MODEL/CHALLENGE (all its attempts), MODEL/CHALLENGE/attempt-N, MODEL or CHALLENGE.
+        names: MODEL/CHALLENGE (all attempts), MODEL/CHALLENGE/attempt-N, MODEL or CHALLENGE.
 
     Raises:
-        NotFoundError: a name fits nothing.
+        NotFoundError: a name has no match.
     """
     known = workspace.recorded()
     chosen: dict[SubmissionName, None] = {} if names else dict.fromkeys(known)
@@ -35,16 +34,14 @@ def recorded_as(workspace: Workspace, names: Sequence[str]) -> list[SubmissionNa
 
 
 def sign_records(workspace: Workspace, key: SecretKey, names: Sequence[SubmissionName]) -> None:
-    """Sign the published records of these submissions, in place of any signature that lies beside them.
+    """Sign the published records of these submissions, and replace earlier signatures.
 
     Args:
-        workspace: what holds them.
-        key: what signs; its public key is put into the workspace's keys/.
-        names: of records that are there.
+        key: signing key, whose public key is saved in the workspace's keys/.
 
     Raises:
         PrerequisiteError: cryptography is not installed.
-        StoreError: a record cannot be read, or be believed; those before it are signed.
+        StoreError: a record is unreadable or refused; the records before it are signed.
     """
     public = workspace.keys_folder / f"{key.public.name}{PUBLIC_SUFFIX}"
     if names and not public.exists():

@@ -1,4 +1,4 @@
-"""The record of a folder that could not be graded at all: one bad folder must not end a batch."""
+"""Records of folders that cannot be graded at all, so that one bad folder does not end a batch."""
 
 import hashlib
 from pathlib import Path
@@ -26,27 +26,19 @@ from harness.scoring import score
 from harness.workspace import Workspace
 
 UNKNOWN = "unknown"
-"""The challenge of a folder that says none; a model that is not stated."""
+"""Challenge or model of a folder that does not state it."""
 
 
 def rejected(
     workspace: Workspace, folder: Path, error: HarnessError, options: Options, challenge: str | None = None
 ) -> Record:
-    """The record of a folder that was refused.
+    """Return the record of a refused folder.
 
-    Where its files are at fault (a link, too many bytes, no entry) it counts as an answer that does not build, with a
-    reward of 0. Everything else (a folder that is not there, a challenge nobody knows, probes that do not import) is no
-    answer's doing: a judge error, without a reward.
-
-    Args:
-        workspace: where the challenges are.
-        folder: what was to be graded.
-        error: why it was not.
-        options: how it was to be graded.
-        challenge: what it answers, where the caller said so.
+    A fault of its files (a link, too many bytes, no entry) counts as a failed build with a reward of 0. Other faults (a
+    missing folder, an unknown challenge, probes that do not import) are judge errors without a reward.
     """
-    about = _about(workspace, folder)
-    rubric = _rubric(workspace, challenge or (about.challenge if about else None))
+    about = _read_about(workspace, folder)
+    rubric = _find_rubric(workspace, challenge or (about.challenge if about else None))
     own_fault = (
         isinstance(error, SpecError) and folder.is_dir() and rubric is not None
         and not _is_of_challenge(workspace, rubric.id, error.path)
@@ -66,7 +58,7 @@ def rejected(
             challenge=challenge or UNKNOWN, status=Status.JUDGE_ERROR, error=text, limits=Limits(), overall=nothing,
             dimensions={}, gates=(), evidence=(), **common,
         )  # fmt: skip
-    evidence = [_unread(c, unbuilt) if own_fault else unmeasured(c, text) for c in rubric.criteria]
+    evidence = [_make_unread(c, unbuilt) if own_fault else unmeasured(c, text) for c in rubric.criteria]
     scored = score(rubric, evidence, built=not own_fault)
     return Record(
         challenge=rubric.id, limits=rubric.limits, evidence=tuple(evidence), overall=scored.overall,
@@ -76,15 +68,14 @@ def rejected(
     )  # fmt: skip
 
 
-def _about(workspace: Workspace, folder: Path) -> About | None:
-    """What its submission.toml states, where that can be read."""
+def _read_about(workspace: Workspace, folder: Path) -> About | None:
     try:
         return workspace.submission(folder).about
     except HarnessError:
         return None
 
 
-def _rubric(workspace: Workspace, challenge: str | None) -> Challenge | None:
+def _find_rubric(workspace: Workspace, challenge: str | None) -> Challenge | None:
     try:
         return workspace.challenge(challenge) if challenge else None
     except HarnessError:
@@ -92,12 +83,11 @@ def _rubric(workspace: Workspace, challenge: str | None) -> Challenge | None:
 
 
 def _is_of_challenge(workspace: Workspace, challenge: str, path: Path) -> bool:
-    """Whether a file is the challenge's own or its reference's."""
     places = (workspace.challenge_folder(challenge), workspace.reference_folder(challenge))
     return any(path.is_relative_to(place) for place in places)
 
 
-def _unread(criterion: Criterion, why: str) -> Evidence:
+def _make_unread(criterion: Criterion, why: str) -> Evidence:
     if criterion.review:
         return Evidence.unreviewed(criterion)
     return Evidence.of(criterion, Outcome.FAILED, detail=why, rests_on=UNBUILT)

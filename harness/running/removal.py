@@ -1,4 +1,4 @@
-"""Removing a submission: its folder, its published record, and what the store keeps of it."""
+"""Removal of a submission: its folder, its published record, and its records in the store."""
 
 import os
 import shutil
@@ -19,14 +19,13 @@ from harness.workspace import COLLECTIONS, Workspace
 
 @dataclass(frozen=True)
 class Removal:
-    """What goes with one submission.
+    """Parts of one submission to remove.
 
     Attributes:
-        name: of the submission.
-        folder: where it lies; None where only its record is left.
-        collection: id of the collection whose fetched files these are; None for a submission of the workspace.
-        record: its published record; None where there is none.
-        kept: how many records of it the store has.
+        folder: its folder; None if only a record is left.
+        collection: id of the collection of fetched files; None for a submission of the workspace.
+        record: its published record, if any.
+        kept: number of its records in the store.
     """
 
     name: SubmissionName
@@ -37,33 +36,32 @@ class Removal:
 
 
 def removals(workspace: Workspace, names: Sequence[str]) -> list[Removal]:
-    """What goes with the submissions of these names, each once, sorted by name.
+    """Find what to remove for submissions of these names, once each, sorted by name.
 
     Args:
-        workspace: what holds them.
-        names: MODEL/CHALLENGE (all its attempts), MODEL/CHALLENGE/attempt-N, MODEL, CHALLENGE, or the path of a
-            submission's folder in the workspace. A submission of which only the record is left has a name, too.
+        names: MODEL/CHALLENGE (all attempts), MODEL/CHALLENGE/attempt-N, MODEL, CHALLENGE, or a path in the workspace.
+            Names with only a record left work, too.
 
     Raises:
-        NotFoundError: a name fits nothing.
-        SpecError: a path, or what a name leads to, lies outside the workspace.
+        NotFoundError: a name has no match.
+        SpecError: a path, or the target of a name, is outside the workspace.
         StoreError: the store cannot be read.
     """
-    known = _homes(workspace)
-    chosen = {found for name in names for found in _matching(workspace, known, name)}
-    return [_removal(workspace, name, known[name]) for name in sorted(chosen, key=lambda name: name.order)]
+    known = _find_homes(workspace)
+    chosen = {found for name in names for found in _match(workspace, known, name)}
+    return [_make_removal(workspace, name, known[name]) for name in sorted(chosen, key=lambda name: name.order)]
 
 
 def remove(workspace: Workspace, removal: Removal) -> None:
-    """Remove it: the folder last, so that what was cut off goes on when it is asked for again.
+    """Remove a submission, its folder last, so that an interrupted removal can be repeated.
 
     Raises:
-        StoreError: something cannot be removed.
+        StoreError: a part cannot be removed.
     """
     store = Store(workspace)
     store.forget(removal.name)
     if removal.folder:
-        with suppress(SpecError):  # what cannot be graded has no such seeds
+        with suppress(SpecError):  # files that cannot be graded have no failing seeds
             store.failing_seeds(removal.name.challenge, hash_folder(removal.folder)).forget()
     try:
         if removal.record:
@@ -77,19 +75,18 @@ def remove(workspace: Workspace, removal: Removal) -> None:
         if removal.folder:
             _remove_empty(removal.folder.parent, removal.folder.parents[len(removal.name.parts) - 1])
     except OSError as error:
-        place = removal.folder / error.filename if removal.folder else error.filename  # rmtree names a file alone
+        place = removal.folder / error.filename if removal.folder else error.filename  # rmtree gives a bare file name
         raise StoreError(f"{place}: cannot be removed: {error.strerror}\n  {remedy(error)}") from error
 
 
-def _homes(workspace: Workspace) -> dict[SubmissionName, Path | None]:
-    """The folder of every submission; None where only a record is left."""
+def _find_homes(workspace: Workspace) -> dict[SubmissionName, Path | None]:
     records = workspace.records_folder
     files = (SubmissionName.of_record(path.relative_to(records)) for path in records.rglob("*.json"))
     folders = {SubmissionName.of_folder(folder): folder for folder in workspace.submissions()}
     return {**dict.fromkeys(name for name in files if name), **folders}
 
 
-def _matching(workspace: Workspace, known: dict[SubmissionName, Path | None], wanted: str) -> Iterable[SubmissionName]:
+def _match(workspace: Workspace, known: dict[SubmissionName, Path | None], wanted: str) -> Iterable[SubmissionName]:
     text = wanted.rstrip("/")
     if found := [name for name in known if text in (str(name), name.answer, name.model, name.challenge)]:
         return found
@@ -107,49 +104,45 @@ def _matching(workspace: Workspace, known: dict[SubmissionName, Path | None], wa
     return by_path
 
 
-def _removal(workspace: Workspace, name: SubmissionName, folder: Path | None) -> Removal:
+def _make_removal(workspace: Workspace, name: SubmissionName, folder: Path | None) -> Removal:
     collection = None
     if folder is not None:
         _refuse_outside(workspace, folder)
         fetched = workspace.cache_folder / COLLECTIONS
         collection = folder.relative_to(fetched).parts[0] if fetched in folder.parents else None
-    record = _record(workspace, name, folder, collection)
+    record = _find_record(workspace, name, folder, collection)
     return Removal(name, folder, collection, record, Store(workspace).count(name))
 
 
 def _refuse_outside(workspace: Workspace, folder: Path) -> None:
-    """Refuse a folder that a link of a model's folder leads out of the workspace.
-
-    Raises:
-        SpecError: it lies outside.
-    """
     place, root = folder.parent.resolve(), workspace.root.resolve()
     if root not in place.parents:
         raise SpecError(folder, f"lies in {place}, outside the workspace; nothing was removed")
 
 
-def _record(workspace: Workspace, name: SubmissionName, folder: Path | None, collection: str | None) -> Path | None:
-    """The published record that stands for this folder, or, where there is none, whatever is left under the name."""
+def _find_record(
+    workspace: Workspace, name: SubmissionName, folder: Path | None, collection: str | None
+) -> Path | None:
+    """Return the record of the submission in `folder`, or any record of the name if the folder is gone."""
     path = workspace.records_folder / name.record
     if not path.is_file():
         return None
     try:
         origin = read_stored(path, Record).origin
-    except StoreError:  # damaged: nothing else stands for it
+    except StoreError:  # damaged: its origin is unknown, so it goes too
         return path
     of = origin.collection if origin else None
     return path if folder is None or of == collection else None
 
 
 def _remove_empty(folder: Path, root: Path) -> None:
-    """Remove a folder and those above it that hold nothing any more, up to `root`, which stays."""
     while folder != root and root in folder.parents and not any(folder.iterdir()):
         folder.rmdir()
         folder = folder.parent
 
 
 def told(removal: Removal, shown: Callable[[Path], str] = str) -> Iterator[str]:
-    """What goes, a line each; paths as `shown` writes them."""
+    """Yield a line for each part to remove, with paths formatted by `shown`."""
     if removal.folder and removal.folder.is_symlink():
         yield f"the link {shown(removal.folder)}, not what it leads to"
     elif removal.folder:

@@ -1,4 +1,4 @@
-"""A single answer becomes an attempt: its files get a numbered folder, so that other attempts can lie beside it."""
+"""Conversion of a single submission into an attempt, beside which further attempts can lie."""
 
 import os
 from dataclasses import replace
@@ -14,15 +14,14 @@ from harness.workspace import Workspace
 
 
 def make_attempt(workspace: Workspace, name: str) -> SubmissionName:
-    """Move a single answer into the folder of its first free number, and remove its record, which names no attempt.
+    """Move a single submission to its first free attempt number and remove its record, which names no attempt.
 
     Args:
-        workspace: what holds it.
         name: MODEL/CHALLENGE.
 
     Raises:
-        NotFoundError: submissions/ has no single answer of that name.
-        StoreError: its files cannot be moved, and lie where they were; or its record cannot be removed.
+        NotFoundError: submissions/ has no single submission of that name.
+        StoreError: a file cannot be moved, in which case all stay in place, or the record cannot be removed.
     """
     single = SubmissionName.parse(name.rstrip("/"))
     folder = workspace.submissions_folder.joinpath(*single.parts) if single else None
@@ -41,7 +40,7 @@ def make_attempt(workspace: Workspace, name: str) -> SubmissionName:
 
 
 def _move(folder: Path, place: Path, kept: set[Path]) -> None:
-    """Move all that a folder holds but `kept` into `place` below it; what moved comes back where something cannot."""
+    """Move everything in `folder` except `kept` into `place`, or nothing on an error."""
     aside = folder / f".{place.name}.new.{os.getpid()}"
     moved: list[Path] = []
     try:

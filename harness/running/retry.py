@@ -1,4 +1,4 @@
-"""A grade that our own side failed at: tried again, and in the end recorded apart from all marks."""
+"""Retries of grades that failed on our side, and the record of a final failure."""
 
 import time
 from collections.abc import Callable
@@ -13,9 +13,9 @@ from harness.running.submission_grade import Graded, grade_one, keep, now, recor
 from harness.workspace import Workspace
 
 RETRIES = 3
-"""Further attempts after the first."""
+"""Attempts after the first."""
 PAUSE = 0.25
-"""Seconds before the first of them, more before each next: a shortage of memory or processes may pass."""
+"""Seconds per attempt so far to wait before the next, as a shortage of memory or processes may pass."""
 
 Attempt = Callable[[Workspace, Path, Options, Progress], Graded]
 
@@ -23,50 +23,39 @@ Attempt = Callable[[Workspace, Path, Options, Progress], Graded]
 def grade_with_retries(
     workspace: Workspace, folder: Path, options: Options, progress: Progress = no_progress, attempt: Attempt = grade_one
 ) -> Graded:
-    """Grade one submission; where our own side fails, try again, and at last record that and nothing else.
+    """Grade one submission, and try again after failures of our side.
 
     Args:
-        workspace: where the challenges are.
-        folder: the submission; anywhere.
-        options: how to grade.
-        progress: called with the name of each stage as it begins.
-        attempt: grades once; raises `JudgeError` where our side failed.
+        attempt: function that grades once and raises `JudgeError` if our side fails.
 
     Returns:
-        The grade, or a record of status `judge_error` in which no criterion is assessed.
+        The grade, or a record of status `judge_error` without an assessed criterion.
 
     Raises:
-        HarnessError: trying again cannot help, or not even that record can be made.
+        HarnessError: another attempt cannot help, or even that record cannot be made.
     """
     failure = ""
     for number in range(1, RETRIES + 2):
         if failure:
-            progress(f"attempt {number} of {RETRIES + 1}, after: {_line(failure)}")
+            progress(f"attempt {number} of {RETRIES + 1}, after: {_get_line(failure)}")
             time.sleep(PAUSE * (number - 1))
         try:
             graded = attempt(workspace, folder, options, progress)
         except JudgeError as error:
-            failure = str(error).encode(errors="replace").decode()  # a path may hold bytes that are no text
-            if isinstance(error, BusyMachineError):  # took all the wall time that a grade may wait
+            failure = str(error).encode(errors="replace").decode()  # a path may hold bytes that are not text
+            if isinstance(error, BusyMachineError):  # it has used up the wall time of a grade
                 return ungraded(workspace, folder, options, failure, number)
             continue
-        reason = f"{graded.reason}, at attempt {number}, after: {_line(failure)}" if failure else graded.reason
+        reason = f"{graded.reason}, at attempt {number}, after: {_get_line(failure)}" if failure else graded.reason
         return replace(graded, reason=reason)
     return ungraded(workspace, folder, options, f"{failure}\n  tried {RETRIES + 1} times")
 
 
 def ungraded(workspace: Workspace, folder: Path, options: Options, failure: str, tries: int = RETRIES + 1) -> Graded:
-    """The record that says only how we failed, saved where it belongs.
-
-    Args:
-        workspace: where the challenges are.
-        folder: the submission; anywhere.
-        options: how it was to be graded.
-        failure: what went wrong.
-        tries: attempts that were made.
+    """Save and return a record of our failure alone.
 
     Raises:
-        JudgeError: what failed stands in the way of the record, too.
+        JudgeError: the record cannot be made.
     """
     try:
         with prepared(workspace, folder, options, copied=False) as job:
@@ -81,5 +70,5 @@ def ungraded(workspace: Workspace, folder: Path, options: Options, failure: str,
         raise JudgeError(failure) from None
 
 
-def _line(text: str) -> str:
+def _get_line(text: str) -> str:
     return text.partition("\n")[0]

@@ -1,4 +1,4 @@
-"""Seals of what the store keeps in short: a row that somebody else wrote or edited is not believed but found anew."""
+"""Seals of rows in the store; rows written or edited by others are recomputed."""
 
 import contextlib
 import marshal
@@ -9,17 +9,17 @@ from hashlib import blake2b
 from pathlib import Path
 
 BYTES = 32
-"""Of the key."""
+"""Bytes of the key."""
 SIZE = 16
 """Bytes of a seal."""
 Value = str | bytes | int | float | None
-"""What SQLite keeps."""
+"""Types of SQLite's values."""
 
 
 def seal(*values: Value) -> bytes:
-    """Seal values as SQLite gives them; empty where this user has no key, and then no seal holds.
+    """Return the keyed hash of SQLite values; empty if this user has no key, which makes every check fail.
 
-    The key lies outside every workspace, so whoever brings a store along cannot seal what is in it.
+    The key lies outside every workspace, so that whoever supplies a store cannot seal its content.
     """
     key = _key()
     # version 2 writes equal values as equal bytes, and is the fastest that does
@@ -33,7 +33,7 @@ def holds(given: bytes, *values: Value) -> bool:
 
 @cache
 def _key() -> bytes:
-    """The key of this user, made when it is first asked for; empty where none can be kept."""
+    """Return this user's key, made on first use; empty if the key cannot be stored."""
     try:
         path = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state", "harness", "store.key")
         with contextlib.suppress(FileNotFoundError):

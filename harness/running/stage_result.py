@@ -1,4 +1,4 @@
-"""What the stages of a grade find."""
+"""Results of the stages of a grade."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,15 +8,14 @@ from harness.model import BuildFailure, Evidence, RepairedGrade, Signal
 
 @dataclass(frozen=True)
 class StageResult:
-    """What one stage found, or several together.
+    """Result of one stage, or of several combined with `|`.
 
     Attributes:
-        evidence: by criterion.
-        signals: what the answer was seen doing in the sandbox.
-        build_failure: why it does not build; None as long as nothing speaks against it.
-        repaired: what a repaired copy of what does not build shows.
-        seconds: wall time, by stage.
-        cut_off: whether the time set for the grade ran out on the way.
+        signals: observations of the submission's behaviour in the sandbox.
+        build_failure: reason why the submission does not build.
+        repaired: grade of a repaired copy of a submission that does not build.
+        seconds: wall time by stage.
+        cut_off: true if the grade ran out of time.
     """
 
     evidence: Mapping[str, Evidence] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""The stages of a grade: each takes the job and what the stages before it found, and returns what it found itself."""
+"""Stages of a grade, each a function of the job and the results so far."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping
@@ -37,13 +37,13 @@ from harness.timing import clock
 from harness.timing.timeline import span
 
 EXPLAINED_CALLS = 20_000
-"""Calls of an answer after which no failure is shrunk or diagnosed. Probing alone makes some hundreds, and explaining
-every failure of an answer that fails everywhere some thousands."""
+"""Calls after which failures are no longer shrunk or diagnosed. Probing alone makes hundreds, explaining a submission
+that fails everywhere thousands."""
 EXPLAIN_SHARE = 0.5
-"""Share of the time for probes after which none is either: it ends what is slow, and depends on no other load."""
+"""Share of the probes' time after which explaining stops, too, for slow submissions."""
 NOT_AGAIN = "asked the same once more, it answered right"
 OUTPUT_KEPT = 2000
-"""Characters kept of what was printed before a build failed, the last ones."""
+"""Characters kept from the end of a failed build's output."""
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,10 @@ class Stage:
     """One step of a grade.
 
     Attributes:
-        name: key of its time in the record.
-        run: takes the job and what was found so far; returns None where the stage has nothing to do.
-        beside: whether it needs nothing that others find, and all it does is to wait for processes in the sandbox: it
-            runs beside those before it.
+        name: key of the stage's time in the record.
+        run: function of the job and the results so far; returns None if the stage does not apply.
+        beside: true if the stage needs no earlier result and only waits for sandboxed processes, so that it may run in
+            parallel with earlier stages.
     """
 
     name: str
@@ -63,64 +63,62 @@ class Stage:
 
 
 def run_stages(job: Job) -> StageResult:
-    """Run all stages; what they found together. Of a reply without an answer there is nothing to run, and
-    of one that could not be read neither.
+    """Run all stages and return their combined results.
 
-    Those that may run beside others begin with the first one, in a thread, where there is a core for them. Nothing is
-    timed before they are over.
+    Stages marked `beside` run in a thread, if there is a core for it, until anything is timed. A reply without a
+    submission, or one that could not be read, runs no stage.
     """
     if (without := found_without_files(job)) is not None:
         return without
     with ends_by(job.deadline):
-        return _all_stages(job)
+        return _run_all(job)
 
 
-def _all_stages(job: Job) -> StageResult:
+def _run_all(job: Job) -> StageResult:
     if not any(c.tests for c in job.criteria) or len(os.sched_getaffinity(0)) < 2:
-        return _finished(job, _in_turn(job, STAGES, StageResult()))
-    quiet = replace(job, progress=no_progress)  # lines of progress must not meet
-    work = Beside(lambda: _in_turn(quiet, [s for s in STAGES if s.beside], StageResult()))
+        return _finish(job, _run_in_turn(job, STAGES, StageResult()))
+    quiet = replace(job, progress=no_progress)  # two threads must not interleave their progress lines
+    work = Beside(lambda: _run_in_turn(quiet, [s for s in STAGES if s.beside], StageResult()))
     with waited_for(work, job.deadline):
         first = takewhile(lambda stage: not stage.beside, STAGES)
-        found = _in_turn(job, first, StageResult())
+        found = _run_in_turn(job, first, StageResult())
         job.progress("own tests")
         found |= work.result(job.deadline) or StageResult()
         last = STAGES[max(n for n, stage in enumerate(STAGES) if stage.beside) + 1 :]
-        return _finished(job, _in_turn(job, last, found))
+        return _finish(job, _run_in_turn(job, last, found))
 
 
-def _in_turn(job: Job, stages: Iterable[Stage], found: StageResult) -> StageResult:
-    """What is found when `stages` have run one after the other, but for a compiler that may run beside a build."""
+def _run_in_turn(job: Job, stages: Iterable[Stage], found: StageResult) -> StageResult:
+    """Run `stages` in order; the compiler may run during the build."""
     stages = list(stages)
     if COMPILER in stages and job.cores > 1 and any(c.compiler for c in job.criteria):
-        found |= _built_beside_the_compiler(job)
+        found |= _build_beside_compiler(job)
         stages = [stage for stage in stages if stage not in (COMPILER, PROBES)]
-    return reduce(lambda found, stage: found | _timed(stage, job, found), stages, found)
+    return reduce(lambda found, stage: found | _run_timed(stage, job, found), stages, found)
 
 
-def _built_beside_the_compiler(job: Job) -> StageResult:
-    """What the real compiler and the probes find; the answer is built for its device while the compiler works."""
+def _build_beside_compiler(job: Job) -> StageResult:
     quiet = replace(job, progress=no_progress)
-    compiling = Beside(lambda: _timed(COMPILER, quiet, StageResult()))
+    compiling = Beside(lambda: _run_timed(COMPILER, quiet, StageResult()))
     try:
-        probed = _timed(replace(PROBES, run=partial(probe, compiling=compiling)), job, StageResult())
+        probed = _run_timed(replace(PROBES, run=partial(probe, compiling=compiling)), job, StageResult())
         return (compiling.result(job.deadline) or StageResult()) | probed
     finally:
         compiling.give_up()
 
 
-def _finished(job: Job, found: StageResult) -> StageResult:
+def _finish(job: Job, found: StageResult) -> StageResult:
     return replace(found, cut_off=job.late())
 
 
-def _timed(stage: Stage, job: Job, found: StageResult) -> StageResult:
+def _run_timed(stage: Stage, job: Job, found: StageResult) -> StageResult:
     start, result = clock.now(), None
     with span(stage.name, job.submission.name):
         try:
             if not job.late():
                 result = stage.run(job, found)
         except BusyMachineError:
-            if not job.late():  # else the time for the whole grade ended what was waited for
+            if not job.late():  # otherwise the deadline of the whole grade ended the wait
                 raise
     if result is None:
         return StageResult()
@@ -128,7 +126,7 @@ def _timed(stage: Stage, job: Job, found: StageResult) -> StageResult:
 
 
 def compile_source(job: Job, found: StageResult) -> StageResult | None:
-    """Compile the answer with its language's own compiler, where the language has one."""
+    """Compile the submission with its language's own compiler, if the language has one."""
     criteria = [c for c in job.criteria if c.compiler]
     if not criteria and job.options.partial:
         return None
@@ -138,10 +136,10 @@ def compile_source(job: Job, found: StageResult) -> StageResult | None:
     evidence = compiler_evidence(criteria, report)
     if report is None:
         return StageResult(evidence) if evidence else None
-    return StageResult(evidence, build_failure=None if report.ok is not False else _not_compiled(job, report))
+    return StageResult(evidence, build_failure=None if report.ok is not False else _make_compile_failure(job, report))
 
 
-def _not_compiled(job: Job, report: CompilerReport) -> BuildFailure:
+def _make_compile_failure(job: Job, report: CompilerReport) -> BuildFailure:
     return BuildFailure(
         stage="compiler", text=f"{report.compiler}: {report.text}", locations=report.locations,
         criteria=tuple(c.id for c in job.challenge.criteria if c.compiler == "compiles"),
@@ -149,45 +147,45 @@ def _not_compiled(job: Job, report: CompilerReport) -> BuildFailure:
 
 
 def probe(job: Job, found: StageResult, compiling: Beside[StageResult] | None = None) -> StageResult | None:
-    """Load the answer in the sandbox and run the probes of every criterion that has any.
+    """Load the submission in the sandbox and run the probes of every criterion that has some.
 
-    What a compiler finds that is still `compiling` is waited for once the answer is built.
+    Once the submission is built, wait for `compiling`, a compiler at work in parallel.
     """
     criteria = [c for c in job.criteria if c.probes]
     if found.build_failure:
-        return _all_unbuilt(criteria, found.build_failure)
+        return _fail_unbuilt(criteria, found.build_failure)
     job.progress("building")
-    # nothing is timed in brief: a worker may be made while another one works
+    # a brief grade times no call, so the next worker may start while one works
     warm = kept_warm() if job.brief and not job.options.only else nullcontext()
     with warm, ExitStack() as stack:
         try:
             opening = stack.enter_context(opened(job.challenge, job.answer, job.device))
-        except Exception:  # a build may stumble over what the compiler refuses meanwhile
+        except Exception:  # the build may break on code that the compiler refuses meanwhile
             compiled = compiling.result(job.deadline) if compiling else None
             if compiled is None or compiled.build_failure is None:
                 raise
-            return _all_unbuilt(criteria, compiled.build_failure)
+            return _fail_unbuilt(criteria, compiled.build_failure)
         compiled = compiling.result(job.deadline) if compiling else found
         if compiled is None:
             return None
         if compiled.build_failure:
-            return _all_unbuilt(criteria, compiled.build_failure)
+            return _fail_unbuilt(criteria, compiled.build_failure)
         if opening.unsupported:
-            return StageResult({c.id: _unsupported(c, opening.unsupported) for c in criteria})
+            return StageResult({c.id: _make_unsupported(c, opening.unsupported) for c in criteria})
         answer = opening.answer
         if opening.fault or answer is None:
             failure = BuildFailure(
                 stage="contract" if opening.incomplete else "import", text=opening.fault,
                 output=opening.output[-OUTPUT_KEPT:], locations=opening.locations,
             )  # fmt: skip
-            result = replace(_all_unbuilt(criteria, failure), build_failure=failure)
+            result = replace(_fail_unbuilt(criteria, failure), build_failure=failure)
         else:
             result = _run_probes(job, criteria, answer)
-        return result if answer is None else result | _seen(answer)
+        return result if answer is None else result | _collect_signals(answer)
 
 
 def probe_repaired(job: Job, found: StageResult) -> StageResult | None:
-    """Probe a copy of what the compiler refused, repaired as little as gets it past that; nothing of it counts."""
+    """Probe a minimally repaired copy of a submission that the compiler refused; the results do not count."""
     failure = found.build_failure
     if (
         job.options.partial
@@ -202,11 +200,11 @@ def probe_repaired(job: Job, found: StageResult) -> StageResult | None:
         if repaired is None:
             return None
         files = replace(job.answer, folder=folder)
-        return StageResult(repaired=_grade_of_copy(job, repaired, files))
+        return StageResult(repaired=_grade_copy(job, repaired, files))
 
 
-def _grade_of_copy(job: Job, repaired: RepairedAnswer, files: AnswerFiles) -> RepairedGrade:
-    """What the probes see of a repaired copy; whatever our side cannot do with it harms no grade."""
+def _grade_copy(job: Job, repaired: RepairedAnswer, files: AnswerFiles) -> RepairedGrade:
+    """Return what the probes find in a repaired copy; an error on our side only becomes its `detail`."""
     if repaired.detail:
         return RepairedGrade(repairs=repaired.repairs, detail=f"the copy does not build either: {repaired.detail}")
     criteria = [c for c in job.challenge.criteria if c.probes]
@@ -231,7 +229,7 @@ def measure_source(job: Job, found: StageResult) -> StageResult | None:
 
 
 def run_own_tests(job: Job, found: StageResult) -> StageResult | None:
-    """Run the answer's own tests against mutants of its code."""
+    """Run the submission's own tests against mutants of its code."""
     criteria = [c for c in job.criteria if c.tests]
     if not criteria:
         return None
@@ -248,7 +246,7 @@ def run_own_tests(job: Job, found: StageResult) -> StageResult | None:
 
 
 def check_claims(job: Job, found: StageResult) -> StageResult | None:
-    """Hold the figures that the answer states about itself to those measured."""
+    """Compare the figures that the submission claims with those measured."""
     criteria = [c for c in job.criteria if c.claims]
     if not criteria:
         return None
@@ -257,7 +255,6 @@ def check_claims(job: Job, found: StageResult) -> StageResult | None:
 
 
 def _charged(job: Job, evidence: Mapping[str, Evidence]) -> StageResult:
-    """Return what a stage found, without what the answer is not charged with."""
     return StageResult({e.criterion: e for e in charged_to_the_answer(evidence.values(), job.origin)})
 
 
@@ -273,14 +270,14 @@ STAGES = (
 
 
 def _probe_each(job: Job, criteria: list[Criterion], answer: GradedAnswer) -> list[Evidence]:
-    """What the probes of each criterion see, with the cause where one is established."""
+    """Probe each criterion, and find the cause of failures where time allows."""
     answer.deadline = job.deadline
     found: dict[str, Evidence] = {}
-    ahead = run_ahead(job, criteria, answer, partial(_begun, job, answer))
-    for criterion in _in_order(job, criteria):
-        _begun(job, answer, criterion.id)
-        unrun = _untimed(job, criterion) or _in_vain(job, criterion, found)
-        found[criterion.id] = unrun or _probed(job, criterion, answer, ahead)
+    ahead = run_ahead(job, criteria, answer, partial(_report_begin, job, answer))
+    for criterion in _order_criteria(job, criteria):
+        _report_begin(job, answer, criterion.id)
+        unrun = _skip_untimed(job, criterion) or _skip_in_vain(job, criterion, found)
+        found[criterion.id] = unrun or _probe_criterion(job, criterion, answer, ahead)
     answer.signals = [*answer.signals, *(signal for signal in ahead.signals if signal not in answer.signals)]
     charged = charged_to_the_answer([found[c.id] for c in criteria], job.origin)
     if job.brief or job.late() or not _may_explain(answer):
@@ -289,15 +286,14 @@ def _probe_each(job: Job, criteria: list[Criterion], answer: GradedAnswer) -> li
     return linked_to_races(job.code, settled_names(job.code, apart, answer), answer)
 
 
-def _in_order(job: Job, criteria: list[Criterion]) -> list[Criterion]:
-    """In which criteria are probed: in brief the anchor first; else last those that nothing may run beside."""
+def _order_criteria(job: Job, criteria: list[Criterion]) -> list[Criterion]:
     if job.brief:
         return sorted(criteria, key=lambda c: c.id != job.challenge.anchor)
     return sorted(criteria, key=lambda c: any(probe.measures_cost for probe in job.code.probes_of(c)))
 
 
-def _begun(job: Job, answer: GradedAnswer, criterion: str) -> None:
-    """Say that a criterion is begun, and while a long call is at work, that it is."""
+def _report_begin(job: Job, answer: GradedAnswer, criterion: str) -> None:
+    """Report the criterion, and from then on each long call."""
     job.progress(criterion)
     if isinstance(answer, SandboxedAnswer):
         answer.under_way = lambda function, seconds: job.progress(f"{criterion}: {function}, {seconds:.0f} s")
@@ -307,19 +303,18 @@ def _run_probes(job: Job, criteria: list[Criterion], answer: GradedAnswer) -> St
     named = _probe_each(job, criteria, answer)
     settled = anchored(charged_once(job.code, named), job.challenge.anchor, {c.id for c in criteria})
     unanchored = any(e.criterion == job.challenge.anchor and e.outcome is Outcome.FAILED for e in named)
-    # a call that did not end would be waited for again
-    signals = () if unanchored and answer.hung else _nondeterminism(job, answer)
+    # skipped after a hung call, which would hang again
+    signals = () if unanchored and answer.hung else _find_nondeterminism(job, answer)
     return StageResult({e.criterion: e for e in settled}, signals)
 
 
-def _untimed(job: Job, criterion: Criterion) -> Evidence | None:
-    """The evidence of a criterion that a clock decides, where nothing may be timed."""
+def _skip_untimed(job: Job, criterion: Criterion) -> Evidence | None:
     unrun = Evidence.of(criterion, Outcome.NOT_RUN, detail="not timed: no machine for it could be had")
     return unrun if criterion.id in job.left_out else None
 
 
-def _in_vain(job: Job, criterion: Criterion, found: Mapping[str, Evidence]) -> Evidence | None:
-    """The evidence of a criterion that a brief grade need not probe: while the anchor fails none earns anything."""
+def _skip_in_vain(job: Job, criterion: Criterion, found: Mapping[str, Evidence]) -> Evidence | None:
+    """Return evidence of a criterion that a brief grade skips because the failed anchor voids its credit."""
     anchor = found.get(job.challenge.anchor)
     if not job.brief or anchor is None or anchor.outcome is not Outcome.FAILED:
         return None
@@ -327,24 +322,24 @@ def _in_vain(job: Job, criterion: Criterion, found: Mapping[str, Evidence]) -> E
     return Evidence.of(criterion, Outcome.FAILED, rests_on=anchor.criterion, detail=detail)
 
 
-def _probed(job: Job, criterion: Criterion, answer: GradedAnswer, ahead: Ahead) -> Evidence:
-    """One criterion's evidence; a probe that breaks has a second chance.
+def _probe_criterion(job: Job, criterion: Criterion, answer: GradedAnswer, ahead: Ahead) -> Evidence:
+    """Probe one criterion; if a probe breaks, try once more.
 
-    On the same inputs: what breaks twice is our mistake and would break again, and other inputs might hide it.
+    The second try uses the same inputs: a mistake of ours would break again, and other inputs might hide it.
     """
-    kept = _failed_before(job, criterion, answer)
+    kept = _retry_failing_seed(job, criterion, answer)
     if kept is not None:
         return kept
     seed = job.seed_of(criterion)
     for again in (False, True):
-        item = _once(job, criterion, answer, seed, ahead.taken(criterion, seed))
+        item = _probe_once(job, criterion, answer, seed, ahead.taken(criterion, seed))
         if item.outcome is not Outcome.JUDGE_ERROR:
             break
         if again:
             return item.model_copy(update={"detail": f"{item.detail}; twice on the same inputs"})
         job.progress(f"{criterion.id}, again: {item.detail}")
     if item.outcome in (Outcome.PASSED, Outcome.PARTIAL) and (wrong := ahead.wrong(criterion)):
-        item = _once(job, criterion, answer, seed, wrong)
+        item = _probe_once(job, criterion, answer, seed, wrong)
         item = item.model_copy(update={"detail": f"{item.detail}; {NOT_AGAIN}"})
     drawn = job.options.seed is None and not job.brief  # the same seed draws other cases in a brief grade
     if drawn and item.draws is not None and item.draws.failed and item.seed is not None:
@@ -352,16 +347,15 @@ def _probed(job: Job, criterion: Criterion, answer: GradedAnswer, ahead: Ahead) 
     return item
 
 
-def _failed_before(job: Job, criterion: Criterion, answer: GradedAnswer) -> Evidence | None:
-    """The failure on the seed that once failed these files, where there is one and it still does."""
+def _retry_failing_seed(job: Job, criterion: Criterion, answer: GradedAnswer) -> Evidence | None:
     seed = job.failing_seed(criterion)
     if seed is None:
         return None
-    item = _once(job, criterion, answer, seed)
+    item = _probe_once(job, criterion, answer, seed)
     return item if item.outcome is Outcome.FAILED else None
 
 
-def _once(
+def _probe_once(
     job: Job, criterion: Criterion, answer: GradedAnswer, seed: int,
     known: Mapping[str, ProbeResult | Exception] = MappingProxyType({}),
 ) -> Evidence:  # fmt: skip
@@ -376,8 +370,7 @@ def _may_explain(answer: GradedAnswer) -> bool:
     return answer.calls < EXPLAINED_CALLS and answer.share_used < EXPLAIN_SHARE
 
 
-def _nondeterminism(job: Job, answer: GradedAnswer) -> tuple[Signal, ...]:
-    """Whether it answers the anchor's questions twice alike, where there is time to ask."""
+def _find_nondeterminism(job: Job, answer: GradedAnswer) -> tuple[Signal, ...]:
     anchor = job.challenge.criterion(job.challenge.anchor)
     if job.brief or job.late() or not _may_explain(answer):
         return ()
@@ -385,16 +378,16 @@ def _nondeterminism(job: Job, answer: GradedAnswer) -> tuple[Signal, ...]:
     return (signal,) if signal else ()
 
 
-def _seen(answer: GradedAnswer) -> StageResult:
-    """What the answer was seen doing, its last worker included, and how long it ran."""
+def _collect_signals(answer: GradedAnswer) -> StageResult:
+    """Return signals and sandbox time, including those of the last worker."""
     answer.fresh()
     return StageResult(signals=tuple(answer.signals), seconds={"box": answer.sandbox_seconds})
 
 
-def _unsupported(criterion: Criterion, reason: str) -> Evidence:
+def _make_unsupported(criterion: Criterion, reason: str) -> Evidence:
     return Evidence.of(criterion, Outcome.UNSUPPORTED, detail=reason)
 
 
-def _all_unbuilt(criteria: Iterable[Criterion], why: BuildFailure) -> StageResult:
+def _fail_unbuilt(criteria: Iterable[Criterion], why: BuildFailure) -> StageResult:
     detail = f"the submission {why.title}"
     return StageResult({c.id: Evidence.of(c, Outcome.FAILED, detail=detail, rests_on=UNBUILT) for c in criteria})

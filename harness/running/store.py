@@ -1,4 +1,4 @@
-"""Where records are kept: those made here in one SQLite file, the published ones as JSON files indexed in it."""
+"""Store of records: local ones in a SQLite file, published ones as JSON files indexed in it."""
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ from harness.workspace import Workspace
 _log = logging.getLogger(__name__)
 SCHEMA = 8
 BATCH = 5000
-"""Records written in one transaction where many are added: others wait about a second for their turn."""
+"""Records per transaction of a bulk insert, for which other writers wait about a second."""
 SUMMARY = """
 SELECT model, challenge, COUNT(*), SUM(status = 'graded'), SUM(status = 'build_failed'), SUM(status = 'judge_error'),
     AVG(CASE WHEN whole THEN score END), MIN(CASE WHEN whole THEN score END), MAX(CASE WHEN whole THEN score END),
@@ -39,15 +39,12 @@ SELECT key, reusable FROM records AS r WHERE made < ? AND EXISTS (
 
 @dataclass(frozen=True)
 class KeptRecords:
-    """The records made here of one model on one challenge.
+    """Statistics of the local records of one model on one challenge.
 
     Attributes:
-        model, challenge: whose they are.
-        records: how many there are.
-        graded, unbuilt, judge_errors: how many have each status.
-        mean, worst, best: of the overall marks of those made with the whole profile `full`, 0 to 100; None where none
-            of these has a mark.
-        coverage: mean coverage of these, 0 to 1; None where there are none.
+        graded, unbuilt, judge_errors: number of records by status.
+        mean, worst, best: overalls, 0 to 100, of records with the whole profile `full`; None without any.
+        coverage: mean coverage of these, 0 to 1; None without any.
     """
 
     model: str
@@ -65,8 +62,9 @@ class KeptRecords:
 class Store:
     """The records of a workspace.
 
-    Records made on this machine lie in `.harness/records.sqlite`, the latest of each content key; only they are
-    reused. Those under reports/records/ may come from anywhere: they are for reading.
+    Local records are in `.harness/records.sqlite`, the latest of each content key; only these are reused. Records under
+    reports/records/ may come from anywhere and are only read. Methods raise `StoreError` if the store cannot be read or
+    written.
     """
 
     def __init__(self, workspace: Workspace) -> None:
@@ -80,72 +78,52 @@ class Store:
 
     @property
     def path(self) -> Path:
-        """The SQLite file."""
+        """Path of the SQLite file."""
         return self._database.path
 
     @property
     def published(self) -> published_records.PublishedRecords:
-        """The records under reports/records/."""
+        """Records under reports/records/."""
         return published_records.PublishedRecords(self._workspace, self._database)
 
     def failing_seeds(self, challenge: str, hashes: Mapping[str, str]) -> failing_seeds.FailingSeeds:
-        """The seeds that once failed an answer to `challenge` of these files (SHA-256 by relative path)."""
+        """Return the failing seeds of a submission with these files (SHA-256 by relative path)."""
         return failing_seeds.FailingSeeds(self._database, challenge, hashes)
 
     def find(self, key: str) -> Record | None:
-        """The record made on this machine under this key, where it may stand for a new grade.
+        """Return the reusable record of a content key, or None."""
 
-        Raises:
-            StoreError: the store cannot be read.
-        """
-
-        return self._readable("r.key = ? AND r.reusable", key)
+        return self._read_record("r.key = ? AND r.reusable", key)
 
     def find_seeded(self, key: str, seed: int) -> Record | None:
-        """The finished record made on this machine under this key with a seed that was chosen by hand.
-
-        Raises:
-            StoreError: the store cannot be read.
-        """
-        found = self._readable("r.key = ? AND NOT r.reusable", key)
+        """Return the finished record of a content key with a seed chosen by hand, or None."""
+        found = self._read_record("r.key = ? AND NOT r.reusable", key)
         if found is None or found.seed != seed or found.status is Status.JUDGE_ERROR or found.cut_off:
             return None
         return found
 
-    def _readable(self, where: str, key: str) -> Record | None:
+    def _read_record(self, where: str, key: str) -> Record | None:
         query = f"{record_rows.BODY} WHERE {where}"
         row = self._database.read(lambda c: c.execute(query, (key,)).fetchone(), None)
         return None if row is None else record_rows.record_of(*row)
 
     def add(self, record: Record, *, reusable: bool | None = None) -> None:
-        """Keep a record made on this machine in place of an earlier one of its key; once this returns, it is on disk.
+        """Save a local record, synced to disk, in place of an earlier one of its key.
 
         Args:
-            record: to keep.
-            reusable: whether it may stand for a new grade of the same key; a ranked one may by default.
-
-        Raises:
-            StoreError: it cannot be written.
+            reusable: true if it may replace a new grade of its key; true for ranked records by default.
         """
-        self._write([(record, _reusable(record) if reusable is None else reusable)])
+        self._write([(record, _is_reusable(record) if reusable is None else reusable)])
 
     def add_together(self, records: Sequence[tuple[Record, bool]]) -> None:
-        """As `add` for a few records, each with whether it is reusable: all of them, or none where this raises.
-
-        Raises:
-            StoreError: they cannot be written.
-        """
+        """Save a few records like `add`, each with its reusability, all or none."""
         if records:
             self._write(records)
 
     def add_many(self, records: Iterable[Record]) -> int:
-        """As `add` for each of many records, so many to a transaction; how many they were.
-
-        Raises:
-            StoreError: they cannot be written; whole transactions before that are kept.
-        """
+        """Save many records like `add`, and return their number; on an error, earlier batches are kept."""
         count, waiting = 0, iter(records)
-        while batch := [(record, _reusable(record)) for record in islice(waiting, BATCH)]:
+        while batch := [(record, _is_reusable(record)) for record in islice(waiting, BATCH)]:
             self._write(batch)
             count += len(batch)
         return count
@@ -158,22 +136,12 @@ class Store:
         self._database.write(write)
 
     def summary(self) -> list[KeptRecords]:
-        """The records made here by model and challenge, sorted by them; no record is read.
-
-        Raises:
-            StoreError: the store cannot be read.
-        """
+        """Return statistics of the local records, sorted by model and challenge."""
         rows: list[tuple[Any, ...]] = self._database.read(lambda c: c.execute(SUMMARY).fetchall(), [])
         return [KeptRecords(*row) for row in rows]
 
     def records(self) -> Iterator[Record]:
-        """The records made here one after the other, as they all were when the first was asked for.
-
-        Those that cannot be read, being damaged or of another version of the harness, are left out with a warning.
-
-        Raises:
-            StoreError: the store cannot be read.
-        """
+        """Yield the local records from one consistent snapshot; log a warning for unreadable ones."""
         unread = 0
         for row in self._database.stream(record_rows.BODY):
             if (record := record_rows.record_of(*row)) is None:
@@ -185,48 +153,28 @@ class Store:
             _log.warning("left out: %s: %s\n  harness grade --all --force makes new ones", self.path, what)
 
     def parts(self) -> Iterator[record_rows.RecordParts]:
-        """What the columns of a table of these records depend on, in a third of the time that reading them takes.
-
-        Raises:
-            StoreError: the store cannot be read.
-        """
+        """Yield the names that a table's columns depend on, in a third of the time of `records`."""
         rows = self._database.stream(record_rows.BODY)
         return (parts for row in rows if (parts := record_rows.parts_of(*row)) is not None)
 
     def count(self, name: SubmissionName) -> int:
-        """How many records of a submission were made on this machine and are kept.
-
-        Raises:
-            StoreError: the store cannot be read.
-        """
+        """Return the number of local records of a submission."""
         query = "SELECT COUNT(*) FROM records WHERE model = ? AND challenge = ? AND attempt = ?"
-        return int(self._database.read(lambda c: c.execute(query, _columns(name)).fetchone()[0], 0))
+        return int(self._database.read(lambda c: c.execute(query, _list_columns(name)).fetchone()[0], 0))
 
     def forget(self, name: SubmissionName) -> None:
-        """Remove them.
-
-        Raises:
-            StoreError: the store cannot be written.
-        """
+        """Remove the local records of a submission."""
         if self.count(name):
             statement = "DELETE FROM records WHERE model = ? AND challenge = ? AND attempt = ?"
-            self._database.write(lambda c: c.execute(statement, _columns(name)))
+            self._database.write(lambda c: c.execute(statement, _list_columns(name)))
 
     def superseded(self, before: datetime) -> list[tuple[str, int]]:
-        """Key and reusability of records made before a time, the latest of each submission left out.
-
-        Raises:
-            StoreError: the store cannot be read.
-        """
+        """Return key and reusability of records made before a time, except the latest of each submission."""
         values = (before.timestamp(),)
         return self._database.read(lambda c: c.execute(NOT_LATEST, values).fetchall(), [])
 
     def discard(self, rows: Sequence[tuple[str, int]]) -> None:
-        """Remove the records of these keys and reusabilities; the file gets smaller.
-
-        Raises:
-            StoreError: the store cannot be written.
-        """
+        """Remove records by key and reusability, and shrink the file."""
         unused = "DELETE FROM dictionaries WHERE number NOT IN (SELECT dictionary FROM records WHERE dictionary)"
 
         def discard(connection: Connection) -> None:
@@ -237,13 +185,13 @@ class Store:
         self._database.compact()
 
     def publish(self, record: Record) -> Path:
-        """Put a record under reports/records/, where reports are made from.
+        """Save a record under reports/records/, where reports find it.
 
-        A failure of the harness does not replace a finished grade of the same files in the same environment.
+        A failure of the harness does not replace a finished grade with the same content key.
 
         Raises:
-            StoreError: it cannot be written, says less than a record of the profile `full`, or would put attempts
-                beside a single answer of the same model.
+            StoreError: the file cannot be written, the record is partial, or attempts would lie beside a single
+                submission of the same model.
         """
         if record.partial:
             what = f"profile {record.profile}" if record.profile is not GradeProfile.FULL else "part of the criteria"
@@ -256,19 +204,15 @@ class Store:
         except OSError:
             published = b""
         if published != text.encode() and not (
-            record.status is Status.JUDGE_ERROR and _finished(published, record.key)
+            record.status is Status.JUDGE_ERROR and _is_finished(published, record.key)
         ):
-            signature_path(path).unlink(missing_ok=True)  # it is of what stood there before
+            signature_path(path).unlink(missing_ok=True)  # it signs the record replaced here
             write_atomically(path, text)
             self.published.written(record)
         return path
 
     def _refuse_both_forms(self, record: Record) -> None:
-        """Keep a model from being counted with a single answer and with attempts.
-
-        Raises:
-            StoreError: it would be.
-        """
+        """Keep a model from having both a single submission and attempts."""
         single = self._workspace.record_path(record.model, record.challenge)
         attempts = sorted(single.with_suffix("").glob("attempt-*.json")) if record.attempt is None else []
         if record.attempt is not None and single.exists():
@@ -281,17 +225,15 @@ class Store:
             )
 
 
-def _columns(name: SubmissionName) -> tuple[str, str, int]:
-    """Model, challenge and attempt as the table has them."""
+def _list_columns(name: SubmissionName) -> tuple[str, str, int]:
     return name.model, name.challenge, name.attempt or 0
 
 
-def _reusable(record: Record) -> bool:
+def _is_reusable(record: Record) -> bool:
     return record.ranked and record.status is not Status.JUDGE_ERROR
 
 
-def _finished(published: bytes, key: str) -> bool:
-    """Whether these bytes are a finished record of that key."""
+def _is_finished(published: bytes, key: str) -> bool:
     try:
         before = Record.from_json(published)
     except ValueError:

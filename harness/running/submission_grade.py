@@ -46,19 +46,16 @@ Located = TypeVar("Located", Evidence, Observation, BuildFailure)
 
 TURNS_REMARK = "asked in up to {} turns, each reply in view of what the grader found in the one before"
 FREE_BYTES = 1 << 20
-"""Bytes that must be free for temporary files before a failed build is believed."""
+"""Free disk space, in bytes, below which a failed build is blamed on the machine."""
 
 
 @dataclass(frozen=True)
 class Graded:
-    """A record and how it came about.
+    """A record and its history.
 
     Attributes:
-        folder: the submission.
-        record: its grade.
-        reused: whether the record was made before.
-        reason: why it was made just now, or why not.
-        save_error: why the record could not be written where it belongs; empty when it was.
+        reason: reason for the new grade, or for the reuse.
+        save_error: errors of saving the record; empty on success.
     """
 
     folder: Path
@@ -71,13 +68,10 @@ class Graded:
 def grade_one(
     workspace: Workspace, folder: Path, options: Options | None = None, progress: Progress = no_progress
 ) -> Graded:
-    """Grade one submission once, or find that nothing changed since it was graded here.
+    """Grade one submission, or reuse the record of an earlier grade of the same content.
 
     Args:
-        workspace: where the challenges are.
-        folder: the submission; anywhere.
-        options: how to grade.
-        progress: called with the name of each stage as it begins.
+        folder: the submission, inside or outside the workspace.
 
     Raises:
         JudgeError: our side failed; `harness.running.retry` tries again.
@@ -87,7 +81,7 @@ def grade_one(
     progress("reading")
     try:
         with prepared(workspace, folder, options, progress) as job:
-            if not options.force and options.seed is None and (record := _earlier(job)):
+            if not options.force and options.seed is None and (record := _find_earlier(job)):
                 return Graded(
                     folder,
                     record,
@@ -101,22 +95,22 @@ def grade_one(
         return Graded(folder, record, False, reason, keep(workspace, job.options, record))
     except HarnessError:
         raise
-    except Exception as error:  # whatever an answer does is data: this is a mistake of the harness or the machine
+    except Exception as error:  # a submission's faults are data: this is a fault of the harness or the machine
         todo = f"\n  {remedy(error)}" if isinstance(error, OSError) else ""
         raise JudgeError(f"{folder}: {type(error).__name__}: {error}{todo}") from error
 
 
 def keep(workspace: Workspace, options: Options, record: Record) -> str:
-    """Save a record wherever it belongs, and say where it could not be saved; the other places have it all the same."""
+    """Save a record in the store and among the published ones, and return the errors as text."""
     return keep_all(workspace, [(options, record)])[0]
 
 
 def keep_all(workspace: Workspace, made: Sequence[tuple[Options, Record]]) -> list[str]:
-    """`keep` for each record with the options it was made by; the disk of the store is waited for once."""
+    """Save records like `keep`, with one disk sync of the store."""
     store = Store(workspace)
     unstored = ""
     try:
-        store.add_together([(record, _reusable(options, record)) for options, record in made if options.stored])
+        store.add_together([(record, _is_reusable(options, record)) for options, record in made if options.stored])
     except StoreError as error:
         unstored = str(error)
     errors = []
@@ -131,13 +125,12 @@ def keep_all(workspace: Workspace, made: Sequence[tuple[Options, Record]]) -> li
     return errors
 
 
-def _reusable(options: Options, record: Record) -> bool:
+def _is_reusable(options: Options, record: Record) -> bool:
     own_draw = options.seed is None and record.environment.tier.trusted
     return own_draw and record.status is not Status.JUDGE_ERROR and not record.cut_off
 
 
-def _earlier(job: Job) -> Record | None:
-    """The record of the same files, made here before; a store that cannot be read costs no grade."""
+def _find_earlier(job: Job) -> Record | None:
     try:
         found = Store(job.workspace).find(job.key)
         # the same files may have been graded elsewhere
@@ -148,53 +141,48 @@ def _earlier(job: Job) -> Record | None:
 
 
 def _graded(job: Job) -> Record:
-    """Run every stage and score what they found.
-
-    Raises:
-        JudgeError: a stage failed through a fault of the harness.
-    """
     made = now()
     found = run_stages(job)
     _assert_machine_is_sound(job.files, found)
-    failure = found.build_failure and _located(job, found.build_failure)
-    if failure and (fault := _adapter_fault(job, failure)):
+    failure = found.build_failure and _check_locations(job, found.build_failure)
+    if failure and (fault := _find_adapter_fault(job, failure)):
         evidence, failure = [unmeasured(c, fault) for c in job.challenge.criteria], None
     else:
         evidence = [
-            _located(job, found.evidence.get(c.id) or _unassessed(job, found, c)) for c in job.challenge.criteria
+            _check_locations(job, found.evidence.get(c.id) or _make_unassessed(job, found, c))
+            for c in job.challenge.criteria
         ]
     evidence = without_idle_credit(job.challenge, evidence, built=failure is None)
     broken = next((e.detail for e in evidence if e.outcome is Outcome.JUDGE_ERROR), None)
     status = Status.JUDGE_ERROR if broken else Status.BUILD_FAILED if failure else Status.GRADED
     return recorded(
         job, evidence, build=failure, status=status, seed=job.seed, made=made, error=broken,
-        repaired=_located_copy(job, found) if failure else None, cut_off=found.cut_off,
+        repaired=_check_copy_locations(job, found) if failure else None, cut_off=found.cut_off,
         seconds={stage: rounded for stage, spent in found.seconds.items() if (rounded := round(spent, 3))},
-        signals=counted(found.signals), remarks=tuple(_remarks(job)),
+        signals=counted(found.signals), remarks=tuple(_list_remarks(job)),
     )  # fmt: skip
 
 
-def _adapter_fault(job: Job, failure: BuildFailure) -> str:
-    """What is wrong with the harness's own adapter, where every place that does not build is in it; else empty."""
+def _find_adapter_fault(job: Job, failure: BuildFailure) -> str:
+    """Return why the build fails, if only in the harness's own adapter; else an empty string."""
     if adapter_is_at_fault(failure, job.adapters):
         return f"the adapter, which is no part of the answer, does not build: {failure.text}"
     return ""
 
 
-def _located(job: Job, found: Located) -> Located:
-    """`found` without places that the submission does not have: what names them may repeat the answer's own words."""
+def _check_locations(job: Job, found: Located) -> Located:
+    """Drop locations that the submission lacks: their text may come from the submission itself."""
     places = tuple(place for place in found.locations if has_line(job.files.path, place))
     shown: dict[str, object] = {"locations": places}
     if isinstance(found, Evidence):
-        shown["also"] = tuple(_located(job, further) for further in found.also)
+        shown["also"] = tuple(_check_locations(job, further) for further in found.also)
     return found.model_copy(update=shown)
 
 
-def _located_copy(job: Job, found: StageResult) -> RepairedGrade | None:
-    """What the repaired copy showed; the lines of a copy are those of the answer."""
+def _check_copy_locations(job: Job, found: StageResult) -> RepairedGrade | None:
     if found.repaired is None:
         return None
-    evidence = tuple(_located(job, item) for item in found.repaired.evidence)
+    evidence = tuple(_check_locations(job, item) for item in found.repaired.evidence)
     return found.repaired.model_copy(update={"evidence": evidence})
 
 
@@ -202,7 +190,7 @@ def recorded(
     job: Job, evidence: Sequence[Evidence], *, status: Status, build: BuildFailure | None = None, cut_off: bool = False,
     **rest: Any,
 ) -> Record:  # fmt: skip
-    """The record of a job: its evidence scored, with whatever else a record says of a grade."""
+    """Score the evidence of a job and return its record; `rest` sets further fields."""
     unmarked = job.origin.unmarked if job.origin else {}
     scored = score(job.challenge, evidence, built=build is None, unmarked=unmarked)
     about, options = job.submission.about, job.options
@@ -224,16 +212,12 @@ def recorded(
 
 
 def now() -> datetime:
-    """The time as records state it, to the second."""
+    """Return the current UTC time without microseconds."""
     return datetime.now(UTC).replace(microsecond=0)
 
 
 def _assert_machine_is_sound(files: Snapshot, found: StageResult) -> None:
-    """Never blame an answer for files that were removed while it was graded, or for a full disk.
-
-    Raises:
-        JudgeError: that is what happened.
-    """
+    """Raise JudgeError, rather than blame the submission, if files vanished or the disk is full."""
     gone = next((name for name in files.hashes if not os.path.lexists(files.path / name)), None)
     if gone is not None:
         raise JudgeError(
@@ -245,14 +229,14 @@ def _assert_machine_is_sound(files: Snapshot, found: StageResult) -> None:
 
 
 def unmeasured(criterion: Criterion, error: str = "") -> Evidence:
-    """Evidence of a criterion that nothing was run for: it needs a review, or our side failed with `error`."""
+    """Return evidence of a criterion that was not run: it needs a review, or our side failed with `error`."""
     if criterion.review:
         return Evidence.unreviewed(criterion)
     return Evidence.of(criterion, Outcome.JUDGE_ERROR, detail=error or "no stage of the grade assessed it")
 
 
-def _unassessed(job: Job, found: StageResult, criterion: Criterion) -> Evidence:
-    """Evidence of a criterion that no stage assessed: the grade was not to, or was cut off."""
+def _make_unassessed(job: Job, found: StageResult, criterion: Criterion) -> Evidence:
+    """Return evidence of a criterion without a result: out of scope, cut off, or missed by every stage."""
     if criterion.review:
         return unmeasured(criterion)
     if criterion not in job.criteria:
@@ -264,7 +248,7 @@ def _unassessed(job: Job, found: StageResult, criterion: Criterion) -> Evidence:
     return unmeasured(criterion)
 
 
-def _remarks(job: Job) -> Iterator[str]:
+def _list_remarks(job: Job) -> Iterator[str]:
     if caution := job.environment.tier.caution:
         yield caution
     if job.submission.about.turns > 1:
@@ -273,7 +257,7 @@ def _remarks(job: Job) -> Iterator[str]:
         yield f"the limit {name} was set to {value:g} by hand"
     if job.options.seed is not None:
         yield "the seed was chosen by hand: this record decides no ranking"
-    if job.brief:  # nobody reads the source of an answer that a training loop throws away
+    if job.brief:  # a training loop discards the source unread
         return
     yield from unwritten_entry(job.files.path, job.submission.entries, job.challenge.contract.functions)
     yield from hints(job.files.path, job.submission.entries, job.adapters)

@@ -1,4 +1,4 @@
-"""Published records in short, kept in the store by the state of their files."""
+"""Summaries of published records, cached in the store by the state of their files."""
 
 import contextlib
 from collections.abc import Callable, Iterable, Mapping
@@ -29,20 +29,16 @@ CREATE TABLE summaries (
 );
 CREATE INDEX summaries_in_short ON summaries (challenge, model, path, {_SHORT})
 """
-"""The index covers all but the details, which are most of a row and seldom asked for."""
+"""The index covers every column except the details, which are long and seldom read."""
 _COLUMNS = f"path, challenge, model, {_SHORT}, details, details_seal"
 _INSERT = f"INSERT OR REPLACE INTO summaries ({_COLUMNS}) VALUES ({', '.join('?' * 22)})"
 
 
 class SummaryIndex:
-    """What is kept in short of published records; a store that cannot be used keeps nothing.
-
-    Each row has a seal, so that one that was edited in the file is found anew.
+    """Cache of summaries of published records, with sealed rows. Errors of the store leave it empty.
 
     Args:
-        database: of the store.
-        files: their states now.
-        read: gives the details of a record whose row has been replaced or removed meanwhile.
+        read: function that returns the details of a record whose row has changed meanwhile.
     """
 
     def __init__(self, database: Database, files: FileStates, read: Callable[[RecordState], str]) -> None:
@@ -52,11 +48,11 @@ class SummaryIndex:
         self._details: dict[tuple[str, str], dict[str, tuple[str, str]]] = {}
 
     def states(self) -> dict[str, str]:
-        """The state each record had when it was kept, by path."""
+        """Return each record's state at the time it was cached, by path."""
         return dict(self._rows("SELECT path, state FROM summaries"))
 
     def summaries(self) -> dict[str, "RecordSummary"]:
-        """Those of records that did not change, by path; details are read when asked for."""
+        """Return summaries of the unchanged records by path; details are read on demand."""
         from harness.scoring.record_summary import RecordSummary
 
         kept = {row[0]: row for row in self._rows(f"SELECT path, {_SHORT} FROM summaries")}
@@ -64,29 +60,29 @@ class SummaryIndex:
         for file in self._files.records:
             _, state, *row, given = kept.get(file.name, ("", "", b""))
             if state == self._files.of_record(file) and holds(given, file.name, state, *row):
-                details = partial(self._details_of, file, state)
+                details = partial(self._load_details, file, state)
                 found[file.name] = RecordSummary.of_row(file.submission, row, details)
         return found
 
     def keep(self, changed: Mapping[RecordState, "RecordSummary"]) -> None:
-        """Keep what was found of these records, and drop those whose files are gone."""
-        self._change(_INSERT, [self._row(f, one) for f, one in changed.items() if self._files.settled_record(f)])
+        """Save summaries of changed records and drop those whose files are gone."""
+        self._change(_INSERT, [self._make_row(f, one) for f, one in changed.items() if self._files.settled_record(f)])
         if changed or self._count() != len(self._files.records):
             names = {file.name for file in self._files.records}
             gone = [(path,) for (path,) in self._rows("SELECT path FROM summaries") if path not in names]
             self._change("DELETE FROM summaries WHERE path = ?", gone)
 
     def keep_written(self, file: RecordState, summary: "RecordSummary") -> None:
-        """Keep what was found of a record that was written just now and dated back: later changes will show."""
+        """Save the summary of a record that was just written and dated back."""
         if self._files.settled_rubric(file):
-            self._change(_INSERT, [self._row(file, summary)])
+            self._change(_INSERT, [self._make_row(file, summary)])
 
-    def _row(self, file: RecordState, one: "RecordSummary") -> tuple[Any, ...]:
+    def _make_row(self, file: RecordState, one: "RecordSummary") -> tuple[Any, ...]:
         state, row, details = self._files.of_record(file), one.row(), one.details()
         seals = seal(file.name, state, *row), seal(file.name, state, details)
         return (file.name, one.challenge, one.model, state, *row, seals[0], details, seals[1])
 
-    def _details_of(self, file: RecordState, state: str) -> str:
+    def _load_details(self, file: RecordState, state: str) -> str:
         name = file.submission
         answer = (name.challenge, name.model)
         if answer not in self._details:

@@ -1,4 +1,4 @@
-"""What the grader does to itself before anything hostile runs beside it."""
+"""Protection of the grader from hostile processes beside it."""
 
 from harness.sandbox.boot import process_control
 
@@ -6,7 +6,7 @@ from harness.sandbox.boot import process_control
 def make_undumpable() -> None:
     """Close this process's memory, descriptors and environment to other processes of the same user.
 
-    For the harness's own programs: a debugger cannot attach afterwards, and no core is dumped. A program that uses
-    the library decides that for itself.
+    Debuggers and core dumps stop working, too. Only for the harness's own programs, as other programs decide for
+    themselves.
     """
     process_control.prctl(process_control.SET_DUMPABLE, 0)

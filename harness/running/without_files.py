@@ -1,4 +1,4 @@
-"""What is found of a submission without files: its reply holds no answer, or could not be read with certainty."""
+"""Results for a submission without files: its reply holds no code, or could not be read with certainty."""
 
 from harness.model import NO_ANSWER, UNBUILT, BuildFailure, Evidence, Outcome
 from harness.running.job import Job
@@ -6,10 +6,10 @@ from harness.running.stage_result import StageResult
 
 
 def found_without_files(job: Job) -> StageResult | None:
-    """Return what is found where there is nothing to run; None where there is.
+    """Return the result of a submission without files, or None if it has files.
 
-    Of a reply that holds no answer every criterion fails that does not ask a reviewer. Of one that could not be read
-    none is assessed: it is our side that does not know what the answer is.
+    A reply without code fails every criterion except those for reviewers. A reply that could not be read is a failure
+    of our side, so its criteria become judge errors.
     """
     about, criteria = job.submission.about, [c for c in job.criteria if not c.review]
     if about.unanswered:

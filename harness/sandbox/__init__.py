@@ -1,4 +1,4 @@
-"""Isolation: no line of a submission ever runs outside this room's workers."""
+"""The sandbox: every line of a submission runs in one of its worker processes."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -1,7 +1,6 @@
-"""What the self-attack has run in the box, in the place of an answer: each function tries to break out in one way.
+"""The self-attack's submission: each function tries one harmless way out of the box.
 
-A copy of this file is the submission. A function that is stopped raises; what it returns otherwise is what it got.
-None does lasting harm where it works.
+A function that the box stops raises; any other returns what it got.
 """
 
 import ctypes
@@ -16,7 +15,7 @@ SECONDS = 1.0
 
 
 def read(path: str, parent: int) -> str:
-    """What a file outside holds, reached by its path or through the parent's view of the file system."""
+    """Read a file outside, by path or through the parent's root."""
     for name in (path, f"/proc/{parent}/root{path}"):
         try:
             with open(name, encoding="ascii") as file:
@@ -27,30 +26,30 @@ def read(path: str, parent: int) -> str:
 
 
 def write(path: str, text: str) -> str:
-    """Change a file outside."""
+    """Change a file outside the box."""
     with open(path, "w", encoding="ascii") as file:
         file.write(text)
     return "written"
 
 
 def plant(name: str) -> str:
-    """Leave a file in the submission's own folder."""
+    """Add a file to the submission's own folder."""
     return write(os.path.join(os.path.dirname(os.path.abspath(__file__)), name), "planted")
 
 
 def connect_tcp(port: int) -> str:
-    """Connect to a port of the machine."""
+    """Connect to a TCP port of the machine."""
     socket.create_connection(("127.0.0.1", port), SECONDS).close()
     return "connected"
 
 
 def connect_abstract(name: str) -> str:
-    """Connect to a local socket that has a name and no path."""
+    """Connect to an abstract Unix socket."""
     return _connect(f"\0{name}")
 
 
 def connect_path(folder: str, name: str) -> str:
-    """Connect to a local socket in the file system."""
+    """Connect to a Unix socket that has a path."""
     here = os.getcwd()
     os.chdir(folder)  # the whole path may be longer than an address can be
     try:
@@ -67,13 +66,13 @@ def _connect(address: str) -> str:
 
 
 def signal_parent(parent: int) -> str:
-    """Signal the grader, with the signal that only asks whether one could."""
+    """Send the grader signal 0, a test for permission."""
     os.kill(parent, 0)
     return "could have been killed"
 
 
 def trace_parent(parent: int) -> str:
-    """Become the grader's tracer, in a thread whose end lets go of it again before it can be stopped."""
+    """Attach to the grader with ptrace; the end of the thread detaches it before the grader stops."""
     results = []
     libc = ctypes.CDLL(None, use_errno=True)
 
@@ -105,18 +104,18 @@ def fork() -> str:
 
 
 def memory_file() -> str:
-    """Make a file in memory, which no limit on a process's own memory counts."""
+    """Create a memory file, which no process limit counts."""
     os.close(os.memfd_create("attack"))
     return "made"
 
 
 def environment() -> str:
-    """The environment, as this process got it."""
+    """Return the environment."""
     return "\n".join(os.environ.values())
 
 
 def descriptors() -> str:
-    """What can be read from open files that were not handed over on purpose."""
+    """Read from all descriptors beyond the standard ones."""
     found = []
     for fd in range(3, DESCRIPTORS):
         try:

@@ -1,7 +1,6 @@
-"""Work of a grade that runs beside its probes, on another core: in a thread that nothing timed may run beside.
+"""Background work of a grade, in a thread beside the probes; timed probes wait for its end.
 
-The thread spends its life waiting for processes in the sandbox. What must not be disturbed calls `alone_in_grade`
-first, which returns when the work is over.
+The thread itself mostly waits for processes. Timing code calls `alone_in_grade` first.
 """
 
 import threading
@@ -14,21 +13,17 @@ from typing import Generic, TypeVar
 Result = TypeVar("Result")
 
 STOP_SECONDS = 5.0
-"""Longest wait for work that is given up; what it started ends with its thread."""
+"""Longest wait for abandoned work to stop; its processes end with its thread."""
 _wait: ContextVar[Callable[[], None] | None] = ContextVar("how to wait for the work beside", default=None)
 _given_up: ContextVar[threading.Event | None] = ContextVar("whether this work was given up", default=None)
 
 
 class GivenUp(BaseException):
-    """Nobody wants the result of this work any more; no fault of the answer's or of ours, so nothing catches it."""
+    """Ends the thread of abandoned work; a `BaseException`, so that error handlers let it pass."""
 
 
 class Beside(Generic[Result]):
-    """One piece of work in a thread of its own.
-
-    Args:
-        act: the work; what it raises, `result` raises.
-    """
+    """One piece of work in its own thread; `result` raises whatever `act` raises."""
 
     def __init__(self, act: Callable[[], Result]) -> None:
         self._act = act
@@ -41,7 +36,7 @@ class Beside(Generic[Result]):
         self._thread.start()
 
     def result(self, deadline: float) -> Result | None:
-        """What came of it; None where it is not over at `deadline` of `time.perf_counter`, when it is given up."""
+        """Return the result; abandon work that is not done by `deadline` (`time.perf_counter`), and return None."""
         self.wait(deadline)
         if self._thread.is_alive():
             self.give_up()
@@ -51,25 +46,25 @@ class Beside(Generic[Result]):
         return self._results[0]
 
     def wait(self, deadline: float) -> None:
-        """Wait until it is over, or for `deadline`."""
+        """Wait for the work until `deadline`."""
         left = deadline - time.perf_counter()
         self._thread.join(max(0.0, left) if left < threading.TIMEOUT_MAX else None)
 
     def give_up(self) -> None:
-        """Have it end soon, and wait for that a while."""
+        """Abandon the work, and wait briefly for its thread."""
         self._gone.set()
         self._thread.join(STOP_SECONDS)
 
     def _run(self) -> None:
         try:
             self._results.append(self._act())
-        except BaseException as error:  # raised again where the result is asked for
+        except BaseException as error:  # `result` raises it again
             self._error = error
 
 
 @contextmanager
 def waited_for(work: Beside[Result], deadline: float) -> Iterator[None]:
-    """Have `alone_in_grade` inside the block wait for `work`; it is given up where the block ends before it does."""
+    """Make `alone_in_grade` wait for `work` inside the block; abandon unfinished work after it."""
     before = _wait.set(lambda: work.wait(deadline))
     try:
         yield
@@ -79,17 +74,17 @@ def waited_for(work: Beside[Result], deadline: float) -> Iterator[None]:
 
 
 def alone_in_grade() -> None:
-    """Wait until nothing of the same grade runs beside this thread."""
+    """Wait for the grade's background work."""
     wait = _wait.get()
     if wait is not None:
         wait()
 
 
 def assert_wanted() -> None:
-    """End work that was given up; called wherever a thread waits for a process.
+    """Check for abandonment, in every wait for a process.
 
     Raises:
-        GivenUp: it was.
+        GivenUp: this thread's work was abandoned.
     """
     gone = _given_up.get()
     if gone is not None and gone.is_set():

@@ -1,4 +1,4 @@
-"""The parent's side of the box: open a worker on a submission, call through the contract, close."""
+"""The parent's side of the box."""
 
 import contextlib
 import itertools
@@ -32,28 +32,28 @@ from harness.sandbox.worker_spec import WorkerSpec, rlimits
 IDLE_SHARE = 0.05
 """Share of a core that a worker may use while no call is pending."""
 BYTECODE_LIMIT = 512 << 10
-"""Bytes of an entry's bytecode up to which it is kept for the workers after the first."""
+"""Largest bytecode of an entry, in bytes, that is kept for later workers."""
 PROCESSES = 64
-"""Threads that a worker may have, with those that NumPy starts."""
+"""Most threads of a worker, including those that NumPy starts."""
 SHORT_BY = 2 * SHORTEST
-"""Seconds of its limit by which a call that timed out may have missed it."""
+"""Tolerance, in seconds, in comparing the time used with the limit of a call that timed out."""
 BEAT_SECONDS = 2.0
-"""How often it is told that a call is at work."""
+"""Interval between reports to `Box.under_way`, in seconds."""
 UnderWay = Callable[[str, float], None]
-"""Told which function a long call runs, and the seconds that it has taken so far."""
+"""Callback for a long call: the function's name, and the seconds since the call began."""
 
 
 class Box:
     """One worker process with one submission in it.
 
-    Open it, call, close it (or use it as a context manager). After a reply that is not `alive` the worker is
-    gone and only `close` makes sense. A box without a fork server given starts one of its own: a process that shares
-    nothing with any before it, its address space included. So it is with what serves functions to the answer.
+    Open it, call it, close it, or use it as a context manager. After a reply that is not `alive`, only `close` makes
+    sense. Without a `fork_server` the box starts its own, which shares nothing with earlier boxes, not even an
+    address-space layout; likewise without a `server`.
 
     Attributes:
-        signals: what the submission did that honest code has no reason to do.
-        closed_files: what a device's driver opened in the worker although it may not.
-        under_way: who is told that a call is at work.
+        signals: acts that honest code has no reason for.
+        closed_files: files outside the rules that a device's driver opened.
+        under_way: callback during long calls.
     """
 
     def __init__(
@@ -76,10 +76,10 @@ class Box:
         self._run_queue = RunQueue()
 
     def open(self) -> Reply:
-        """Start the worker and import the submission; the value is the list of functions it has.
+        """Start the worker and import the submission; the value is the list of its functions.
 
         Raises:
-            BoxError: the worker could not be started.
+            BoxError: the worker did not start.
         """
         if self._fork_server is None:
             self._fork_server = start_fork_server(self.spec)
@@ -87,7 +87,7 @@ class Box:
             self._server = FunctionServer(self._fork_server, rlimits(self.spec))
         self._worker = self._fork_server.fork(rlimits(self.spec))
         self._idle = process_stats.IdleMeter(self.pid)
-        # where it is this worker's own there is no later one
+        # a fork server of this box's own has no later worker to reuse the bytecode
         if self.spec.entry not in self._fork_server.bytecode and not self._own_fork_server:
             self._fork_server.bytecode[self.spec.entry], reply = self._compile(self._fork_server.folder)
             if not reply.alive:
@@ -112,9 +112,9 @@ class Box:
         return replace(reply, value=[n for n in spec.functions if n in names])
 
     def _compile(self, folder: str) -> tuple[NDArray[np.uint8], Reply]:
-        """The bytecode of the entry, and the reply; empty where it does not compile, which the import will tell.
+        """Return the entry's bytecode, empty if it does not compile, and the reply.
 
-        The worker has run nothing of the submission yet, so that it tells later ones nothing of itself.
+        The worker has run none of the submission yet, so later workers can trust the bytecode.
         """
         request = {"op": "compile", "folder": folder, "entry": self.spec.entry}
         seconds = self.spec.limits.start_seconds
@@ -123,7 +123,7 @@ class Box:
         return code if isinstance(code, np.ndarray) and code.dtype == np.uint8 else np.empty(0, np.uint8), reply
 
     def load(self, name: str, source: str) -> Reply:
-        """Run trusted source in the worker as module `name`; its functions are then named by `wire.RemoteFunction`."""
+        """Run trusted source in the worker as module `name`, for use in `wire.RemoteFunction`."""
         return self._ask({"op": "load", "name": name, "source": source}, self.spec.limits.start_seconds)
 
     def call(
@@ -133,16 +133,16 @@ class Box:
         """Call one function and check its result against `returns`.
 
         Args:
-            function: its name.
-            *args: plain values, arrays, `RemoteObject`, `RemoteFunction`, and lists, tuples and dicts of them; and
-                `ServedFunction`, as an argument of its own.
-            returns: the plan of the result.
-            seconds: processor time allowed; the limit of the spec by default.
-            hold: keep the result in the worker as well; the value is then `(value, RemoteObject)`.
-            echo: bring the array arguments back as they are after the call.
-            inputs: what the caller does with the array arguments.
-            module: the submission, or a module loaded before.
-            **kwargs: as `args`.
+            function: name.
+            *args: plain values, arrays, `RemoteObject`, `RemoteFunction`, and lists, tuples and dicts of them;
+                `ServedFunction` outside containers only.
+            returns: plan of the result.
+            seconds: processor time; the spec's limit by default.
+            hold: also keep the result in the worker; the value is then `(value, RemoteObject)`.
+            echo: also return the array arguments after the call.
+            inputs: the caller's use of the array arguments.
+            module: the submission, or a loaded module.
+            **kwargs: like `args`.
         """
         self._calling = function
         arena = wire.Arena()
@@ -155,31 +155,31 @@ class Box:
         return self._transfer(request, arena, returns, seconds, hold, echo, functions)
 
     def fetch(self, kept: wire.RemoteObject, returns: Plan) -> Reply:
-        """Bring an object that was kept in the worker across, as it is now."""
+        """Copy an object kept in the worker, in its current state."""
         return self._transfer({"op": "fetch", "kept": kept.id}, wire.Arena(), returns, None, False, False)
 
     def drop(self, kept: Iterable[wire.RemoteObject]) -> Reply:
-        """Let the worker forget kept objects."""
+        """Make the worker forget kept objects."""
         return self._ask({"op": "drop", "ids": [k.id for k in kept]}, self.spec.limits.call_seconds)
 
     def resident_bytes(self) -> int:
-        """Resident memory of the worker, read from outside."""
+        """Return the worker's resident memory."""
         return process_stats.resident_bytes(self.pid)
 
     @property
     def pid(self) -> int:
-        """The worker's process id as the kernel reports it; 0 before its first word."""
+        """The worker's process id from the kernel; 0 before its first message."""
         return self._worker.channel.pid if self._worker else 0
 
     def output(self) -> str:
-        """The last of what the worker printed."""
+        """Return the tail of the worker's output."""
         if self._worker is None:
             return ""
         self._worker.channel.output.drain()
         return self._worker.channel.output.tail.decode(errors="replace")
 
     def look_once_more(self) -> None:
-        """Look for work in the background: briefly, and only at a worker that has more than one thread."""
+        """Check a multi-threaded worker for background work during one short pause."""
         worker = self._worker
         if worker is None or not worker.channel.open or process_stats.threads(self.pid) < 2:
             return
@@ -188,7 +188,7 @@ class Box:
         self._rest()
 
     def close(self) -> None:
-        """Kill the worker and remove its scratch space; does nothing the second time."""
+        """Kill the worker and remove its scratch space; idempotent."""
         worker, self._worker = self._worker, None
         if worker is not None:
             worker.close()
@@ -234,10 +234,10 @@ class Box:
         self, functions: Sequence[wire.ServedFunction], request: dict[str, Any], seconds: float, fds: Sequence[int],
         output: MemoryFile,
     ) -> Reply:  # fmt: skip
-        """As `_ask`, with functions for the answer to call; the reply says how it used them.
+        """Send a request as `_ask` does, and serve `functions` meanwhile.
 
         Raises:
-            BoxError: the process that serves them failed.
+            BoxError: the serving process failed.
         """
         worker = self._worker
         if not functions or self._server is None or worker is None:
@@ -251,7 +251,7 @@ class Box:
     def _ask(
         self, request: Mapping[str, Any], seconds: float, fds: Sequence[int] = (), output: MemoryFile | None = None
     ) -> Reply:
-        """Send one request and wait for its reply; the value of a returned reply is the raw message."""
+        """Send one request and wait; a returned reply's value is the raw message."""
         worker = self._worker
         if worker is None or not worker.channel.open:
             return Reply(CallStatus.CRASHED, text="the worker is gone")
@@ -261,16 +261,16 @@ class Box:
         self._wake()
         id = next(self._ids)
         message = wire.encode({**request, "id": id})
-        queued = self._queued()
-        before, serving, start = self._processor(), self._serving(), time.perf_counter()
+        queued = self._sum_queued()
+        before, serving, start = self._processor(), self._measure_serving(), time.perf_counter()
         used = before + serving
         answer = self._receive(channel, seconds, queued, used) if channel.send(message, fds) else CallStatus.CRASHED
         self._collect()
         if isinstance(answer, CallStatus):
-            spent, queued = time.perf_counter() - start, self._queued() - queued
+            spent, queued = time.perf_counter() - start, self._sum_queued() - queued
             processor = max(self._processor() - before, 0.0)
-            # all its threads together: those that make each other wait use up a processor meanwhile
-            served, least = max(self._serving() - serving, 0.0), seconds - SHORT_BY
+            # over all threads: while some wait for others, the others keep a processor busy
+            served, least = max(self._measure_serving() - serving, 0.0), seconds - SHORT_BY
             worked = processor + served
             late = answer is CallStatus.TIMEOUT
             return replace(
@@ -284,7 +284,7 @@ class Box:
         except StillWritable:
             return self._broken(SignalKind.LATE_WRITE, "the output could still be written after the reply")
         spent, processor = time.perf_counter() - start, self._processor() - before
-        queued = max(self._queued() - queued, 0.0)  # of one that died since, nothing is known
+        queued = max(self._sum_queued() - queued, 0.0)  # a worker that died since reads as 0
         self._rest()
         if type(answer.get("id")) is not int or answer.pop("id") != id:
             return self._broken(SignalKind.FORGED_REPLY, "the reply answers another request")
@@ -297,28 +297,26 @@ class Box:
         return Reply(CallStatus.RETURNED, answer, seconds=spent, processor=processor, queued=queued)
 
     def _receive(self, channel: Channel, seconds: float, queued: float, used: float) -> dict[str, Any] | CallStatus:
-        """The reply, or why there is none; before it the worker had `queued` and `used`."""
+        """Return the reply or its failure; `queued`, `used`: the worker's waiting and processor seconds before."""
         start, left = time.perf_counter(), time_left(seconds, 0.0, 0.0, 0.0)
         while True:
             answer = channel.receive(min(left, BEAT_SECONDS))
             if answer is not CallStatus.TIMEOUT:
                 return answer
             assert_wanted()
-            spent, worked = time.perf_counter() - start, self._processor() + self._serving() - used
-            # what this thread waited may overlap with what the worker used
-            had = max(spent - (self._queued() - queued), worked / max(process_stats.threads(self.pid), 1))
+            spent, worked = time.perf_counter() - start, self._processor() + self._measure_serving() - used
+            # this thread's wait for a processor may overlap with the worker's use of one
+            had = max(spent - (self._sum_queued() - queued), worked / max(process_stats.threads(self.pid), 1))
             left = time_left(seconds, spent, had, worked)
             if left < SHORTEST:
                 return CallStatus.TIMEOUT
             if self.under_way is not None:
                 self.under_way(self._calling, spent)
 
-    def _queued(self) -> float:
-        """Seconds that the worker, what serves it functions, and this thread waited for a processor."""
+    def _sum_queued(self) -> float:
         return self._run_queue.seconds(self.pid, self._server.pid if self._server is not None else 0)
 
-    def _serving(self) -> float:
-        """Processor seconds of what serves the worker functions."""
+    def _measure_serving(self) -> float:
         with contextlib.suppress(ProcessLookupError):
             return process_stats.processor_seconds(self._server.pid) if self._server is not None else 0.0
         return 0.0
@@ -329,7 +327,7 @@ class Box:
                 self._idle.rest()
 
     def _wake(self) -> None:
-        """Whether it worked while it was not asked."""
+        """End a pause, and note a signal if the worker was busy in its pauses."""
         idle = self._idle
         if idle is None:
             return
@@ -372,7 +370,6 @@ class Box:
         return self._end(CallStatus.PROTOCOL_VIOLATION, text)
 
     def _end(self, status: CallStatus, text: str) -> Reply:
-        """Kill the worker, whose word no longer counts, and keep what it printed."""
         if self._worker is not None:
             self._worker.kill()
             self._worker.channel.hang_up()
@@ -386,14 +383,14 @@ class Box:
 
 
 def start_fork_server(spec: WorkerSpec) -> ForkServer | LentForkServer:
-    """A started fork server for `spec`; one that is lent, where any are kept warm.
+    """Return a started fork server for `spec`, borrowed if some are kept warm.
 
     Raises:
-        BoxError: it does not start.
+        BoxError: it did not start.
     """
     warm = lender()
     if warm is not None and spec.tier in NAMESPACED and not spec.devices:
         return warm.lend(spec.folder, (spec.tier, spec.limits.memory_mib, spec.limits.scratch_mib, PROCESSES))
     access = FileAccess(spec.folder, devices=spec.devices, scratch_mib=spec.limits.scratch_mib)
-    # entering it starts it, and closes it where it does not start
+    # entering starts it, and closes it if the start fails
     return ForkServer(access, spec.tier, spec.limits.memory_mib, PROCESSES).__enter__()

@@ -1,4 +1,4 @@
-"""The user id that a box gets of its own, and the folders it is given."""
+"""A user id for the boxes of this process, and the rights of that user."""
 
 import contextlib
 import os
@@ -10,20 +10,20 @@ from functools import cache
 from pathlib import Path
 
 UIDS = range(61_184, 65_520)
-"""User ids that packages and people do not get; those above are special."""
+"""User ids that distributions give to neither packages nor people; higher ones are special."""
 _CHOWN_SETGID_SETUID = 1 << 0 | 1 << 6 | 1 << 7
-"""Capabilities that giving files to another user and becoming that user take."""
+"""Capabilities needed to give files to another user and to become that user."""
 
 
 def drawn() -> int | None:
-    """A user id for the boxes of this process; None where it may not change to any."""
-    # drawn, not counted: other graders take theirs from the same few, and none should meet another's
+    """Return a user id for this process's boxes; None if it cannot change its own."""
+    # random rather than counted: other graders draw from the same range, and two should not share an id
     return _own_uid(os.getpid()) if os.geteuid() == 0 and may_change_user() else None
 
 
 @cache
 def may_change_user(status: Path = Path("/proc/self")) -> bool:
-    """Return whether root here may become any of `UIDS`: in a user namespace it often has one id and no other.
+    """Return whether root can become any of `UIDS`; in a user namespace it may have a single id.
 
     Args:
         status: folder with this process's `status`, `uid_map`, `gid_map` and `setgroups`.
@@ -34,24 +34,23 @@ def may_change_user(status: Path = Path("/proc/self")) -> bool:
     groups = status / "setgroups"
     if groups.exists() and groups.read_text(encoding="ascii").strip() == "deny":
         return False
-    return all(_maps(status / name) for name in ("uid_map", "gid_map"))
+    return all(_maps_all_uids(status / name) for name in ("uid_map", "gid_map"))
 
 
-def _maps(ids: Path) -> bool:
-    """Return whether a map of ids has all of `UIDS` in one line."""
+def _maps_all_uids(ids: Path) -> bool:
     lines = (map(int, line.split()) for line in ids.read_text(encoding="ascii").splitlines())
     return any(first <= UIDS.start and UIDS.stop <= first + count for first, _, count in lines)
 
 
 def reaches(uid: int, paths: Iterable[str]) -> bool:
-    """Return whether the user and group `uid` may go down to each of these paths."""
+    """Return whether the user and group `uid` can traverse `paths` and the folders above them."""
     folders = {folder for path in map(Path, paths) for folder in (*path.parents, path)}
     return all(_lets_through(uid, folder) for folder in folders)
 
 
 @cache
 def _own_uid(grader: int) -> int:
-    """One for all boxes of a process: what one compiler wrote into a work folder, the next may change."""
+    """Draw one id for all boxes of a process, since they share work folders."""
     return secrets.choice(UIDS)
 
 
@@ -64,7 +63,7 @@ def _lets_through(uid: int, path: Path) -> bool:
 
 
 def let_through(folder: Path) -> None:
-    """Let the boxes' user of this process go through a folder of root's that is closed to everybody else."""
+    """Let this process's box user traverse a folder of root's."""
     uid = drawn()
     if uid is not None:
         os.chown(folder, -1, uid)
@@ -72,17 +71,17 @@ def let_through(folder: Path) -> None:
 
 
 def give(folder: Path, uid: int) -> None:
-    """Make a user id the owner of a work folder and of the folders laid out in it."""
+    """Make a user id the owner of a work folder and its subfolders."""
     for directory, _, _ in os.walk(folder):
         os.chown(directory, uid, uid, follow_symlinks=False)
 
 
 def open_up(folder: Path) -> None:
-    """Let every user read a copy: a private temporary folder is closed to the box's own user id."""
+    """Make a copy world-readable, for the box's user."""
     for _, _, names, place in os.fwalk(folder):
         _add_mode(place, 0o555)
         for name in names:
-            # whoever may write there may put a link in a file's place at any moment
+            # a process with write access may swap a file for a link at any moment
             with contextlib.suppress(OSError):
                 file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=place)
                 try:

@@ -1,4 +1,4 @@
-"""Tiers A and B: namespaces made by bubblewrap, and the fence within them; tier A adds a cgroup."""
+"""Tiers A and B: bubblewrap namespaces with a fence inside; A adds a cgroup."""
 
 import contextlib
 import math
@@ -32,7 +32,7 @@ HARMLESS = (
     *("chmod", "fchmod", "fchmodat", "chown", "fchown", "lchown", "fchownat"),
     *("utime", "utimes", "utimensat", "futimesat"),
 )
-"""System calls on files that can do nothing where every file that lasts is mounted read-only."""
+"""System calls on files that change nothing when every lasting file is mounted read-only."""
 
 
 _SWITCHES = (
@@ -40,16 +40,16 @@ _SWITCHES = (
     ("user/max_user_namespaces", "0", "sysctl -w user.max_user_namespaces=10000"),
     ("kernel/apparmor_restrict_unprivileged_userns", "1", "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"),
 )
-"""Settings that keep an ordinary user from namespaces: where each is, its value then, and the remedy."""
+"""Kernel settings that deny namespaces to ordinary users: path, denying value, and remedy."""
 
 
 CONTAINER_MARKS = ("/.dockerenv", "/run/.containerenv")
-"""Files that only a container has."""
+"""Files that exist only in a container."""
 _ALONE = "bwrap --unshare-user --unshare-pid --unshare-net --ro-bind / / --proc /proc true"
 
 
 class Bubblewrap:
-    """A sandbox with a file system, processes and a network of its own."""
+    """A sandbox with its own file system, processes and network."""
 
     keeper = 0
     paths: InsidePaths
@@ -60,7 +60,7 @@ class Bubblewrap:
         self._group: cgroup.Cgroup | None = None
 
     def missing(self) -> str | None:
-        """Why it cannot work on this machine, as far as that shows without trying."""
+        """See `Sandbox.missing`."""
         if self._grouped and os.geteuid() != 0:
             return "needs root"
         if shutil.which("bwrap") is None:
@@ -70,18 +70,18 @@ class Bubblewrap:
         return cgroup.available() if self._grouped else None
 
     def remedies(self, failure: UnusedTier | None, settings: Path) -> Iterator[str]:
-        """Name what a person can do so that it works."""
+        """See `Sandbox.remedies`."""
         if failure is None:
             return
         if self._grouped:
-            yield from _grouping_remedies(failure)
+            yield from _suggest_cgroup_remedies(failure)
         elif shutil.which("bwrap") is None:
             yield "for an own view of files, processes and network: apt-get install bubblewrap"
         elif failure.unexpected:
-            yield from _namespace_remedies(failure, settings)
+            yield from _suggest_namespace_remedies(failure, settings)
 
     def prepare(self, access: FileAccess, memory_bytes: int, tasks: int, capabilities: Sequence[str] = ()) -> None:
-        """Make the cgroup, and the command line that mounts what is shown."""
+        """Create the cgroup and the mount options; see `Sandbox.prepare`."""
         self._access = access
         self._uid = box_user.drawn()
         if self._uid is not None:
@@ -90,12 +90,18 @@ class Bubblewrap:
                 box_user.give(path, self._uid)
         extra = {name: f"/extra/{name}" for name in (*access.extra, *access.writable)}
         self.paths = InsidePaths("/submission", "/boot", "/tmp", extra)
-        self._command = (*_namespaces(capabilities), *_system(access), *_mounts(access, extra), "--remount-ro", "/")
+        self._command = (
+            *_build_namespace_options(capabilities),
+            *_system(access),
+            *_mounts(access, extra),
+            "--remount-ro",
+            "/",
+        )
         if self._grouped:
             self._group = cgroup.make(memory_bytes, tasks)
 
     def limit(self, profile: Profile, rlimits: Mapping[str, int], tasks: int) -> Confinement:
-        """The fence within the namespaces; the kernel bounds the scratch space and counts the processes."""
+        """Return the fence; the kernel bounds scratch space and processes."""
         devices = tuple(map(str, self._access.devices))
         files = tuple(d for d in devices if not d.startswith("/dev/"))
         readable = (*visible_files.shown(self.paths.boot, self.paths.folder, *self.paths.extra.values()), *files)
@@ -121,19 +127,19 @@ class Bubblewrap:
         )  # fmt: skip
 
     def spawn(self, words: Sequence[str], *, in_folder: bool = False, **options: Any) -> subprocess.Popen[bytes]:
-        """Start a process in the namespaces, and in the cgroup."""
+        """Start a process in the namespaces and the cgroup."""
         entering = self._group.enter_prefix() if self._group else ()
         at = ("--chdir", self.paths.folder if in_folder else self.paths.scratch, "--")
         return spawn((*entering, *self._command, *at, *words), **options)
 
     def meter(self, process: subprocess.Popen[bytes]) -> Callable[[], float]:
-        """The cgroup's clock, where it has one, else that of the process tree."""
+        """Return the clock of the cgroup, or else of the process tree."""
         if self._group is not None and not math.isnan(self._group.processor_seconds()):
             return self._group.processor_seconds
         return process_stats.ProcessTreeMeter(process.pid).seconds
 
     def end(self, process: subprocess.Popen[bytes] | None) -> None:
-        """Kill the process, with which its namespaces end, and remove the cgroup."""
+        """Kill the process and its namespaces, and remove the cgroup."""
         if process is not None:
             end(process)
         group, self._group = self._group, None
@@ -141,8 +147,8 @@ class Bubblewrap:
             group.remove()
 
 
-def _grouping_remedies(failure: UnusedTier) -> Iterator[str]:
-    """Name what is missing for a control group; the tier without one names what bubblewrap lacks."""
+def _suggest_cgroup_remedies(failure: UnusedTier) -> Iterator[str]:
+    """Yield what a control group needs; the tier without one reports on bubblewrap."""
     bounds = "to bound the memory of all of an answer's processes together"
     if os.geteuid() != 0:
         yield f"{bounds}: run as root"
@@ -152,8 +158,8 @@ def _grouping_remedies(failure: UnusedTier) -> Iterator[str]:
         yield f"{bounds}: control groups work here, and yet tier {failure.tier} fails: {failure.reason}"
 
 
-def _namespace_remedies(failure: UnusedTier, settings: Path) -> Iterator[str]:
-    """Name what keeps an installed bubblewrap from working, by its own words and the machine's settings."""
+def _suggest_namespace_remedies(failure: UnusedTier, settings: Path) -> Iterator[str]:
+    """Yield why an installed bubblewrap fails, from its message and the machine's settings."""
     reason = failure.reason
     if "Unknown option" in reason:
         yield f"bwrap is too old: install bubblewrap 0.8 or later ({reason})"
@@ -164,7 +170,7 @@ def _namespace_remedies(failure: UnusedTier, settings: Path) -> Iterator[str]:
             f"from a virtual environment of a Python in one folder ({reason})"
         )
         return
-    switches = [command for name, value, command in _SWITCHES if _set_to(settings / name, value)]
+    switches = [command for name, value, command in _SWITCHES if _is_set_to(settings / name, value)]
     yield from (f"for namespaces of an ordinary user: {command}" for command in switches if os.geteuid() != 0)
     if any(Path(mark).exists() for mark in CONTAINER_MARKS):
         yield f"this container may not make namespaces: start it with --privileged, or grade outside of it ({reason})"
@@ -172,23 +178,23 @@ def _namespace_remedies(failure: UnusedTier, settings: Path) -> Iterator[str]:
         yield f"bwrap is installed, and tier {failure.tier} fails: {reason}; see whether bwrap works alone: {_ALONE}"
 
 
-def _set_to(setting: Path, value: str) -> bool:
+def _is_set_to(setting: Path, value: str) -> bool:
     with contextlib.suppress(OSError):
         return setting.read_text(encoding="ascii").strip() == value
     return False
 
 
-def _bubblewrap() -> str:
+def _find_bubblewrap() -> str:
     found = shutil.which("bwrap")
     if found is None:
         raise BoxError("bwrap is not on PATH any more\n  try: install the package `bubblewrap`")
     return found
 
 
-def _namespaces(capabilities: Sequence[str]) -> Sequence[str]:
+def _build_namespace_options(capabilities: Sequence[str]) -> Sequence[str]:
     needed = (*capabilities, *(("CAP_SETUID", "CAP_SETGID") if os.geteuid() == 0 else ()), "CAP_SETPCAP")
     return (
-        _bubblewrap(), *(() if os.geteuid() == 0 else ("--unshare-user",)), "--unshare-pid", "--unshare-net",
+        _find_bubblewrap(), *(() if os.geteuid() == 0 else ("--unshare-user",)), "--unshare-pid", "--unshare-net",
         "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--die-with-parent", "--new-session",
         "--cap-drop", "ALL", *(part for name in needed for part in ("--cap-add", name)),
     )  # fmt: skip
@@ -217,8 +223,7 @@ def _system(access: FileAccess) -> Sequence[str]:
 
 
 def _mounts(access: FileAccess, inside: Mapping[str, str]) -> Sequence[str]:
-    """What the sandbox shows besides the system."""
-    words = [*_interpreter_binds(), "--ro-bind", str(visible_files.BOOT), "/boot"]
+    words = [*_bind_interpreter(), "--ro-bind", str(visible_files.BOOT), "/boot"]
     words += ["--ro-bind", str(access.folder), "/submission", "--perms", "0755", "--dir", "/extra"]
     for option, folders in (("--ro-bind", access.extra), ("--bind", access.writable)):
         for name, path in folders.items():
@@ -227,14 +232,14 @@ def _mounts(access: FileAccess, inside: Mapping[str, str]) -> Sequence[str]:
 
 
 def _parents(paths: Iterable[Path]) -> Sequence[str]:
-    """Make every folder above `paths`: those that bubblewrap makes by itself are closed to all but their owner."""
+    """Return options that create the folders above `paths`, which bubblewrap would close to all but their owner."""
     parents = sorted({parent for path in paths for parent in path.parents} - {Path("/")})
     return [part for parent in parents for part in ("--perms", "0755", "--dir", str(parent))]
 
 
 @cache
-def _interpreter_binds() -> tuple[str, ...]:
-    """Mounts for the interpreter and its packages, with the harness itself masked."""
+def _bind_interpreter() -> tuple[str, ...]:
+    """Return mount options for the interpreter and its packages, with the harness masked."""
     links = visible_files.links()
     binds = [*_parents((*visible_files.roots(), *map(Path, links)))]
     binds += [part for link, target in links.items() for part in ("--symlink", target, link)]

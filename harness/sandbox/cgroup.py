@@ -1,8 +1,8 @@
-"""Control groups: the kernel's bound on the memory and the processes of one box, its clock, and its end as a whole.
+"""Control groups: the kernel's limits, clock and kill switch for a box.
 
-A box is a group in every hierarchy that is of use: one under version 2; one a controller under version 1; on a mixed
-machine version 1 limits and version 2 kills. Groups lie under this process's own, so that whatever bounds the grader
-bounds its boxes too, and their names carry its process id, so that those of a killed grader can be found.
+A box has a group in every useful hierarchy: one under version 2, one per controller under version 1. On a mixed machine
+version 1 limits and version 2 kills. Groups lie under this process's own, whose limits also apply. Their names contain
+its process id, so that a killed grader's can be found.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ from harness.errors import BoxError
 
 PREFIX = "harness-"
 END_SECONDS = 5.0
-"""For the kernel to end what was killed, on the busiest machine."""
+"""Longest wait for killed processes to end, on the busiest machine."""
 _LIMITING = frozenset({"memory", "pids"})
 _CLOCK = "cpuacct"
 _counter = itertools.count()
@@ -30,23 +30,17 @@ _counter = itertools.count()
 
 @dataclass(frozen=True)
 class Folder:
-    """One group in one hierarchy, as the kernel shows it.
-
-    Attributes:
-        path: its folder.
-        version: of the interface, 1 or 2.
-        controllers: what can be limited or read in it.
-    """
+    """One group in one hierarchy, with its folder, version (1 or 2) and controllers."""
 
     path: Path
     version: int
     controllers: frozenset[str]
 
     def limit(self, memory_bytes: int, processes: int) -> None:
-        """Bound memory, swap included, and the number of processes and threads, where this hierarchy can.
+        """Limit memory with swap, and processes with threads, as far as this hierarchy can.
 
         Raises:
-            OSError: the kernel refuses.
+            OSError: the kernel refused.
         """
         if "memory" in self.controllers and self.version == 1:
             self._write("memory.limit_in_bytes", memory_bytes)
@@ -61,14 +55,14 @@ class Folder:
             self._write("pids.max", processes)
 
     def processes(self) -> list[int]:
-        """Ids of the processes in it; none when it is gone."""
+        """Return the process ids; empty if the group is gone."""
         try:
             return [int(word) for word in (self.path / "cgroup.procs").read_text(encoding="ascii").split()]
         except OSError:
             return []
 
     def kill(self) -> None:
-        """Kill its processes: at once where the kernel offers that, else one by one while none can be added."""
+        """Kill the processes: at once if the kernel can, else one by one with forks blocked."""
         with contextlib.suppress(OSError):
             self._write("cgroup.kill", 1)
             return
@@ -79,7 +73,7 @@ class Folder:
                 os.kill(pid, signal.SIGKILL)
 
     def processor_seconds(self) -> float | None:
-        """Processor time of all that ever ran in it; None where this hierarchy does not count."""
+        """Return the processor time of all processes ever inside; None if not counted here."""
         try:
             if self.version == 1:
                 return int((self.path / "cpuacct.usage").read_text(encoding="ascii")) / 1e9
@@ -89,7 +83,7 @@ class Folder:
         return int(found[1]) / 1e6 if found else None
 
     def _write(self, name: str, value: int) -> None:
-        # never created: in a hierarchy without the controller the file is missing, which must be seen
+        # no O_CREAT: the file is missing in a hierarchy without the controller, which must raise
         fd = os.open(self.path / name, os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC)
         try:
             os.write(fd, str(value).encode())
@@ -98,30 +92,30 @@ class Folder:
 
 
 class Cgroup:
-    """The group of one box, over all hierarchies."""
+    """A box's groups in all hierarchies."""
 
     def __init__(self, folders: Sequence[Folder]) -> None:
         self.folders = tuple(folders)
 
     def enter_prefix(self) -> tuple[str, ...]:
-        """Words to put before a command line so that it starts inside; it does not start when that fails."""
+        """Return words that start a command line inside, or make it fail."""
         steps = [f"echo 0 >{shlex.quote(str(folder.path / 'cgroup.procs'))}" for folder in self.folders]
         return ("/bin/sh", "-c", " && ".join((*steps, 'exec "$@"')), "sh")
 
     def processes(self) -> set[int]:
-        """Ids of the processes inside."""
+        """Return the process ids."""
         return {pid for folder in self.folders for pid in folder.processes()}
 
     def processor_seconds(self) -> float:
-        """Processor time of all that ever ran inside; NaN where the kernel does not count it."""
+        """Return the processor time of all processes ever inside; NaN if not counted."""
         counted = (folder.processor_seconds() for folder in self.folders)
         return next((seconds for seconds in counted if seconds is not None), float("nan"))
 
     def kill(self) -> None:
-        """Kill every process inside and wait until none is left.
+        """Kill every process inside, and wait.
 
         Raises:
-            BoxError: a process does not end.
+            BoxError: a process did not end.
         """
         deadline = time.monotonic() + END_SECONDS
         while busy := [folder for folder in self.folders if folder.processes()]:
@@ -132,36 +126,36 @@ class Cgroup:
             time.sleep(0.001)
 
     def remove(self) -> None:
-        """Kill what is inside and remove the group; a missing group is not an error.
+        """Kill the processes inside and remove the group, if present.
 
         Raises:
-            BoxError: a process does not end, so the group stays.
+            BoxError: a process did not end.
         """
         self.kill()
         deadline = time.monotonic() + END_SECONDS
         left = list(self.folders)
-        while left := [folder for folder in left if not _removed(folder.path)]:
+        while left := [folder for folder in left if not _try_remove(folder.path)]:
             if time.monotonic() > deadline:
                 raise BoxError(f"{left[0].path}: an empty control group cannot be removed")
             time.sleep(0.001)
 
 
 def make(memory_bytes: int, processes: int, under: Sequence[Folder] | None = None) -> Cgroup:
-    """A new group of this process.
+    """Create a group of this process.
 
     Args:
-        memory_bytes: memory of all in it together, page cache and memory files included; none of it may be swapped.
-        processes: how many processes and threads at a time.
-        under: the groups it lies under, one a hierarchy; those of this process by default.
+        memory_bytes: limit for all processes together, with page cache and memory files; swap is off.
+        processes: most processes and threads at a time.
+        under: parent groups, one per hierarchy; this process's own by default.
 
     Raises:
-        BoxError: the kernel offers no such group, or refuses it.
+        BoxError: the kernel has no such group, or refused it.
     """
     parents = own_folders() if under is None else under
     missing = _LIMITING.difference(*(parent.controllers for parent in parents))
     if missing:
         raise BoxError(f"no control group that user {os.getuid()} may write to limits {' or '.join(sorted(missing))}")
-    name = f"{_owner()}{next(_counter)}"
+    name = f"{_make_owner_prefix()}{next(_counter)}"
     group = Cgroup([Folder(parent.path / name, parent.version, parent.controllers) for parent in parents])
     try:
         for folder in group.folders:
@@ -175,7 +169,7 @@ def make(memory_bytes: int, processes: int, under: Sequence[Folder] | None = Non
 
 @cache
 def available() -> str | None:
-    """None when a process really can be put into a group, limited, killed and its group removed, else the reason."""
+    """Try to enter, limit, kill and remove a group; return what fails, or None."""
     try:
         group = make(64 << 20, 16)
     except BoxError as error:
@@ -189,25 +183,25 @@ def available() -> str | None:
 
 
 def sweep() -> int:
-    """End and remove groups of graders that were killed, and return how many there were.
+    """Kill and remove the groups of killed graders, and return their number.
 
-    A grader started by another service or session had its groups under that one's, which lies beside this one.
+    It searches sibling groups too, where graders of other services or sessions put theirs.
     """
     return _remove(lambda owner: not Path("/proc", owner).exists())
 
 
 def remove_of(pid: int) -> None:
-    """End and remove the groups of one grader; what cannot be removed now is left to the next sweep."""
+    """Kill and remove one grader's groups; leave stubborn ones to the next sweep."""
     with contextlib.suppress(BoxError):
         _remove(lambda owner: owner == str(pid))
 
 
 def _remove(forsaken: Callable[[str], bool]) -> int:
-    """End and remove the groups that a grader's process id stands for, and return how many there were."""
-    space = _owner().split("-")[1]
+    """Kill and remove the groups of `forsaken` process ids, and return their number."""
+    space = _make_owner_prefix().split("-")[1]
     found: dict[str, list[Folder]] = {}
     for own in own_folders():
-        for path in _groups_beside(own.path, f"{PREFIX}{space}-"):
+        for path in _list_groups_beside(own.path, f"{PREFIX}{space}-"):
             owner = path.name.split("-")[2]
             if owner.isdigit() and forsaken(owner):
                 found.setdefault(path.name, []).append(Folder(path, own.version, own.controllers))
@@ -216,8 +210,7 @@ def _remove(forsaken: Callable[[str], bool]) -> int:
     return len(found)
 
 
-def _groups_beside(folder: Path, prefix: str) -> Iterator[Path]:
-    """Groups of such names under a group and those beside it, of which any may end meanwhile."""
+def _list_groups_beside(folder: Path, prefix: str) -> Iterator[Path]:
     for beside in folder.parent.iterdir():
         names: list[str] = []
         with contextlib.suppress(FileNotFoundError, NotADirectoryError, PermissionError):
@@ -227,12 +220,12 @@ def _groups_beside(folder: Path, prefix: str) -> Iterator[Path]:
 
 @cache
 def own_folders() -> tuple[Folder, ...]:
-    """This process's own groups that a box can be put under, one a hierarchy."""
+    """Return this process's groups that can hold a box's, one per hierarchy."""
     return tuple(folders_of(Path("/proc/self")))
 
 
 def folders_of(process: Path) -> Iterator[Folder]:
-    """Groups that limit memory or processes, kill or count time, from a process's folder in /proc."""
+    """Yield the useful groups of a process, from its folder in /proc."""
     try:
         mounts = list(_mounts((process / "mountinfo").read_text(encoding="utf-8")))
         lines = (process / "cgroup").read_text(encoding="utf-8").splitlines()
@@ -247,7 +240,7 @@ def folders_of(process: Path) -> Iterator[Folder]:
             if own is None or not os.access(own, os.W_OK):
                 continue
             if number == "0" and mount.version == 2:
-                yield _unified(own)
+                yield _place_unified(own)
             elif mount.version == 1 and controllers and controllers <= mount.options:
                 yield Folder(own, 1, controllers)
             else:
@@ -257,7 +250,7 @@ def folders_of(process: Path) -> Iterator[Folder]:
 
 @dataclass(frozen=True)
 class _Mount:
-    """One hierarchy as it is mounted: which of its groups is seen where."""
+    """One mounted hierarchy."""
 
     version: int
     root: PurePosixPath
@@ -265,7 +258,6 @@ class _Mount:
     options: frozenset[str]
 
     def place(self, group: str) -> Path | None:
-        """The folder of a group; None when this mount does not show it."""
         path = PurePosixPath(group)
         if not path.is_relative_to(self.root) or ".." in path.parts:
             return None
@@ -273,7 +265,6 @@ class _Mount:
 
 
 def _mounts(mountinfo: str) -> Iterator[_Mount]:
-    """The hierarchies in the text of a mountinfo file."""
     for line in mountinfo.splitlines():
         before, _, after = line.partition(" - ")
         kind, _, options = after.split(" ", 2)
@@ -282,11 +273,11 @@ def _mounts(mountinfo: str) -> Iterator[_Mount]:
             yield _Mount(2 if kind == "cgroup2" else 1, PurePosixPath(root), Path(point), frozenset(options.split(",")))
 
 
-def _unified(own: Path) -> Folder:
-    """Where groups of version 2 can be made: under `own`, or beside it where only that lets them be limited.
+def _place_unified(own: Path) -> Folder:
+    """Return where to create version 2 groups: under `own`, or beside it.
 
-    A group that holds processes, as that of a login session does, passes no controller on to groups under it. The
-    group above it passes them on, and its own limits hold for both.
+    A group with processes, such as a login session's, passes no controllers to its children. Its parent does, and the
+    parent's limits bind both.
     """
     offered = _words(own / "cgroup.controllers")
     if offered >= _LIMITING and not _words(own / "cgroup.subtree_control") >= _LIMITING:
@@ -306,12 +297,12 @@ def _words(file: Path) -> frozenset[str]:
         return frozenset()
 
 
-def _owner() -> str:
-    """First part of the names of this process's groups: a process id means something in its own namespace only."""
+def _make_owner_prefix() -> str:
+    """Return the name prefix of this process's groups; a process id is unique within its namespace only."""
     return f"{PREFIX}{os.stat('/proc/self/ns/pid').st_ino}-{os.getpid()}-"
 
 
-def _removed(path: Path) -> bool:
+def _try_remove(path: Path) -> bool:
     try:
         path.rmdir()
     except FileNotFoundError:
@@ -322,7 +313,6 @@ def _removed(path: Path) -> bool:
 
 
 def _fault(group: Cgroup) -> str | None:
-    """What does not work about a group, by running a process in it."""
     command = (*group.enter_prefix(), "/bin/cat")
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0

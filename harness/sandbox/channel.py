@@ -1,4 +1,4 @@
-"""The control socket to a worker and the pipe its output runs into."""
+"""The control socket to a worker, and its output pipe."""
 
 import array
 import json
@@ -22,11 +22,11 @@ _CUT = int(socket.MSG_TRUNC | socket.MSG_CTRUNC)
 
 
 class Channel:
-    """Sends requests and takes replies; what arrives unasked is seen and reported.
+    """Sends requests and receives replies; detects unsolicited messages.
 
     Attributes:
-        notices: what the kernel tells of the worker.
-        beside: what it tells of a process that the worker may wait for; answered meanwhile.
+        notices: the worker's seccomp notifications.
+        beside: notifications of a process that the worker may wait for.
     """
 
     def __init__(self, control: socket.socket, output: Output) -> None:
@@ -41,13 +41,13 @@ class Channel:
         self.exceeded = ""
 
     def first(self, seconds: float) -> tuple[dict[str, Any] | CallStatus, list[int]]:
-        """Wait for the first message, said before anything of the submission is loaded, with what it hands over."""
+        """Wait for the first message and its descriptors; the worker has loaded none of the submission yet."""
         if not readable(self.control.fileno(), seconds):
             return CallStatus.TIMEOUT, []
         return self._taken()
 
     def unsolicited(self) -> bool:
-        """Whether the worker has spoken without being asked."""
+        """Return whether the worker sent a message without a request."""
         try:
             return bool(self.control.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
         except BlockingIOError:
@@ -57,11 +57,11 @@ class Channel:
 
     @property
     def open(self) -> bool:
-        """Whether the socket is there to be spoken to."""
+        """True if the socket is open."""
         return self.control.fileno() >= 0
 
     def hang_up(self) -> None:
-        """Close the socket; what was printed can still be drained."""
+        """Close the socket, but not the output."""
         self.control.close()
 
     def close(self) -> None:
@@ -70,7 +70,7 @@ class Channel:
         self.output.close()
 
     def send(self, message: bytes, fds: Sequence[int]) -> bool:
-        """Send one request; False when the other side is gone."""
+        """Send one request; return False if the worker is gone."""
         self.output.restart()
         rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
         try:
@@ -80,7 +80,7 @@ class Channel:
         return True
 
     def receive(self, seconds: float) -> dict[str, Any] | CallStatus:
-        """Wait for one message, draining the worker's output meanwhile."""
+        """Wait for one message, and drain the output meanwhile."""
         deadline = time.perf_counter() + seconds
         told = self._told()
         waiting = self._waiting(told)
@@ -107,7 +107,6 @@ class Channel:
                 return CallStatus.PROTOCOL_VIOLATION if fds else answer
 
     def _waiting(self, told: Iterable[int]) -> select.poll:
-        """What waits for all that the worker may say; made for each message, as it costs no call of the system."""
         waiting = select.poll()
         waiting.register(self.control, select.POLLIN)
         if self.output.open:
@@ -117,7 +116,6 @@ class Channel:
         return waiting
 
     def _told(self) -> dict[int, Notices]:
-        """What has to be answered while this waits, by descriptor."""
         return {notices.fd: notices for notices in (self.notices, self.beside) if notices and notices.fd >= 0}
 
     def _exceeds(self) -> bool:
@@ -126,7 +124,6 @@ class Channel:
         return bool(self.exceeded)
 
     def _taken(self) -> tuple[dict[str, Any] | CallStatus, list[int]]:
-        """One message, and the descriptors that came with it."""
         try:
             data, ancillary, flags, _ = self.control.recvmsg(wire.MESSAGE_LIMIT + 1, _ROOM, socket.MSG_CMSG_CLOEXEC)
         except OSError:
@@ -152,7 +149,7 @@ class Channel:
 
 
 def _parsed(data: bytes) -> Any:
-    """The JSON of a message; half a surrogate pair, which nothing can print or keep, becomes a question mark."""
-    if data.isascii() and b"\\" not in data:  # there can be none
+    """Parse JSON, with lone surrogates, which cannot be encoded, as question marks."""
+    if data.isascii() and b"\\" not in data:  # no escape, so no surrogate
         return json.loads(data)
     return json.loads(json.dumps(json.loads(data), ensure_ascii=False).encode(errors="replace"))

@@ -1,4 +1,4 @@
-"""One command run in the box: an answer's own tests, with forks allowed and no contract."""
+"""One command in the box, such as a submission's own tests: it may fork, and has no contract."""
 
 import contextlib
 import json
@@ -26,50 +26,49 @@ from harness.sandbox.usage import LOOK_SECONDS, ResourceBounds
 from harness.sandbox.wall_bound import wall_left
 
 START_SECONDS = 30.0
-"""For the box to stand, on the busiest machine; before that nothing of the command has run."""
+"""Longest wait for the box to be ready, on the busiest machine; the command has not run by then."""
 REPORT_FD = 3
-"""Where a command writes its report."""
+"""File descriptor that a command writes its report to."""
 FILE_BYTES = 256 << 20
-"""Largest file a command may write."""
+"""Largest file that a command may write."""
 PROCESSES = 256
 PROCESSES_AT_FULL_MEMORY = 4
-"""Each process of a command has the memory limit to itself; all together may use this many times as much."""
+"""Ratio of the memory limit of all processes together to that of each."""
 ORPHANED_SECONDS = 60
-"""Processor seconds beyond its time after which the kernel ends an unwatched process."""
+"""Processor seconds beyond its limit after which the kernel ends an unwatched process."""
 
 
 class CommandLimit(Enum):
-    """A limit that a command exceeded, for which it was killed."""
+    """A limit for which a command was killed."""
 
     PROCESSOR_TIME = "processor time"
-    """It used the processor seconds it was given."""
+    """The command used up its processor time."""
     WALL_CLOCK = "wall clock"
-    """It was still there long after it could have used them."""
+    """The command was still running long after it could have used up its processor time."""
     OUTPUT = "output"
-    """It printed or reported too much."""
+    """The command printed or reported too much."""
     RESOURCES = "resources"
-    """It used more scratch space, threads or processes than it may."""
+    """The command used more scratch space, threads or processes than allowed."""
 
 
 @dataclass(frozen=True)
 class Completed:
-    """What a command did.
+    """The result of a command.
 
-    A command is bounded by the processor time of all it starts, so that a busy machine ends none early. How to judge
-    one that was killed by time, `exceeded` says:
+    The limit is on the processor time of the command and its descendants, so a busy machine ends none early. After a
+    timeout:
 
-    * `PROCESSOR_TIME` is the command's own doing, however busy the machine is.
-    * `WALL_CLOCK` proves nothing: either it waits for something that never comes, or the machine gave it too little
-      processor time. Run it once more with nothing beside it. If it ends the same way it hangs; if it ends in another
-      way, judge that.
+    * `PROCESSOR_TIME` is the command's own doing.
+    * `WALL_CLOCK` is inconclusive: the command hangs, or got too little processor time. Repeat it on an idle machine,
+      where a second `WALL_CLOCK` means that it hangs.
 
     Attributes:
-        returncode: its exit status; None when it was killed.
-        output: the last of what it printed.
-        report: what it wrote to file descriptor 3, at most 1 MiB.
-        seconds: wall time since it started.
-        processor_seconds: processor time of it and all it started; never too much.
-        exceeded: the limit for which it was killed; None when it ended by itself.
+        returncode: exit status; None if killed.
+        output: tail of the output.
+        report: bytes written to file descriptor 3, at most 1 MiB.
+        seconds: wall time since the start.
+        processor_seconds: processor time with descendants; never too much.
+        exceeded: limit for which it was killed.
     """
 
     returncode: int | None
@@ -81,7 +80,7 @@ class Completed:
 
     @property
     def timed_out(self) -> bool:
-        """Whether it was killed by either bound on time."""
+        """True if it was killed for processor time or wall time."""
         return self.exceeded in (CommandLimit.PROCESSOR_TIME, CommandLimit.WALL_CLOCK)
 
 
@@ -94,29 +93,29 @@ def run(
     """Run `command` in the box in a read-only copy of `folder`.
 
     Args:
-        command: the words; `{submission}`, `{boot}` and `{NAME}` of `extra` stand for the paths seen inside, and a
-            first word `python` for the interpreter.
+        command: words; `{submission}`, `{boot}` and `{NAME}` of `extra` or `writable` expand to paths inside, a first
+            word `python` to the interpreter.
         folder: the submission's files.
-        tier: how it is held.
-        seconds: processor time allowed to it and all it starts.
-        wall_seconds: wall time allowed once it has started; by default what `wall_bound.wall_left` gives a first try.
-        memory_mib: address space of each process.
+        tier: isolation tier.
+        seconds: processor time, with descendants.
+        wall_seconds: wall time after the start; by default a first try's in `wall_bound.wall_left`.
+        memory_mib: address space per process.
         scratch_mib: size of the writable /tmp.
-        extra: more read-only folders.
-        writable: folders that the command may write, no file over 256 MiB.
-        devices: device files and what their driver reads.
-        given: what it finds on its standard input; nothing when None.
-        watch: called every now and then while it runs, with the seconds since it started and what it has reported.
+        extra: further read-only folders.
+        writable: writable folders, for files up to 256 MiB.
+        devices: device files, and files their driver reads.
+        given: standard input; empty by default.
+        watch: periodic callback with the seconds since the start and the report so far.
 
     Raises:
-        BoxError: the command could not be started at all, which is no word about it.
-        GivenUp: the thread runs beside a grade that ended before.
+        BoxError: the command did not start, which says nothing about it.
+        GivenUp: this thread works beside a grade that has ended.
     """
     access = FileAccess(folder, extra or {}, writable or {}, scratch_mib, devices)
     limits = _Limits(seconds, wall_seconds)
     sandbox = new_sandbox(tier)
     process = None
-    with _Pipes() as pipes, _standard_input(given) as stdin, contextlib.ExitStack() as undo:
+    with _Pipes() as pipes, _open_standard_input(given) as stdin, contextlib.ExitStack() as undo:
         try:
             sandbox.prepare(access, memory_mib * PROCESSES_AT_FULL_MEMORY << 20, PROCESSES)
             confinement = sandbox.limit("build", _rlimits(memory_mib << 20, seconds), PROCESSES)
@@ -140,8 +139,7 @@ class _Limits:
 
 
 @contextmanager
-def _standard_input(given: bytes | None) -> Iterator[int]:
-    """A descriptor to read `given` from."""
+def _open_standard_input(given: bytes | None) -> Iterator[int]:
     if given is None:
         yield subprocess.DEVNULL
         return
@@ -163,7 +161,6 @@ def _resolve(command: Sequence[str], paths: InsidePaths) -> list[str]:
 def _start(
     sandbox: Sandbox, confinement: Confinement, words: Sequence[str], stdin: int, pipes: "_Pipes"
 ) -> subprocess.Popen[bytes]:
-    """Start the process that becomes the command."""
     report, started = pipes.inner["report"], pipes.inner["started"]
     plan = {"fence": confinement.fence, "report": report, "started": started, "keep": sandbox.keeper}
     runner = (visible_files.interpreter(), "-I", "-S", "-B", f"{sandbox.paths.boot}/runner.py", json.dumps(plan))
@@ -177,10 +174,10 @@ def _start(
 
 
 def _await_start(pipes: "_Pipes") -> None:
-    """Wait until the fence stands and the command is about to run.
+    """Wait for the fence.
 
     Raises:
-        BoxError: it does not.
+        BoxError: the fence failed or was late.
     """
     pipes.close_inner()
     if not readable(pipes.started, START_SECONDS) or not os.read(pipes.started, 1):
@@ -188,7 +185,7 @@ def _await_start(pipes: "_Pipes") -> None:
 
 
 class _Pipes:
-    """The pipes of one command: what it prints, what it reports, and the bytes exchanged before it runs."""
+    """A command's output, its report, and a handshake before it runs."""
 
     def __init__(self) -> None:
         (printed, output), (reported, report) = (os.pipe2(os.O_CLOEXEC) for _ in range(2))
@@ -197,12 +194,12 @@ class _Pipes:
         self.output, self.report = Output(printed), Output(reported, kept=1 << 20)
 
     def close_inner(self) -> None:
-        """Close the ends that the command holds."""
+        """Close the command's ends."""
         while self.inner:
             os.close(self.inner.popitem()[1])
 
     def let_run(self) -> None:
-        """Let the command begin, now that it is watched; one that died meanwhile is seen by the watch."""
+        """Let the command begin; the watch will notice if it died."""
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             os.write(self.started, b"!")
 
@@ -227,7 +224,7 @@ def _rlimits(memory: int, seconds: float) -> dict[str, int]:
 
 
 class _Watch:
-    """Drains a command's pipes and looks at what it uses until it ends or exceeds a limit."""
+    """Drains a command's pipes and checks its limits."""
 
     def __init__(
         self, process: subprocess.Popen[bytes], pipes: _Pipes, limits: _Limits, bounds: ResourceBounds | None,
@@ -243,11 +240,11 @@ class _Watch:
         self.seconds = self.processor_seconds = 0.0
 
     def wait(self) -> CommandLimit | None:
-        """The limit that it exceeded; None when it ended first."""
+        """Return the exceeded limit; None if the command ended first."""
         while not self._ended():
             assert_wanted()
             self._read()
-            if exceeded := self._exceeded():
+            if exceeded := self._find_exceeded():
                 return exceeded
             if self._watch is not None:
                 self._watch(self.seconds, self._pipes[1].tail)
@@ -256,13 +253,13 @@ class _Watch:
                 for pipe in self._pipes:
                     if pipe.open:
                         selector.register(pipe.fd, selectors.EVENT_READ)
-                # a process that closed its pipes can still run: look at it again soon
+                # a process that closed its pipes may still run, so check again soon
                 selector.select(min(left, LOOK_SECONDS))
         self._read()
-        return CommandLimit.OUTPUT if self._flooded() else None
+        return CommandLimit.OUTPUT if self._is_flooded() else None
 
     def _ended(self) -> bool:
-        """Whether it ended; it is not waited for yet, so that its processor time can still be read."""
+        """Return whether the command ended, without reaping it, which would lose its processor time."""
         return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
     def _read(self) -> None:
@@ -271,8 +268,8 @@ class _Watch:
         self.seconds = time.perf_counter() - self._start
         self.processor_seconds = self._meter() - self._before
 
-    def _exceeded(self) -> CommandLimit | None:
-        if self._flooded():
+    def _find_exceeded(self) -> CommandLimit | None:
+        if self._is_flooded():
             return CommandLimit.OUTPUT
         if self.processor_seconds > self._limits.processor_seconds:
             return CommandLimit.PROCESSOR_TIME
@@ -288,5 +285,5 @@ class _Watch:
             return self._limits.wall_seconds - self.seconds
         return wall_left(limit, self.seconds, self.processor_seconds)
 
-    def _flooded(self) -> bool:
+    def _is_flooded(self) -> bool:
         return any(pipe.flooded for pipe in self._pipes)

@@ -1,4 +1,4 @@
-"""Workers by forking: one process a submission loads the interpreter and NumPy, each worker is a child of it."""
+"""Fork servers: a process loads the interpreter and NumPy once, and workers fork from it."""
 
 import array
 import contextlib
@@ -25,20 +25,20 @@ from harness.sandbox.protocol import Confinement, FileAccess
 from harness.sandbox.reply import CallStatus
 
 START_SECONDS = 30.0
-"""For an interpreter and NumPy to load, on the busiest machine."""
+"""Longest wait for an interpreter and NumPy to load, on the busiest machine."""
 DEATH_SECONDS = 5.0
-"""For a killed worker to be gone; its memory is freed on the way."""
+"""Longest wait for a killed worker to end, which includes freeing its memory."""
 
 
 @dataclass
 class WorkerProcess:
-    """A forked worker: what its parent holds of it.
+    """The parent's handle on a worker.
 
     Attributes:
-        channel: the control socket and the output.
-        notices: what the kernel tells of it; None where it tells nothing.
-        pidfd: names the process, even when its number is given away again.
-        confinement: what holds it.
+        channel: socket and output.
+        notices: seccomp notifications; None if the kernel sends none.
+        pidfd: descriptor of the process, safe from reuse of its id.
+        confinement: its restrictions.
     """
 
     channel: Channel
@@ -49,20 +49,20 @@ class WorkerProcess:
     _ended: int | None = field(default=None, init=False)
 
     def kill(self) -> None:
-        """Kill it, and all that is in its namespaces, and wait until it is gone."""
+        """Kill the worker and its namespaces, and wait for their end."""
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
         self.wait_status(DEATH_SECONDS)
 
     def wait_status(self, seconds: float) -> int | None:
-        """Its wait status as `os.wait` gives it; None while it lives, or when the fork server is gone."""
+        """Return the wait status as `os.wait` does; None while the worker lives, or without a fork server."""
         if self._ended is None and readable(self._status, seconds):
             status = os.read(self._status, 16)
             self._ended = int(status) if status.isdigit() else None
         return self._ended
 
     def close(self) -> None:
-        """Kill it and give back everything."""
+        """Kill the worker and release everything."""
         self.kill()
         self.channel.close()
         if self.notices is not None:
@@ -74,7 +74,7 @@ class WorkerProcess:
 
 @dataclass
 class _Coming:
-    """A worker that was asked for and has not said its first word."""
+    """A requested worker before its first message."""
 
     channel: Channel
     status: int
@@ -84,19 +84,17 @@ class _Coming:
 
 
 class ForkServer:
-    """The process that workers are forked from, in the box of one target. Start it, fork, close it.
+    """The process that workers fork from, in the box of one submission.
 
     Args:
-        access: what its workers are shown.
-        tier: how they are held.
-        memory_mib: that each of them may use.
-        tasks: threads that each may have.
-        ahead: whether the next worker is made while one works, to be there when it is asked for. Not where the one at
-            work is timed.
+        access: visible files.
+        tier: isolation tier.
+        memory_mib: memory per worker.
+        tasks: threads per worker.
+        ahead: prepare the next worker while one works; not while timing.
 
     Attributes:
-        bytecode: of each entry, as its first worker compiled it before it ran anything of it; empty where it does not
-            compile.
+        bytecode: bytecode by entry, from a worker that had run none of the submission; empty if it does not compile.
     """
 
     def __init__(
@@ -116,14 +114,14 @@ class ForkServer:
 
     @property
     def folder(self) -> str:
-        """Where the submission's files are inside; known once it was started."""
+        """Path of the submission's files inside, once started."""
         return self._sandbox.paths.folder
 
     def start(self) -> None:
         """Start the process.
 
         Raises:
-            BoxError: it does not start.
+            BoxError: it did not start.
         """
         self._sandbox.prepare(self._access, self._memory_bytes, self._tasks + 16, ("CAP_SYS_ADMIN",))
         paths = self._sandbox.paths
@@ -144,22 +142,21 @@ class ForkServer:
             os.close(write)
 
     def fork(self, rlimits: Mapping[str, int]) -> WorkerProcess:
-        """A new worker behind its fence; it has seen nothing of the submission yet.
+        """Return a new worker behind its fence, with none of the submission loaded.
 
         Raises:
-            BoxError: it did not come, or its fence does not stand.
+            BoxError: the worker or its fence failed.
         """
         spare, self._spare = self._spare, None
         if spare is not None and spare.rlimits != rlimits:
             spare.undo.close()
             spare = None
-        worker = self._arrived(spare or self._begun(rlimits))
+        worker = self._await_worker(spare or self._begun(rlimits))
         if self._ahead:
             self._spare = self._begun(rlimits)
         return worker
 
     def _begun(self, rlimits: Mapping[str, int]) -> _Coming:
-        """Ask for a worker, without waiting for it."""
         with contextlib.ExitStack() as undo:
             confinement = self._sandbox.limit("run", rlimits, self._tasks)
             undo.callback(confinement.close)
@@ -180,12 +177,11 @@ class ForkServer:
                 raise BoxError(f"cannot fork a worker in tier {self.tier}: {error}{self._said()}") from error
             return _Coming(channel, status, confinement, rlimits, undo.pop_all())
 
-    def _arrived(self, coming: _Coming) -> WorkerProcess:
-        """The worker, behind its fence."""
+    def _await_worker(self, coming: _Coming) -> WorkerProcess:
         channel, confinement = coming.channel, coming.confinement
         with coming.undo as undo:
             try:
-                listener = self._greeted(channel)
+                listener = self._await_greeting(channel)
                 if listener >= 0:
                     bounds = confinement.bounds
                     channel.notices = Notices(listener, confinement, bounds.tasks if bounds else None)
@@ -198,7 +194,7 @@ class ForkServer:
             return WorkerProcess(channel, channel.notices, pidfd, confinement, coming.status)
 
     def _asked(self, request: Mapping[str, Any], undo: contextlib.ExitStack) -> tuple[Channel, int]:
-        """Ask for a worker: its channel, and what its wait status can be read from."""
+        """Request a worker; return its channel and the descriptor for its wait status."""
         own, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         output_read, output_write = os.pipe2(os.O_CLOEXEC)
         channel = Channel(own, Output(output_read))
@@ -214,11 +210,11 @@ class ForkServer:
         return channel, status_read
 
     def last_words(self) -> str:
-        """The last line that the process printed; empty when there is none."""
+        """Return the last line that the process printed."""
         return self._output.last_line() if self._output is not None else ""
 
     def close(self) -> None:
-        """End it with all its workers, and remove what it wrote; does nothing the second time."""
+        """End the process and its workers, and remove its files."""
         spare, self._spare = self._spare, None
         if spare is not None:
             spare.undo.close()
@@ -247,8 +243,8 @@ class ForkServer:
         assert self._control is not None
         self._control.sendmsg([message], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))])
 
-    def _greeted(self, channel: Channel) -> int:
-        """Wait for the worker's first word: the descriptor of its notifications, or -1."""
+    def _await_greeting(self, channel: Channel) -> int:
+        """Wait for the first message; return the descriptor for notifications, or -1."""
         answer, fds = channel.first(START_SECONDS)
         if isinstance(answer, CallStatus) or "raised" in answer:
             for fd in fds:
@@ -265,7 +261,7 @@ def trial(tier: Tier) -> None:
     """Start a worker in `tier` and end it.
 
     Raises:
-        BoxError: it does not start; in the words of the program that failed, where it had any.
+        BoxError: it did not start; in the failing program's own words.
     """
     with ForkServer(FileAccess(visible_files.BOOT), tier, 512) as fork_server:
         try:

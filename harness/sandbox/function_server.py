@@ -1,4 +1,4 @@
-"""The process that serves functions to answers: trusted code beside the answer's worker, held as that is."""
+"""Trusted functions for submissions, in a process beside the worker and confined like it."""
 
 import itertools
 import socket
@@ -16,16 +16,16 @@ from harness.sandbox.reply import CallStatus, ServedUse
 from harness.sandbox.warm import LentForkServer
 
 SECONDS = 30.0
-"""For trusted code to load, or to say how it was used, on the busiest machine."""
+"""Longest wait for trusted code to load or to report its use, on the busiest machine."""
 
 
 @dataclass
 class ServedCall:
-    """The functions of one call while it runs.
+    """The functions of one call.
 
     Attributes:
-        link: the stubs' end of the socket; -1 where the call is given no function.
-        use: of each function by name, once the call has ended.
+        link: the stubs' end of the socket; -1 without functions.
+        use: use by function name, once the call has ended.
     """
 
     link: int = -1
@@ -33,10 +33,10 @@ class ServedCall:
 
 
 class FunctionServer:
-    """Serves the functions of one call after the other, from one process; started when it is first needed.
+    """Serves one call after another from one process, started on first use.
 
     Args:
-        fork_server: what the process comes from.
+        fork_server: source of the process.
         rlimits: its limits.
     """
 
@@ -49,20 +49,20 @@ class FunctionServer:
 
     @property
     def pid(self) -> int:
-        """Its process id; 0 while there is none."""
+        """Process id; 0 before the start."""
         return self._worker.channel.pid if self._worker else 0
 
     @property
     def notices(self) -> Notices | None:
-        """What the kernel tells of it."""
+        """The process's seccomp notifications."""
         return self._worker.notices if self._worker else None
 
     @contextmanager
     def serving(self, functions: Sequence[wire.ServedFunction]) -> Iterator[ServedCall]:
-        """Serve functions for the length of the block, in which one call of an answer begins and ends.
+        """Serve functions during the block, around one call of a submission.
 
         Raises:
-            BoxError: the process does not start, or ended by itself.
+            BoxError: the process did not start, or ended by itself.
         """
         call = ServedCall()
         if not functions:
@@ -76,26 +76,26 @@ class FunctionServer:
             finally:
                 theirs.close()
             call.use = self._ended(id)
-        except BaseException:  # whatever it does now, it does not wait for the next call
+        except BaseException:  # the process may still be busy with this call
             self.close()
             raise
 
     def close(self) -> None:
-        """End the process; the next call starts another one."""
+        """End the process; the next call starts another."""
         worker, self._worker = self._worker, None
         self._loaded.clear()
         if worker is not None:
             worker.close()
 
     def _begun(self, functions: Sequence[wire.ServedFunction]) -> tuple[socket.socket, int]:
-        """The stubs' end of the socket, and the number of the request."""
+        """Return the stubs' end of the socket, and the request's id."""
         if self._worker is None:
             self._worker = self._fork_server.fork(self._rlimits)
         wanted = []
         for one in functions:
             module = f"served_{zlib.crc32(one.source.encode()):08x}"
             if module not in self._loaded:
-                self._heard(self._asked({"op": "load", "name": module, "source": one.source}))
+                self._receive_value(self._asked({"op": "load", "name": module, "source": one.source}))
                 self._loaded.add(module)
             wanted.append([one.name, module, one.factory, list(one.arguments), one.most])
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -104,17 +104,15 @@ class FunctionServer:
 
     def _ended(self, id: int) -> Mapping[str, ServedUse]:
         self._asked({"op": "end"})
-        return {name: ServedUse(calls, fault, exhausted) for name, calls, fault, exhausted in self._heard(id)}
+        return {name: ServedUse(calls, fault, exhausted) for name, calls, fault, exhausted in self._receive_value(id)}
 
     def _asked(self, request: Mapping[str, Any], fds: Sequence[int] = ()) -> int:
-        """Send a request; its number."""
         assert self._worker is not None
         id = next(self._ids)
         self._worker.channel.send(wire.encode({**request, "id": id}), fds)
         return id
 
-    def _heard(self, id: int) -> Any:
-        """The value of the reply to a request."""
+    def _receive_value(self, id: int) -> Any:
         assert self._worker is not None
         reply = self._worker.channel.receive(SECONDS)
         if isinstance(reply, CallStatus) or reply.get("id") != id or "value" not in reply:

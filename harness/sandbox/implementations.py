@@ -1,4 +1,4 @@
-"""Which implementation holds an answer in which tier."""
+"""The sandbox implementation of each tier."""
 
 from collections.abc import Callable, Mapping
 
@@ -16,5 +16,5 @@ _IMPLEMENTATIONS: Mapping[Tier, Callable[[], Sandbox]] = {
 
 
 def new_sandbox(tier: Tier) -> Sandbox:
-    """A sandbox of `tier`, not prepared yet."""
+    """Return an unprepared sandbox of `tier`."""
     return _IMPLEMENTATIONS[tier]()

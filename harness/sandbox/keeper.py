@@ -1,7 +1,7 @@
-"""Removes what a process leaves behind, whoever killed it: a program of its own, which waits for the other's end.
+"""A program that waits for another process to end, however it ends, and removes its remains.
 
-Called with a descriptor that names the process, its id, where its scratch folders lie, and how their names begin.
-What ends that process with its group, its session or its terminal spares this one.
+Arguments: a pidfd of that process, its id, and the parent and name prefix of its scratch folders. Signals to that
+process's group, session or terminal spare the keeper.
 """
 
 import os
@@ -11,14 +11,14 @@ import sys
 import time
 
 SECONDS = 60.0
-"""For the processes that write to those folders to end."""
+"""Longest wait for the processes that write to those folders to end."""
 PAUSE = 0.02
 _ENDED_BY_USERS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 
 
 def clear(pid: int, place: str, prefix: str) -> None:
-    """Remove the control groups and the folders of a process that has ended."""
-    # only now: until then it needs next to no memory
+    """Remove the control groups and folders of an ended process."""
+    # imported only now, so that the waiting keeper needs little memory
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
     from pathlib import Path
 
@@ -26,7 +26,7 @@ def clear(pid: int, place: str, prefix: str) -> None:
 
     cgroup.remove_of(pid)
     deadline = time.monotonic() + SECONDS
-    # what is still being killed may write a last file into a folder while that is removed
+    # a dying process may still write a file into a folder during its removal
     while (left := [*Path(place).glob(f"{prefix}*")]) and time.monotonic() < deadline:
         for folder in left:
             scratch.remove(folder)

@@ -1,4 +1,4 @@
-"""Tier C: Landlock and the list of system calls, without namespaces; and below it a process with limits only."""
+"""Tier C, Landlock and a system call filter without namespaces; and the unsafe tier, limits only."""
 
 import contextlib
 import os
@@ -26,13 +26,13 @@ from harness.sandbox.spawning import end, spawn
 from harness.sandbox.usage import ResourceBounds
 
 END_SECONDS = 5.0
-"""For a keeper to end what its command left behind."""
+"""Longest wait for a keeper to end the remains of its command."""
 SCOPES_SIGNALS = 6
-"""Version of Landlock from which on no signal leaves the fence."""
+"""First Landlock version that keeps signals inside the fence."""
 
 
 class Landlock:
-    """A sandbox in the machine's own view of files and processes: what it may reach is named to the kernel."""
+    """A sandbox that shares the machine's files and processes, with access by allow list."""
 
     tier = Tier.C
     paths: InsidePaths
@@ -42,7 +42,7 @@ class Landlock:
         self._scratch: Path | None = None
 
     def missing(self) -> str | None:
-        """Why it cannot work on this machine, as far as that shows without trying."""
+        """See `Sandbox.missing`."""
         if not seccomp.available():
             return NO_FILTER
         if landlock_rules.abi() < 1:
@@ -50,14 +50,14 @@ class Landlock:
         return None
 
     def remedies(self, failure: UnusedTier | None, settings: Path) -> Iterator[str]:
-        """Name what a person can do so that files are fenced, in the other tiers too."""
+        """See `Sandbox.remedies`; a fence around files helps the other tiers too."""
         if landlock_rules.abi() == 0:
             yield (
                 "for a second fence round files: add landlock to the kernel's boot parameter lsm= (Linux 5.13 or later)"
             )
 
     def prepare(self, access: FileAccess, memory_bytes: int, tasks: int, capabilities: Sequence[str] = ()) -> None:
-        """Give what may be written to the user id of the box; nothing bounds memory and tasks of all together."""
+        """Give writable folders to the box's user; total memory and tasks stay unlimited."""
         self._access = access
         self._uid = self._user(access)
         self._scratch = self._room()
@@ -69,29 +69,29 @@ class Landlock:
         self.paths = InsidePaths(str(access.folder), str(visible_files.BOOT), str(self._scratch), extra)
 
     def limit(self, profile: Profile, rlimits: Mapping[str, int], tasks: int) -> Confinement:
-        """The fence, and a scratch folder that has to be watched.
+        """Return the fence, and a scratch folder to watch.
 
-        The kernel would count the processes of the whole user. So each thread of an answer is asked for before it
-        starts; what a command starts is counted while it runs.
+        The kernel counts processes per user, not per box, so the harness approves each thread of a submission, and
+        counts a command's running processes.
         """
         room = self._room()
         readable = (*self._readable(), *visible_files.aliases(), str(room))
         return Confinement(
-            self._fence(profile, rlimits, str(room)), str(room), readable, namespaces=False,
+            self._plan_fence(profile, rlimits, str(room)), str(room), readable, namespaces=False,
             bounds=ResourceBounds(room, self._access.scratch_mib << 20, tasks), room=room,
             driver=bool(self._access.devices),
         )  # fmt: skip
 
     def spawn(self, words: Sequence[str], *, in_folder: bool = False, **options: Any) -> subprocess.Popen[bytes]:
-        """Start a process, which keeps all that it starts and ends it."""
+        """Start a process, which adopts its descendants and ends them."""
         return spawn(tuple(words), cwd=self.paths.folder if in_folder else None, **options)
 
     def meter(self, process: subprocess.Popen[bytes]) -> Callable[[], float]:
-        """The clock of the process tree."""
+        """Return the clock of the process tree."""
         return process_stats.ProcessTreeMeter(process.pid).seconds
 
     def end(self, process: subprocess.Popen[bytes] | None) -> None:
-        """Ask the keeper to end all that was started, then kill what is left in its group."""
+        """Make the keeper end all descendants, then kill its process group."""
         if process is not None:
             if process.poll() is None:
                 process.terminate()
@@ -103,9 +103,9 @@ class Landlock:
             scratch.remove(room)
 
     def _user(self, access: FileAccess) -> int | None:
-        """A user id of its own, where that user can reach what it is shown."""
+        """Return the box's user id if that user can reach the visible files."""
         uid = box_user.drawn()
-        # what is in these folders is opened to that user or given to it
+        # `prepare` opens the contents of these folders to that user, so only their parents count
         parents = (str(path.parent) for path in (access.folder, *access.writable.values()))
         shown = (*map(str, (*visible_files.roots(), visible_files.BOOT, *access.extra.values())), *parents)
         return uid if uid is not None and box_user.reaches(uid, shown) else None
@@ -120,7 +120,7 @@ class Landlock:
         files = (d for d in map(str, self._access.devices) if not d.startswith("/dev/"))
         return (*visible_files.shown(self.paths.boot, self.paths.folder, *self.paths.extra.values()), *files)
 
-    def _fence(self, profile: Profile, rlimits: Mapping[str, int], room: str) -> dict[str, Any]:
+    def _plan_fence(self, profile: Profile, rlimits: Mapping[str, int], room: str) -> dict[str, Any]:
         devices = tuple(map(str, self._access.devices))
         rules = {
             "readable": (*self._readable(), *(READ_BY_DRIVERS if devices else ())),
@@ -140,20 +140,20 @@ class Landlock:
 
 
 class Unprotected(Landlock):
-    """A process with limits and nothing else: for machines that can hold nothing, where the user insists."""
+    """A process with limits only, for machines without isolation, at the user's insistence."""
 
     tier = Tier.UNSAFE
 
     def missing(self) -> str | None:
-        """Nothing: it needs nothing and promises nothing."""
+        """Return None: there are no prerequisites."""
         return None
 
     def remedies(self, failure: UnusedTier | None, settings: Path) -> Iterator[str]:
-        """Name nothing: the other tiers say what is missing."""
+        """Return an empty iterator: the other tiers have the remedies."""
         return iter(())
 
     def _user(self, access: FileAccess) -> int | None:
         return None
 
-    def _fence(self, profile: Profile, rlimits: Mapping[str, int], room: str) -> dict[str, Any]:
+    def _plan_fence(self, profile: Profile, rlimits: Mapping[str, int], room: str) -> dict[str, Any]:
         return fence_plan(profile, rlimits, uid=None, landlock=None, seccomp=False, allow=())

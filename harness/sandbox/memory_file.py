@@ -1,4 +1,4 @@
-"""Sealed memory files: how bytes reach the worker and come back without either side sharing a page later."""
+"""Sealed memory files: they carry arrays to and from the worker, and no memory stays shared."""
 
 import errno
 import fcntl
@@ -10,17 +10,17 @@ from typing import Self
 from harness.sandbox.boot import wire
 
 AT_ONCE = 0.1
-"""The kernel waits 150 ms for pages that are in use, and not at all for a mapping; in seconds."""
+"""Seconds within which the kernel refuses a seal because of a mapping; for pages in use it first waits 150 ms."""
 PATIENCE = 2.0
-"""How long pages may stay in use, in seconds."""
+"""Longest time that pages may stay in use, in seconds."""
 
 
 class StillWritable(Exception):
-    """The worker can still write to its output after it replied."""
+    """The worker can still write to its output after its reply."""
 
 
 class MemoryFile:
-    """One anonymous memory file, closed when its block ends."""
+    """One anonymous memory file, closed with its `with` block."""
 
     def __init__(self, fd: int, size: int) -> None:
         self.fd = fd
@@ -28,7 +28,7 @@ class MemoryFile:
 
     @classmethod
     def of(cls, arena: wire.Arena) -> Self:
-        """An input: filled with the arena's arrays, then sealed against every change."""
+        """Create an input: the arena's arrays, sealed against every change."""
         file = cls._make("input", arena.size)
         arena.write(file.fd)
         file._seal(fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL)
@@ -36,7 +36,7 @@ class MemoryFile:
 
     @classmethod
     def blank(cls, size: int) -> Self:
-        """An output of exactly `size` bytes, its pages in place before any clock starts."""
+        """Create an output of exactly `size` bytes, its pages allocated before any clock starts."""
         file = cls._make("output", size)
         if size:
             os.posix_fallocate(file.fd, 0, size)
@@ -53,18 +53,18 @@ class MemoryFile:
         """Forbid further writes.
 
         Raises:
-            StillWritable: somebody could still write, through a mapping or later than `PATIENCE`.
+            StillWritable: see `_seal`.
         """
         self._seal(fcntl.F_SEAL_WRITE)
 
     def _seal(self, seals: int) -> None:
-        """Add seals, of which one forbids writing.
+        """Add seals, including one against writes.
 
-        A writable mapping is refused at once. Where the kernel waited, the pages were in its own hands, as while it
-        looks for memory to reclaim, and it is asked again.
+        The kernel refuses a writable mapping at once. If it waits first, it is using the pages itself, perhaps to
+        reclaim memory; try again then.
 
         Raises:
-            StillWritable: somebody can write, through a mapping or for longer than `PATIENCE`.
+            StillWritable: there is a writable mapping, or pages stayed in use beyond `PATIENCE`.
         """
         first = time.monotonic()
         while True:

@@ -1,4 +1,4 @@
-"""What the kernel tells of forbidden system calls and of files opened, while a worker waits for the answer."""
+"""Seccomp notifications: a worker's forbidden system calls and file openings, for which it waits."""
 
 import errno
 import fcntl
@@ -21,10 +21,10 @@ _RECEIVE, _SEND, _VALID = 0xC0502100, 0xC0182101, 0x40082102
 _CONTINUE = 1
 
 OPENING = {"open": 0, "openat": 1, "openat2": 1}
-"""Calls that open a file, with the position of the path among their arguments."""
+"""System calls that open a file, with the position of the path among their arguments."""
 PATH_LIMIT = 4096
 ADDRESS_LIMIT = (1 << 63) - 1 - PATH_LIMIT
-"""Addresses above belong to the kernel, and no file is that long."""
+"""Highest address to read a path from; the kernel owns those beyond, less the longest path."""
 KINDS_KEPT = 50
 
 ORDINARY = frozenset({
@@ -33,27 +33,25 @@ ORDINARY = frozenset({
     "sched_setaffinity", "sched_setscheduler", "sched_setparam", "sched_setattr", "inotify_init", "inotify_init1",
     "setxattr", "lsetxattr", "fsetxattr", "statfs", "fstatfs", "sync", "syncfs", "fallocate", "set_mempolicy", "umask",
 })  # fmt: skip
-"""Calls that are refused without a word: honest libraries make them in passing."""
+"""System calls refused without a signal, because honest libraries make them in passing."""
 BY_DRIVERS = frozenset({"fork", "vfork", "clone", "setsockopt"})
-"""Those of a GPU's driver beside them: it starts a program that looks for device files, and sets up its socket."""
+"""Likewise for a GPU's driver, which starts a program that looks for device files, and sets up a socket."""
 SEARCHED = ("/etc", "/sys", "/proc", "/dev", "/usr", "/bin", "/lib", "/lib32", "/lib64", "/run", "/var", "/opt")
-"""Places where honest libraries look for files that may not be there."""
+"""Folders in which honest libraries look for files that may be missing."""
 SHARED = ("/tmp", "/var/tmp")
-"""Where a box may have files of its own under the names of the machine's."""
+"""Folders in which a box may have files of its own, unrelated to the machine's files of the same names."""
 WANTED = ("/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/ssh", "/var/log", "/var/spool", "/dev/mem", "/dev/kmem")
 _NSCD = (1, 0o2004001)  # AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK: the C library asks for a name service
 
 
 class Notices:
-    """Answers a worker's notifications, and keeps those that honest code gives no cause for.
+    """Responds to a worker's notifications, and records those without an honest cause.
 
-    A forbidden call fails with EPERM. The opening of a file goes on, and the kernel decides it as ever: what is looked
-    at here is only whether the path lies outside everything that was shown. The path is read from the worker's memory
-    and may change behind our back, which costs a remark and opens nothing.
+    A forbidden call fails with EPERM. An opening continues, and the kernel decides; only its path is checked. The
+    worker can change that path in its memory meanwhile, which can falsify a signal but opens no file.
 
-    A thread that is asked for starts where there are fewer than `threads`. The flags of the call are in registers,
-    which nobody can change meanwhile. Threads that ask at the same moment may each be let go on before the others
-    show: there are never twice as many.
+    A thread may start while there are fewer than `threads`; its flags are in registers, safe from change. Simultaneous
+    starts may each pass, but never to twice as many.
     """
 
     def __init__(self, fd: int, confinement: Confinement, threads: int | None = None) -> None:
@@ -68,16 +66,16 @@ class Notices:
 
     @property
     def signals(self) -> list[Signal]:
-        """What was seen, each once."""
+        """The distinct signals."""
         return list(self._seen)
 
     @property
     def closed(self) -> tuple[str, ...]:
-        """Files of this machine that a driver's worker opened although its rules close them, in that order."""
+        """Existing files outside the rules that a driver's worker opened, in order."""
         return tuple(self._closed)
 
     def serve(self) -> None:
-        """Answer one notification, if there is one."""
+        """Respond to a pending notification."""
         notice = bytearray(_NOTICE.size)
         try:
             fcntl.ioctl(self.fd, _RECEIVE, notice)
@@ -88,7 +86,7 @@ class Notices:
         answer = _ANSWER.pack(id, 0, -errno.EPERM, 0)
         if name in OPENING:
             path = self._named(name, pid, arguments)
-            # a thread that has ended meanwhile leaves its number to others: what was read may be theirs
+            # if the thread has ended, its id may be another's by now, and so may the path
             if path is not None and self._waits(id):
                 self._opened(path, pid)
                 if self._confinement.driver:
@@ -107,13 +105,12 @@ class Notices:
             return
 
     def close(self) -> None:
-        """Stop answering: every further notification fails in the worker."""
+        """Close the listener, so that later notifications fail in the worker."""
         if self.fd >= 0:
             os.close(self.fd)
         self.fd = -1
 
     def _waits(self, id: int) -> bool:
-        """Whether the thread that a notification tells of still waits for its answer."""
         try:
             fcntl.ioctl(self.fd, _VALID, struct.pack("=Q", id))
         except OSError:
@@ -121,7 +118,7 @@ class Notices:
         return True
 
     def _named(self, name: str, pid: int, arguments: Sequence[int]) -> str | None:
-        """The whole path that a call opens; None when it cannot be read."""
+        """Return the absolute path that a call opens; None if unreadable."""
         path = _path(pid, arguments[OPENING[name]])
         if path is None:
             return None
@@ -130,7 +127,7 @@ class Notices:
         return posixpath.normpath(path)
 
     def _opened(self, path: str, pid: int) -> None:
-        if lies_under(path, WANTED) or _of_another(path, pid) or not self._innocent(path):
+        if lies_under(path, WANTED) or _belongs_to_another(path, pid) or not self._is_innocent(path):
             self._note(SignalKind.UNSEEN_FILE, path)
 
     def _keep_closed(self, path: str, pid: int, name: str, arguments: Sequence[int]) -> None:
@@ -140,12 +137,12 @@ class Notices:
         if closed and len(self._closed) < KINDS_KEPT:
             self._closed[path] = None
 
-    def _innocent(self, path: str) -> bool:
+    def _is_innocent(self, path: str) -> bool:
         if lies_under(path, self._shown):
             return True
         for place in SHARED:
             if lies_under(path, (place,)):
-                # what lies in a folder there, and lies there for us as well, is hardly the box's own
+                # a file in a subfolder that also exists out here is hardly the box's own
                 return path.count("/") <= place.count("/") + 1 or not os.path.lexists(path)
         return lies_under(path, SEARCHED)
 
@@ -156,7 +153,7 @@ class Notices:
 
 
 def _starts_thread(flags: int) -> bool:
-    """Whether a `clone` with these flags starts nothing but a thread of the caller."""
+    """Return whether a `clone` only starts a thread of the caller."""
     return bool(flags & seccomp.CLONE_THREAD) and not flags & seccomp.CLONE_NEVER
 
 
@@ -166,7 +163,6 @@ def _names() -> dict[int, str]:
 
 
 def _path(pid: int, address: int) -> str | None:
-    """The path at an address of the worker's memory; None when it cannot be read."""
     if address > ADDRESS_LIMIT:
         return None
     try:
@@ -174,7 +170,7 @@ def _path(pid: int, address: int) -> str | None:
     except OSError:
         return None
     try:
-        # not beyond the page: the next one may not be there
+        # stop at the end of the page: the next one may be unmapped
         data = os.pread(memory, min(PATH_LIMIT, 4096 - address % 4096), address)
         if b"\0" not in data:
             data += os.pread(memory, PATH_LIMIT, address + len(data))
@@ -186,7 +182,7 @@ def _path(pid: int, address: int) -> str | None:
 
 
 def _folder(pid: int, descriptor: int | None) -> str:
-    """What a relative path starts from, as the worker sees it."""
+    """Return the worker's base for a relative path."""
     here = descriptor is None or descriptor & 0xFFFFFFFF == 0xFFFFFF9C  # AT_FDCWD
     try:
         return os.readlink(f"/proc/{pid}/cwd" if here else f"/proc/{pid}/fd/{descriptor}")
@@ -194,8 +190,7 @@ def _folder(pid: int, descriptor: int | None) -> str:
         return "/tmp"
 
 
-def _of_another(path: str, pid: int) -> bool:
-    """Whether a path under /proc belongs to another process than the worker."""
+def _belongs_to_another(path: str, pid: int) -> bool:
     first = path.removeprefix("/proc/").partition("/")[0]
     return path.startswith("/proc/") and first.isdigit() and first not in ("1", str(pid))
 

@@ -1,4 +1,4 @@
-"""The pipe that the output of a process in the box runs into."""
+"""The output pipe of a process in the box."""
 
 import os
 import select
@@ -8,14 +8,14 @@ OUTPUT_LIMIT = 1 << 20
 
 
 def readable(fd: int, seconds: float) -> bool:
-    """Whether there is something to read, or the other side has hung up, within `seconds`."""
-    waiting = select.poll()  # takes any number of descriptor, which `select` does not
+    """Return whether `fd` has data or was hung up within `seconds`."""
+    waiting = select.poll()  # `select` is limited to small descriptors
     waiting.register(fd, select.POLLIN)
     return bool(waiting.poll(seconds * 1000))
 
 
 class Output:
-    """Drains a pipe, keeps its tail, and counts what went through."""
+    """Drains a pipe, keeps the tail, counts the bytes."""
 
     def __init__(self, fd: int, kept: int = OUTPUT_KEPT) -> None:
         os.set_blocking(fd, False)
@@ -26,12 +26,12 @@ class Output:
         self.open = True
 
     def restart(self) -> None:
-        """Count anew: the bound is on what one request prints."""
+        """Reset the count; the limit is per request."""
         self.drain()
         self.total = 0
 
     def drain(self) -> None:
-        """Read what is there without waiting."""
+        """Read available data without waiting."""
         while self.open and self.total <= OUTPUT_LIMIT:
             try:
                 data = os.read(self.fd, 1 << 16)
@@ -42,20 +42,20 @@ class Output:
             self.tail = (self.tail + data)[-self.kept :]
 
     def rest(self) -> bytes:
-        """What was kept, with what is still there."""
+        """Drain the pipe; return the tail."""
         self.drain()
         return self.tail
 
     def text(self) -> str:
-        """The same as text."""
+        """Return `rest` as text."""
         return self.rest().decode(errors="replace")
 
     def last_line(self) -> str:
-        """The last line; empty when there is none."""
+        """Return the last line, or the empty string."""
         return "".join(self.text().strip().splitlines()[-1:])
 
     def last(self) -> str:
-        """The last line in parentheses, to be put after an error; empty when there is none."""
+        """Return the last line in parentheses, for an error message."""
         line = self.last_line()
         return f" ({line})" if line else ""
 
@@ -67,5 +67,5 @@ class Output:
 
     @property
     def flooded(self) -> bool:
-        """Whether more was printed than may be."""
+        """True if the output exceeds the limit."""
         return self.total > OUTPUT_LIMIT

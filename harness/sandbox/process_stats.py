@@ -1,4 +1,4 @@
-"""What the kernel says about a process, read from outside it."""
+"""Kernel statistics of a process, read from outside."""
 
 import contextlib
 import os
@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 IDLE_SECONDS = 0.05
-"""Pauses shorter than this in all say nothing: the kernel's tick alone is up to a hundredth of a second."""
+"""Shortest total pause that is conclusive; the kernel's tick alone can be a hundredth of a second."""
 
 
 def processor_seconds(pid: int) -> float:
-    """Processor time of all threads of process `pid` so far.
+    """Return the processor time of all threads of `pid`.
 
     The kernel's clock id of another process is `(~pid << 3) | 2`; reading it needs no permission.
 
@@ -25,7 +25,7 @@ def processor_seconds(pid: int) -> float:
 
 
 def descendants(pid: int, most: int | None = None) -> Iterator[int]:
-    """Process `pid` and every process it started that is still there, each before its children; at most `most`."""
+    """Yield `pid` and its living descendants, parents first, at most `most`."""
     waiting, count = [pid], 0
     while waiting and (most is None or count < most):
         current = waiting.pop()
@@ -37,10 +37,10 @@ def descendants(pid: int, most: int | None = None) -> Iterator[int]:
 
 
 class ProcessTreeMeter:
-    """Processor time of a process and of everything it starts, summed over its descendants at each reading.
+    """Processor time of a process and its descendants, summed at each reading.
 
-    Never too much: time that moves from a child to its parent while the kernel is read is counted at the next reading.
-    What a process started whose parent refuses to wait for it counts only while it lives.
+    It never overstates: time that moves from child to parent during a reading counts at the next. Children ignored by
+    their parent count only while alive.
     """
 
     def __init__(self, pid: int) -> None:
@@ -48,14 +48,14 @@ class ProcessTreeMeter:
         self._most = 0.0
 
     def seconds(self) -> float:
-        """Processor seconds so far, of those that ended too."""
+        """Return the processor seconds so far, with those of ended processes."""
         total = sum(map(_spent, descendants(self.pid)))
         self._most = max(self._most, total)
         return self._most
 
 
 def _spent(pid: int) -> float:
-    """Processor seconds of one process and of the children it has waited for; 0 when it is gone."""
+    """Return the processor seconds of a process and the children it reaped."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
     except OSError:
@@ -71,7 +71,7 @@ def _threads(pid: int) -> list[str]:
 
 
 def resident_bytes(pid: int) -> int:
-    """Resident memory of process `pid` in bytes, shared pages included.
+    """Return the resident memory of `pid`, shared pages included.
 
     Raises:
         ProcessLookupError: the process is gone.
@@ -84,29 +84,25 @@ def resident_bytes(pid: int) -> int:
 
 
 def threads(pid: int) -> int:
-    """Threads of process `pid`; 0 when it is gone."""
+    """Return the thread count of `pid`; 0 if gone."""
     return len(_threads(pid))
 
 
 def page_faults(pid: int) -> int:
-    """Pages process `pid` was given so far without a read from disk.
+    """Return the minor page faults of `pid` so far.
 
     Raises:
         ProcessLookupError: the process is gone.
     """
     try:
-        # the command's name, in parentheses, may itself hold spaces and parentheses
+        # the command name, in parentheses, may itself contain spaces and parentheses
         return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[7])
     except (OSError, IndexError) as error:
         raise ProcessLookupError(pid) from error
 
 
 class IdleMeter:
-    """Processor time a process spends while nothing is asked of it.
-
-    Every pause between two requests counts, so work put off until after a reply, or done ahead of a request, shows
-    whenever it happens.
-    """
+    """Processor time of a process between requests, whether it defers work or works ahead."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
@@ -115,11 +111,11 @@ class IdleMeter:
         self._since: tuple[float, float] | None = None
 
     def rest(self) -> None:
-        """Nothing is asked of the process from now on."""
+        """Begin a pause."""
         self._since = time.perf_counter(), processor_seconds(self.pid)
 
     def wake(self) -> None:
-        """Something is about to be asked of it."""
+        """End a pause."""
         if self._since is not None:
             wall, processor = self._since
             self.seconds += time.perf_counter() - wall
@@ -128,12 +124,12 @@ class IdleMeter:
 
     @property
     def share(self) -> float:
-        """Processor time over wall time of all pauses; 0 before they come to `IDLE_SECONDS`."""
+        """Processor time over wall time of all pauses; 0 below `IDLE_SECONDS` of pauses."""
         return self.processor / self.seconds if self.seconds >= IDLE_SECONDS else 0.0
 
 
 def peak_resident_bytes(pid: int) -> int:
-    """Most resident memory that process `pid` had in bytes since it began, or since `restart_peak`.
+    """Return the peak resident memory of `pid`, since its start or `restart_peak`.
 
     Raises:
         ProcessLookupError: the process is gone.
@@ -146,7 +142,7 @@ def peak_resident_bytes(pid: int) -> int:
 
 
 def restart_peak(pid: int) -> bool:
-    """Let `peak_resident_bytes` of process `pid` begin anew; False where the kernel does not allow it."""
+    """Reset the peak of `pid`; return False if the kernel refuses."""
     try:
         Path(f"/proc/{pid}/clear_refs").write_text("5")
     except OSError:

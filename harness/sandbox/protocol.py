@@ -1,4 +1,4 @@
-"""What every way to hold untrusted code offers: one protocol, which bubblewrap and Landlock implement."""
+"""The protocol that every sandbox implements."""
 
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -11,20 +11,20 @@ from harness.sandbox import scratch, visible_files
 from harness.sandbox.usage import ResourceBounds
 
 Profile = Literal["run", "build"]
-"""A submission behind the protocol, which may start no process; a command, which may."""
+""""run" for a submission behind a contract, which may start no process; "build" for a command, which may."""
 
 
 @dataclass(frozen=True)
 class FileAccess:
-    """What a sandbox shows of the file system.
+    """The files visible in a sandbox.
 
     Attributes:
-        folder: the submission's files, read-only inside.
-        extra: more read-only folders by name.
-        writable: folders that what runs inside may write, by name.
+        folder: the submission's files, read-only.
+        extra: further read-only folders by name.
+        writable: writable folders by name.
         scratch_mib: size of the writable /tmp.
-        devices: device files, and read-only folders their driver needs, at the paths they have here. A driver runs
-            in the kernel: what is shown one is held less well.
+        devices: device files and their driver's read-only folders, at unchanged paths. A driver runs in the kernel, so
+            it weakens the sandbox.
     """
 
     folder: Path
@@ -36,12 +36,12 @@ class FileAccess:
 
 @dataclass(frozen=True)
 class InsidePaths:
-    """Where things are for a process inside.
+    """Paths inside.
 
     Attributes:
         folder: the submission's files.
-        boot: the harness's files that run inside.
-        scratch: a writable folder of which nothing lasts.
+        boot: the harness's files.
+        scratch: temporary writable folder.
         extra: further folders by name.
     """
 
@@ -53,17 +53,16 @@ class InsidePaths:
 
 @dataclass(frozen=True)
 class Confinement:
-    """What holds one worker or one command in a sandbox.
+    """The restrictions on one worker or command.
 
     Attributes:
-        fence: the plan that it applies to itself before any foreign code is loaded; see `boot/fence.py`.
+        fence: plan that the process applies before it loads foreign code; see `boot/fence.py`.
         scratch: its writable folder, as seen inside.
-        readable: trees and files that it may read.
-        namespaces: whether a worker first makes namespaces of its own, with a scratch folder in them.
-        driver: whether a device's driver runs in it: it looks for its threads under /proc, by their ids, and tries to
-            start programs of its own.
-        bounds: what must be watched from outside; None where the kernel bounds it.
-        room: its scratch folder, where that is a folder of this machine.
+        readable: trees and files it may read.
+        namespaces: whether a worker first creates its own, with a scratch folder in them.
+        driver: whether it runs a device's driver, which looks up threads in /proc and tries to start programs.
+        bounds: limits to check from outside; None if the kernel enforces them.
+        room: its scratch folder outside, if any.
     """
 
     fence: dict[str, Any]
@@ -75,31 +74,31 @@ class Confinement:
     room: Path | None = None
 
     def opens(self, path: str, *, writing: bool) -> bool:
-        """Return whether the rules on files let the worker open `path`; without such rules everything opens."""
+        """Return whether the fence lets the worker open `path`; without file rules every path opens."""
         rules = self.fence["landlock"]
         kinds = ("writable", "devices") if writing else ("writable", "devices", "readable", "listable")
         return rules is None or any(lies_under(path, rules[kind]) for kind in kinds)
 
     def close(self) -> None:
-        """Remove what it wrote."""
+        """Remove the scratch folder."""
         if self.room is not None:
             scratch.remove(self.room)
 
 
 def lies_under(path: str, places: Iterable[str]) -> bool:
-    """Return whether `path` is one of `places` or lies below one."""
+    """Return whether `path` is one of `places` or below one."""
     return any(path == place or path.startswith(f"{place}/") for place in places)
 
 
 class Sandbox(Protocol):
-    """One way to hold untrusted code; an instance holds one process and all it starts.
+    """One way to confine untrusted code; an instance holds one process and its descendants.
 
-    Prepare it, limit what is to run in it, spawn the process, and end it.
+    Use in order: `prepare`, `limit`, `spawn`, `end`.
 
     Attributes:
-        tier: what it promises.
-        paths: where things are inside, once it is prepared.
-        keeper: the process id with which everything inside must end; 0 where a process namespace sees to that.
+        tier: its isolation tier.
+        paths: paths inside, once prepared.
+        keeper: process id whose end must end everything inside; 0 if a process namespace ensures that.
     """
 
     tier: Tier
@@ -107,53 +106,53 @@ class Sandbox(Protocol):
     keeper: int
 
     def missing(self) -> str | None:
-        """Why it cannot work on this machine, as far as that shows without trying; None when nothing is missing."""
+        """Return the missing prerequisite, without trying; None if all are there."""
 
     def remedies(self, failure: UnusedTier | None, settings: Path) -> Iterator[str]:
-        """Name what a person can do so that more of it works.
+        """Yield what the user can do to make more of it work.
 
         Args:
-            failure: why it does not work; None where it does.
-            settings: where the kernel's settings lie.
+            failure: why it does not work, if so.
+            settings: folder of the kernel's settings.
         """
 
     def prepare(self, access: FileAccess, memory_bytes: int, tasks: int, capabilities: Sequence[str] = ()) -> None:
-        """Lay out what is shown.
+        """Lay out the visible files.
 
         Args:
-            access: what is shown, and what may be written.
-            memory_bytes: memory of everything inside together, where the kernel can bound that.
-            tasks: threads and processes of everything inside together, where the kernel can bound that.
-            capabilities: what the harness's own process inside needs besides those to change its user.
+            access: visible and writable files.
+            memory_bytes: memory of everything inside, if the kernel can limit that.
+            tasks: threads and processes of everything inside, likewise.
+            capabilities: capabilities of the harness's process inside, besides those to change its user.
 
         Raises:
-            BoxError: what it needs is gone since it was chosen.
+            BoxError: a prerequisite disappeared since the choice of tier.
         """
 
     def limit(self, profile: Profile, rlimits: Mapping[str, int], tasks: int) -> Confinement:
-        """What holds one worker or command.
+        """Return the restrictions on one worker or command.
 
         Args:
-            profile: which system calls it may make.
-            rlimits: its limits, by name in the `resource` module.
-            tasks: threads and processes it may have.
+            profile: system calls allowed.
+            rlimits: limits by name in the `resource` module.
+            tasks: most threads and processes.
         """
 
     def spawn(self, words: Sequence[str], *, in_folder: bool = False, **options: Any) -> subprocess.Popen[bytes]:
-        """Start a process inside, as `subprocess.Popen`; `in_folder`: in the submission's folder.
+        """Start a process as `subprocess.Popen` does; `in_folder`: in the submission's folder.
 
         Raises:
-            OSError: it cannot be started.
+            OSError: it did not start.
         """
 
     def meter(self, process: subprocess.Popen[bytes]) -> Callable[[], float]:
-        """What reads the processor seconds of a process inside and of all it started."""
+        """Return a clock for the processor seconds of a process and its descendants."""
 
     def end(self, process: subprocess.Popen[bytes] | None) -> None:
-        """End a process with all it started, and give back everything that was prepared.
+        """End a process with its descendants, and undo `prepare`.
 
         Raises:
-            BoxError: a process does not end.
+            BoxError: a process did not end.
         """
 
 
@@ -161,7 +160,7 @@ def fence_plan(
     profile: Profile, rlimits: Mapping[str, int], *, uid: int | None, landlock: Mapping[str, Sequence[str]] | None,
     seccomp: bool, allow: Sequence[str], ask_threads: bool = False,
 ) -> dict[str, Any]:  # fmt: skip
-    """The plan that `boot/fence.py` applies."""
+    """Return the plan that `boot/fence.py` applies."""
     return {
         "profile": profile,
         "rlimits": dict(rlimits),
@@ -176,10 +175,10 @@ def fence_plan(
 
 NO_FILTER = "the kernel offers no filter of system calls (seccomp)"
 SIGNALS = ("kill", "tkill", "tgkill")
-"""System calls that a command may make where no signal leaves the box."""
+"""System calls allowed to a command whose signals cannot leave the box."""
 FOR_DEVICES = ("memfd_create", "ioctl", "mlock", "socket", "bind", "listen")
-"""System calls that a device's driver makes."""
+"""System calls of a device's driver."""
 READ_BY_DRIVERS = (*visible_files.OF_PROC, "/proc/driver", "/proc/devices", "/proc/sys/vm/mmap_min_addr")
-"""Files of /proc that it reads: its own process's, the machine's and the device's."""
+"""Files in /proc that a driver reads: on its own process, the machine and the device."""
 WRITTEN_BY_DRIVERS = ("/proc/self/task",)
-"""Where it names its threads."""
+"""Folder in which a driver names its threads."""

@@ -1,4 +1,4 @@
-"""An exception that a submission raised, as its worker describes it: its form is checked, its place looked up."""
+"""A submission's exception, with its worker's description checked."""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -11,12 +11,12 @@ from harness.sandbox.snapshots import has_line
 
 
 def raised_reply(claim: Any, folder: Path, sources: Collection[str]) -> Reply | None:
-    """The reply to a call that raised; None where the worker's description does not have the form of one.
+    """Return the reply to a call that raised; None if the description is malformed.
 
     Args:
-        claim: what the worker says: name, words, built-in types, and the file and line.
-        folder: what it runs.
-        sources: the submission's files in it; a place anywhere else is dropped.
+        claim: the worker's claim: type name, message, built-in base types, and file and line.
+        folder: folder that the worker runs.
+        sources: the submission's files in it; other locations are dropped.
     """
     if not isinstance(claim, list) or len(claim) != 4:
         return None
@@ -34,7 +34,7 @@ def raised_reply(claim: Any, folder: Path, sources: Collection[str]) -> Reply | 
 
 
 def _locations(place: Any, folder: Path, sources: Collection[str]) -> tuple[Location, ...]:
-    """The place that the worker names, where the submission has it."""
+    """Return the claimed location if the submission has such a line."""
     if not isinstance(place, list) or len(place) != 2:
         return ()
     file, line = place

@@ -1,4 +1,4 @@
-"""How a request to a worker ended, and what it returned."""
+"""The result of a request to a worker."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,35 +9,34 @@ from harness.model import Location
 
 
 class CallStatus(Enum):
-    """How a request to a worker ended."""
+    """The outcome of a request to a worker. The worker survives the first three only."""
 
     RETURNED = "returned"
-    """The call returned a value of the form that was asked for."""
+    """The call returned a value of the requested form."""
     RAISED = "raised"
     """The submission raised an exception."""
     MALFORMED = "returned something else"
-    """The call returned something other than what was asked for."""
+    """The call returned a value of another form."""
     CRASHED = "crashed"
     """The worker process ended."""
     TIMEOUT = "timed out"
-    """No reply within the limit of processor time, or not within the wall time that goes with it; the worker was
-    killed."""
+    """No reply within the processor time, or within its wall-time bound; the worker was killed."""
     OUTPUT_LIMIT = "printed too much"
-    """The worker printed more than the limit and was killed."""
+    """The worker printed too much and was killed."""
     RESOURCE_LIMIT = "used too much"
-    """The worker used more scratch space, threads or processes than it may, and was killed."""
+    """The worker exceeded its scratch space, threads or processes and was killed."""
     PROTOCOL_VIOLATION = "broke the protocol"
-    """The worker sent something that is not a reply, or sent it unasked, and was killed."""
+    """The worker sent an invalid or unsolicited message and was killed."""
 
 
 @dataclass(frozen=True)
 class ServedUse:
-    """How a call used a function that it was given; counted where the answer reaches nothing.
+    """A call's use of one served function, counted out of the submission's reach.
 
     Attributes:
-        calls: how often it was called.
-        fault: what was wrong with the first call that it refused; empty where it refused none.
-        exhausted: whether it was called more often than it answers.
+        calls: number of calls.
+        fault: reason for the first refusal, or empty.
+        exhausted: whether the call limit was exceeded.
     """
 
     calls: int = 0
@@ -47,25 +46,24 @@ class ServedUse:
 
 @dataclass(frozen=True)
 class Reply:
-    """The result of one request. Everything in it but the times and `served` is what the submission claims.
+    """The result of one request; all but the times and `served` are the submission's own claims.
 
     Attributes:
-        status: how the request ended.
-        value: the value, when the call returned.
-        text: what happened, in words, when it did not.
-        exception: name of the type of what was raised.
-        lineage: built-in exception types of what was raised, nearest first.
-        locations: where in the submission it was raised; a line that is there.
-        seconds: wall time from before the first input byte was visible to after the output could no longer change.
-        processor: processor seconds of the worker over the same span.
-        serving: processor seconds of what served it functions meanwhile, where it timed out.
-        queued: seconds of them in which the worker, or the thread that waited for it, was ready to run and had no
-            processor.
-        echo: the array arguments as they were after the call, when asked for.
-        served: how the functions that it was given were used, by name.
-        limit: seconds of processor time that it might use, where it did not end well.
-        exhausted: whether it timed out having used them up.
-        starved: whether it timed out having had less time on a processor than its limit: other work took the rest.
+        status: outcome.
+        value: return value, if the call returned.
+        text: description, if it did not.
+        exception: type name of the exception.
+        lineage: its built-in base types, nearest first.
+        locations: verified line of the submission that raised.
+        seconds: wall time from before the input was visible until the output was final.
+        processor: the worker's processor seconds over that span.
+        serving: the function server's processor seconds, after a timeout.
+        queued: seconds of that span in which the worker or its waiting thread was runnable without a processor.
+        echo: array arguments after the call, if requested.
+        served: use of the served functions by name.
+        limit: limit of processor seconds, if the call failed.
+        exhausted: whether it timed out and used up its limit.
+        starved: whether it timed out with less processor access than its limit.
     """
 
     status: CallStatus
@@ -86,5 +84,5 @@ class Reply:
 
     @property
     def alive(self) -> bool:
-        """Whether the worker can be asked again."""
+        """True if the worker accepts further requests."""
         return self.status in (CallStatus.RETURNED, CallStatus.RAISED, CallStatus.MALFORMED)

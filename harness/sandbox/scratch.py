@@ -1,7 +1,7 @@
-"""Temporary folders that go with the process they belong to, in whatever way it ends.
+"""Temporary folders that disappear with their process, however it ends.
 
-A keeper, a process of its own, waits for that end and removes what is left. Where it was killed as well, the next
-process that sweeps finds the folders by their locks: the kernel drops those of a process that ended.
+A keeper process removes them. If it was killed too, the next sweep finds them by their locks, which the kernel drops at
+the end of a process.
 """
 
 import contextlib
@@ -21,16 +21,16 @@ from harness.sandbox import box_user
 
 PREFIX = "harness-run-"
 KEEPER = Path(__file__).with_name("keeper.py")
-"""The program that removes what a process leaves behind."""
+"""Program that removes an ended process's remains."""
 _locks: dict[Path, int] = {}
 
 
 def make() -> Path:
-    """Return a new folder of this process that only it and its boxes can enter."""
+    """Create a folder that only this process and its boxes can enter."""
     lock = None
     while lock is None:
-        folder = Path(tempfile.mkdtemp(prefix=_own_prefix(os.getpid())))
-        lock = _lock(folder)  # None where another process has just swept it
+        folder = Path(tempfile.mkdtemp(prefix=_draw_prefix(os.getpid())))
+        lock = _lock(folder)  # None if another process has just swept it
     _locks[folder] = lock
     box_user.let_through(folder)
     try:
@@ -42,10 +42,10 @@ def make() -> Path:
 
 
 def remove(folder: Path) -> None:
-    """Remove such a folder with all it holds; a missing folder is not an error."""
-    with contextlib.suppress(RecursionError):  # boxed code can nest folders deeper than Python follows
+    """Remove such a folder, if present."""
+    with contextlib.suppress(RecursionError):  # boxed code can nest folders deeper than Python recurses
         shutil.rmtree(folder, ignore_errors=True)
-    if folder.exists():  # or close them to their owner
+    if folder.exists():  # or remove their owner's permissions
         for command in (["chmod", "-R", "u+rwx"], ["rm", "-rf"]):
             words, path = [*command, "--", os.fspath(folder)], {"PATH": os.defpath}
             subprocess.run(words, env=path, stderr=subprocess.DEVNULL, check=False)
@@ -55,7 +55,7 @@ def remove(folder: Path) -> None:
 
 @contextmanager
 def folder() -> Iterator[Path]:
-    """Such a folder for the length of a block."""
+    """Create such a folder for the length of a block."""
     place = make()
     try:
         yield place
@@ -64,18 +64,18 @@ def folder() -> Iterator[Path]:
 
 
 def sweep() -> int:
-    """Remove folders of this user whose process has ended, and return how many there were."""
+    """Remove this user's folders of ended processes, and return their number."""
     count = 0
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         if (lock := _lock(folder)) is not None:
-            _locks[folder] = lock  # two processes may sweep at a time
+            _locks[folder] = lock  # another process may sweep at the same time
             remove(folder)
             count += 1
     return count
 
 
 def _lock(folder: Path) -> int | None:
-    """A descriptor that holds the lock on a folder of this user; None where another process has it."""
+    """Lock a folder of this user and return the descriptor; None if another process holds it."""
     users = {os.getuid(), *(box_user.UIDS if os.getuid() == 0 else ())}
     with contextlib.ExitStack() as undo:
         try:
@@ -92,20 +92,21 @@ def _lock(folder: Path) -> int | None:
 
 
 @cache
-def _own_prefix(pid: int) -> str:
-    """Draw what the names of a process's folders begin with: another may have its id, in another namespace or later."""
+def _draw_prefix(pid: int) -> str:
+    """Draw a random name prefix for a process's folders, as another process may have its id in another namespace or
+    later.
+    """
     return f"{PREFIX}{pid}-{secrets.token_hex(4)}-"
 
 
 @cache
 def _keep(pid: int, place: Path) -> None:
-    """Start the keeper of this process's folders in `place`."""
     own = os.pidfd_open(pid)
     try:
-        # put into the background by a shell, which ends at once: a program that waits for its children has no further
+        # a shell starts it in the background and ends: this process, which may wait for all its children, gains none
         subprocess.run(
             ("/bin/sh", "-c", '"$@" &', "sh", EXECUTABLE, "-I", "-S", "-B", KEEPER, f"{own}", f"{pid}", place,
-             _own_prefix(pid)),
+             _draw_prefix(pid)),
             pass_fds=(own,), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             start_new_session=True, cwd="/", env={}, check=True,
         )  # fmt: skip

@@ -1,8 +1,7 @@
-"""Whether the box holds on this machine, by trying to break out of it before an answer can.
+"""The self-attack: trusted code tries to break out of the box before a submission can.
 
-What a tier needs may all be there and still not hold: a mount too many, a kernel that was built otherwise, a rule that
-never took effect. So trusted code attacks this process from inside, and this process looks at what came of it: at its
-own files, listeners and secrets where they can tell, and else at what the attacker says.
+A tier's prerequisites may all be there and still not hold: a mount too many, an unusual kernel build, a rule without
+effect. This process checks its own files, listeners and secrets, and takes the attacker's word only for the rest.
 """
 
 import contextlib
@@ -31,16 +30,16 @@ _SOCKET = "socket"
 
 @dataclass(frozen=True)
 class Scene:
-    """What there is to attack: everything open to every user, so that only the box can be what stops it.
+    """Targets open to every user, so that only the box can protect them.
 
     Attributes:
-        secret: random text; whoever has it got it from here.
-        answer: the folder that is the submission.
-        canary: a file that holds the secret.
-        target: a file that nothing may change.
-        tcp: a listener on a port of the loopback device.
-        abstract: a listener on a Unix socket without a path.
-        unix: a listener on a Unix socket with a path.
+        secret: random text, known only here.
+        answer: folder of the submission.
+        canary: file with the secret.
+        target: file that must not change.
+        tcp: listener on a loopback port.
+        abstract: listener on an abstract Unix socket.
+        unix: listener on a Unix socket with a path.
     """
 
     secret: str
@@ -57,10 +56,10 @@ class Attack:
     """One way out of the box.
 
     Attributes:
-        function: of the attacker.
-        breach: what an answer can do when it works.
-        arguments: what the attacker must know.
-        worked: whether it did, from the scene, the reply and what was printed.
+        function: the attacker's function.
+        breach: consequence of success.
+        arguments: arguments from the scene.
+        worked: test of success, from the scene, the reply and the output.
     """
 
     function: str
@@ -71,24 +70,24 @@ class Attack:
 
 @cache
 def breaches(tier: Tier) -> tuple[str, ...]:
-    """What an answer held in `tier` could do here, a sentence for each attack that worked; tried once a process.
+    """Return a sentence for each attack that works in `tier`; cached per process.
 
     Raises:
-        BoxError: no box of this tier can be opened, or there is no room for what is to be attacked.
+        BoxError: a box or the scene could not be set up.
     """
     try:
-        with _scene() as scene:
+        with _set_scene() as scene:
             return tuple(attack.breach for attack in _run(scene, tier))
     except OSError as error:
         raise BoxError(f"the self-attack of tier {tier} cannot be set up: {error}") from error
 
 
 def assert_holds(tier: Tier) -> None:
-    """Attack the box, unless it is one that promises nothing.
+    """Attack the box, if its tier promises isolation.
 
     Raises:
         PrerequisiteError: an attack worked.
-        BoxError: no box of this tier can be opened.
+        BoxError: a box could not be opened.
     """
     if not tier.trusted or not (found := breaches(tier)):
         return
@@ -100,7 +99,6 @@ def assert_holds(tier: Tier) -> None:
 
 
 def _run(scene: Scene, tier: Tier) -> Iterator[Attack]:
-    """Try every attack, in a new box after one that ended it; those that worked."""
     box: Box | None = None
     try:
         for attack in ATTACKS:
@@ -129,7 +127,7 @@ def _opened(scene: Scene, tier: Tier) -> Box:
 
 
 @contextlib.contextmanager
-def _scene() -> Iterator[Scene]:
+def _set_scene() -> Iterator[Scene]:
     with scratch.folder() as folder, contextlib.ExitStack() as stack:
         secret = os.urandom(16).hex()
         answer, outside = folder / "answer", folder / "outside"
@@ -141,7 +139,11 @@ def _scene() -> Iterator[Scene]:
         for file in (canary, target):
             file.write_text(secret, encoding="ascii")
             file.chmod(0o666)
-        listeners = (socket.create_server(("127.0.0.1", 0)), _unix(f"\0{secret}"), _unix_in(outside, _SOCKET))
+        listeners = (
+            socket.create_server(("127.0.0.1", 0)),
+            _listen_unix(f"\0{secret}"),
+            _listen_unix_in(outside, _SOCKET),
+        )
         for listener in listeners:
             listener.setblocking(False)
             stack.enter_context(listener)
@@ -152,18 +154,18 @@ def _scene() -> Iterator[Scene]:
         yield Scene(secret, answer, canary, target, *listeners)
 
 
-def _unix(address: str) -> socket.socket:
+def _listen_unix(address: str) -> socket.socket:
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(address)
     listener.listen()
     return listener
 
 
-def _unix_in(folder: Path, name: str) -> socket.socket:
-    """A socket with a path, which may be longer than an address can be."""
+def _listen_unix_in(folder: Path, name: str) -> socket.socket:
+    """Bind a socket to a path that may exceed the length of an address."""
     fd = os.open(folder, os.O_PATH | os.O_DIRECTORY)
     try:
-        listener = _unix(f"/proc/self/fd/{fd}/{name}")
+        listener = _listen_unix(f"/proc/self/fd/{fd}/{name}")
     finally:
         os.close(fd)
     (folder / name).chmod(0o777)
@@ -171,22 +173,22 @@ def _unix_in(folder: Path, name: str) -> socket.socket:
 
 
 def _said(scene: Scene, reply: Reply, printed: str) -> bool:
-    """Only the attacker can tell, and it has no reason to lie about success."""
+    """Trust the attacker, which has no reason to lie about success."""
     return reply.status is CallStatus.RETURNED
 
 
-def _told_the_secret(scene: Scene, reply: Reply, printed: str) -> bool:
+def _reveals_secret(scene: Scene, reply: Reply, printed: str) -> bool:
     return scene.secret in (printed if reply.value is None else str(reply.value))
 
 
-def _reached(listener: socket.socket) -> bool:
+def _was_reached(listener: socket.socket) -> bool:
     if not select.select([listener], [], [], 0)[0]:
         return False
     listener.accept()[0].close()
     return True
 
 
-def _parent(scene: Scene) -> tuple[object, ...]:
+def _make_parent_arguments(scene: Scene) -> tuple[object, ...]:
     return (os.getpid(),)
 
 
@@ -197,7 +199,7 @@ def _nothing(scene: Scene) -> tuple[object, ...]:
 ATTACKS = (
     Attack(
         "read", "an answer can read files it was not given",
-        lambda scene: (str(scene.canary), os.getpid()), _told_the_secret,
+        lambda scene: (str(scene.canary), os.getpid()), _reveals_secret,
     ),
     Attack(
         "read", "an answer can read the source of the harness, and with it what lies around it",
@@ -215,23 +217,23 @@ ATTACKS = (
     ),
     Attack(
         "connect_tcp", "an answer can connect to the network",
-        lambda scene: (scene.tcp.getsockname()[1],), lambda scene, *_: _reached(scene.tcp),
+        lambda scene: (scene.tcp.getsockname()[1],), lambda scene, *_: _was_reached(scene.tcp),
     ),
     Attack(
         "connect_abstract", "an answer can connect to other programs by Unix sockets without a path",
-        lambda scene: (scene.secret,), lambda scene, *_: _reached(scene.abstract),
+        lambda scene: (scene.secret,), lambda scene, *_: _was_reached(scene.abstract),
     ),
     Attack(
         "connect_path", "an answer can connect to other programs by Unix sockets in the file system",
-        lambda scene: (str(scene.target.parent), _SOCKET), lambda scene, *_: _reached(scene.unix),
+        lambda scene: (str(scene.target.parent), _SOCKET), lambda scene, *_: _was_reached(scene.unix),
     ),
-    Attack("signal_parent", "an answer can kill the grader", _parent, _said),
-    Attack("trace_parent", "an answer can stop and steer the grader (ptrace)", _parent, _said),
-    Attack("open_memory", "an answer can read and change the grader's memory", _parent, _said),
-    Attack("environment", "an answer sees the grader's environment", _nothing, _told_the_secret),
-    Attack("descriptors", "an answer inherits files that the grader holds open", _nothing, _told_the_secret),
+    Attack("signal_parent", "an answer can kill the grader", _make_parent_arguments, _said),
+    Attack("trace_parent", "an answer can stop and steer the grader (ptrace)", _make_parent_arguments, _said),
+    Attack("open_memory", "an answer can read and change the grader's memory", _make_parent_arguments, _said),
+    Attack("environment", "an answer sees the grader's environment", _nothing, _reveals_secret),
+    Attack("descriptors", "an answer inherits files that the grader holds open", _nothing, _reveals_secret),
     Attack("memory_file", "an answer can take memory that its limit does not count", _nothing, _said),
     Attack("fork", "an answer can start processes", _nothing, _said),
     # last: where it works, the worker is gone
-    Attack("execute", "an answer can run other programs", lambda scene: (scene.secret,), _told_the_secret),
+    Attack("execute", "an answer can run other programs", lambda scene: (scene.secret,), _reveals_secret),
 )  # fmt: skip

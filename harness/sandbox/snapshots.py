@@ -1,4 +1,4 @@
-"""The copy of a submission that is graded: regular files only, read once, hashed as read."""
+"""Snapshots: graded copies of submissions, with regular files only, each read once and hashed."""
 
 import hashlib
 import os
@@ -17,7 +17,7 @@ from harness.sandbox import scratch
 MAX_FILES = 500
 MAX_BYTES = 32 << 20
 MAX_PATH = 400
-"""Bytes of a file's path inside the submission."""
+"""Longest path of a file inside the submission, in bytes."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Snapshot:
 
     Attributes:
         path: the copy.
-        hashes: SHA-256 of every file by its relative path.
+        hashes: SHA-256 by relative path.
     """
 
     path: Path
@@ -35,39 +35,39 @@ class Snapshot:
 
 @contextmanager
 def snapshot(folder: Path) -> Iterator[Snapshot]:
-    """Copy `folder` to a temporary place for the length of the block.
+    """Copy `folder` to a temporary place during the block.
 
     Raises:
-        FilesError: it holds a link, a device, too many files, too many bytes, or what cannot be read.
+        FilesError: it contains a link, a device, an unreadable file, or too many files or bytes.
     """
     with scratch.folder() as place:
         yield Snapshot(place, _copy(folder, place))
 
 
 def hash_folder(folder: Path) -> dict[str, str]:
-    """SHA-256 of every file a snapshot of `folder` would hold, by relative path.
+    """Return the SHA-256 of each file for a snapshot of `folder`, by relative path.
 
     Raises:
-        FilesError: as `snapshot`.
+        FilesError: see `snapshot`.
     """
     return {name: hashlib.sha256(data).hexdigest() for name, data in _files(folder)}
 
 
 def read_folder(folder: Path) -> dict[str, bytes]:
-    """The bytes of every file a snapshot of `folder` would hold, by relative path.
+    """Return the bytes of each file for a snapshot of `folder`, by relative path.
 
     Raises:
-        FilesError: as `snapshot`.
+        FilesError: see `snapshot`.
     """
     return dict(_files(folder))
 
 
 def has_line(folder: Path, location: Location) -> bool:
-    """Whether the folder has the file that a location names, and the file the line."""
+    """Return whether the folder has the file and line of a location."""
     path = folder / location.file
     if not path.is_file():
         return False
-    # Latin-1 reads any bytes, and newlines as every language here counts lines
+    # Latin-1 decodes any bytes, and a newline ends a line in every language here
     return location.line is None or location.line <= path.read_text(encoding="latin-1").count("\n") + 1
 
 
@@ -98,7 +98,7 @@ def _files(folder: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _paths(folder: Path) -> Iterator[Path]:
-    """The files of a submission in order; anything that is neither a file nor a folder is refused."""
+    """Yield a submission's files in order, and refuse links and special files."""
     for directory, folders, names in os.walk(folder, onerror=_refuse):
         folders[:] = sorted(f for f in folders if f not in IGNORED)
         for name in sorted((*folders, *names)):

@@ -1,7 +1,6 @@
-"""Starting the processes that die with this one.
+"""Processes that die with this one.
 
-The kernel ends such a process when the thread that started it ends, not when the whole process does. So all are
-started by one thread, which lives as long as this process and never keeps it from ending.
+The kernel kills such a process when the thread that started it ends, so one daemon thread starts all of them.
 """
 
 import contextlib
@@ -20,10 +19,10 @@ Order = tuple[Started, Callable[[], subprocess.Popen[bytes]]]
 
 
 def spawn(command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
-    """As `subprocess.Popen`; the process leads a session of its own, and is ended when this call is interrupted.
+    """Start a process as `subprocess.Popen` does, in a new session; an interrupt of this call kills it.
 
     Raises:
-        OSError: it cannot be started.
+        OSError: the process did not start.
     """
 
     def start() -> subprocess.Popen[bytes]:
@@ -31,7 +30,7 @@ def spawn(command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
 
     future: Started = Future()
     try:
-        _orders(os.getpid()).put((future, start))
+        _open_orders(os.getpid()).put((future, start))
         return future.result()
     except BaseException:
         if not future.cancel():
@@ -40,15 +39,15 @@ def spawn(command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process that leads a session of its own, with all that is left in its group."""
+    """Kill a session leader and its process group."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
 
 @cache
-def _orders(pid: int) -> SimpleQueue[Order]:
-    """What the thread that starts processes is to start; a forked child of this process has no such thread."""
+def _open_orders(pid: int) -> SimpleQueue[Order]:
+    """Return the queue of the spawning thread, per process, since a forked child inherits no thread."""
     orders: SimpleQueue[Order] = SimpleQueue()
     threading.Thread(target=_serve, args=(orders,), name="spawning", daemon=True).start()
     return orders
@@ -61,7 +60,7 @@ def _serve(orders: SimpleQueue[Order]) -> None:
             continue
         try:
             future.set_result(start())
-        except BaseException as error:  # raised where the process was asked for
+        except BaseException as error:  # `spawn` raises it
             future.set_exception(error)
 
 

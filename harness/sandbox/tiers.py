@@ -1,4 +1,4 @@
-"""Which isolation this machine offers, found by trying it."""
+"""The isolation that this machine offers, found by trying."""
 
 import os
 from functools import cache
@@ -9,34 +9,34 @@ from harness.sandbox.fork_server import trial
 from harness.sandbox.implementations import new_sandbox
 
 FORCED = "HARNESS_TIER"
-"""Environment variable that names the tier to use, for showing what a weaker one does."""
+"""Environment variable that names the tier to use, to demonstrate a weaker one."""
 PERMITTED = "HARNESS_UNSAFE"
 """Environment variable that permits grading without isolation."""
 CHOSEN = "HARNESS_TIER_CHOSEN"
-"""Environment variable of a process that uses what another chose: that choice as JSON."""
+"""Environment variable with another process's choice, as JSON."""
 
 
 def detect() -> Tier:
-    """The tier to use: the one that HARNESS_TIER names, or the strongest that works here.
+    """Return the tier in HARNESS_TIER, or else the strongest that works here.
 
     Raises:
-        PrerequisiteError: none works, or the one named does not.
+        PrerequisiteError: no tier works, or the named one does not.
     """
     return choose().tier
 
 
 @cache
 def choose() -> TierChoice:
-    """The tier to use, as `detect`, with the reason for each stronger one why it is not used.
+    """Return the tier of `detect`, with the reason against each stronger one.
 
     Raises:
-        PrerequisiteError: none works, or the one named does not.
+        PrerequisiteError: see `detect`.
     """
     if chosen := os.environ.get(CHOSEN):
         return TierChoice.model_validate_json(chosen)
     forced = os.environ.get(FORCED)
     if forced:
-        return _forced(forced)
+        return _choose_forced(forced)
     unused: list[UnusedTier] = []
     for tier in (tier for tier in Tier if tier.trusted):
         failure = unusable(tier)
@@ -52,18 +52,17 @@ def choose() -> TierChoice:
     )
 
 
-def _forced(name: str) -> TierChoice:
+def _choose_forced(name: str) -> TierChoice:
     if name not in Tier.__members__.values():
         raise PrerequisiteError(f"{FORCED}={name!r} names no tier; they are {', '.join(Tier)}")
     tier = Tier(name)
     if reason := why_not(tier):
         raise PrerequisiteError(f"{FORCED}={name}: tier {name} does not work here: {reason}\n  try: harness doctor")
     stronger = list(Tier)[: list(Tier).index(tier)]
-    return TierChoice(tier=tier, unused=tuple(_not_named(one, f"{FORCED}={name}") for one in stronger))
+    return TierChoice(tier=tier, unused=tuple(_describe_not_named(one, f"{FORCED}={name}") for one in stronger))
 
 
-def _not_named(tier: Tier, named: str) -> UnusedTier:
-    """A tier in whose place another was named; it is not tried."""
+def _describe_not_named(tier: Tier, named: str) -> UnusedTier:
     missing = new_sandbox(tier).missing()
     cause = UnusedCause.ABSENT if missing else UnusedCause.NOT_NAMED
     return UnusedTier(tier=tier, cause=cause, reason=missing or f"{named} names a weaker one")
@@ -71,7 +70,7 @@ def _not_named(tier: Tier, named: str) -> UnusedTier:
 
 @cache
 def unusable(tier: Tier) -> UnusedTier | None:
-    """Return why `tier` does not work here, found by starting a worker in it; None when it works."""
+    """Start a worker in `tier`, and return why that fails; None if it works."""
     if missing := new_sandbox(tier).missing():
         return UnusedTier(tier=tier, cause=UnusedCause.ABSENT, reason=missing)
     try:
@@ -83,6 +82,6 @@ def unusable(tier: Tier) -> UnusedTier | None:
 
 
 def why_not(tier: Tier) -> str | None:
-    """Return the reason in a line why `tier` does not work here; None when it works."""
+    """Return in one line why `tier` does not work here; None if it works."""
     failure = unusable(tier)
     return failure.reason if failure else None

@@ -1,6 +1,6 @@
-"""What the kernel bounds for one box only where it has namespaces; elsewhere it is looked at while the box works.
+"""Limits per box, polled while it works where the kernel, without namespaces, cannot enforce them.
 
-Threads of an answer are bounded before they start, see `notices`; what is looked at here is then the second bound.
+A submission's threads are first limited at their start, in `notices`.
 """
 
 import os
@@ -10,19 +10,19 @@ from pathlib import Path
 from harness.sandbox import process_stats
 
 LOOK_SECONDS = 0.05
-"""Between two looks: as long as something may grow unseen."""
+"""Seconds between two checks, in which growth goes unnoticed."""
 FILES = 10_000
-"""More than these in a scratch folder are too many to look at."""
+"""Most files in a scratch folder; checking more takes too long."""
 
 
 @dataclass(frozen=True)
 class ResourceBounds:
-    """What one box may use.
+    """The limits of one box.
 
     Attributes:
         folder: its scratch folder.
-        size: bytes of all that is in it.
-        tasks: threads, and processes where they may be started.
+        size: bytes of the folder's contents.
+        tasks: threads, with processes if allowed.
     """
 
     folder: Path
@@ -30,7 +30,7 @@ class ResourceBounds:
     tasks: int
 
     def exceeded(self, pid: int) -> str:
-        """What process `pid`, with all it started, has too much of; empty when nothing."""
+        """Return what `pid` and its descendants exceed, or the empty string."""
         count = tasks(pid, self.tasks)
         if count > self.tasks:
             return f"more than {self.tasks} threads or processes"
@@ -40,7 +40,7 @@ class ResourceBounds:
 
 
 def tasks(pid: int, most: int) -> int:
-    """Threads of `pid` and of every process it started; counts no further than just above `most`."""
+    """Count the threads of `pid` and its descendants, up to just above `most`."""
     count = 0
     for process in process_stats.descendants(pid, most + 1):
         count += process_stats.threads(process)
@@ -50,7 +50,7 @@ def tasks(pid: int, most: int) -> int:
 
 
 def used(folder: Path, most: int) -> int:
-    """Bytes that the files below `folder` take; counts no further than just above `most`."""
+    """Sum the bytes of the files below `folder`, up to just above `most`."""
     total = files = 0
     try:
         for _, folders, names, place in os.fwalk(folder, onerror=None):
@@ -62,6 +62,6 @@ def used(folder: Path, most: int) -> int:
                     continue
             if total > most or files > FILES:
                 return max(total, most + 1)
-    except (OSError, RecursionError):  # folders nested deeper than anybody needs
+    except (OSError, RecursionError):  # folders nested too deeply
         return most + 1
     return total

@@ -1,4 +1,4 @@
-"""What a sandbox shows of this machine: the interpreter, the system's files, a scrubbed environment."""
+"""The files of this machine that a sandbox shows, and a clean environment."""
 
 import os
 import sys
@@ -10,7 +10,7 @@ from pathlib import Path
 from harness.interpreter import EXECUTABLE
 
 PACKAGE = Path(__file__).resolve().parents[1]
-"""Without links, as `roots` are: under another name the harness's own files would be shown."""
+"""Folder of this package without links, like `roots`; under another name its files would be visible."""
 BOOT = PACKAGE / "sandbox" / "boot"
 
 ENVIRONMENT = {
@@ -41,48 +41,47 @@ OF_PROC = (
 
 
 def interpreter() -> str:
-    """The interpreter that runs in the box: the one that runs the harness."""
+    """Return the interpreter for the box, which also runs the harness."""
     return EXECUTABLE
 
 
 def environment(scratch: str) -> dict[str, str]:
-    """The scrubbed environment of everything that runs in the box."""
+    """Return the environment of every process in the box."""
     return ENVIRONMENT | {"HOME": scratch, "TMPDIR": scratch}
 
 
 @cache
 def roots() -> tuple[Path, ...]:
-    """Where the interpreter and its packages really lie, outside /usr."""
+    """Return the real folders of the interpreter and its packages outside /usr."""
     places = {Path(place).resolve() for place in _named()}
     program = Path(interpreter()).resolve()
     places.add(program.parents[1] if program.parent.name == "bin" else program.parent)
-    # the whole machine is no part of an interpreter, wherever that lies
+    # even for an interpreter near the root, never show the whole machine
     wanted = sorted(p for p in places if p != Path("/") and not p.is_relative_to("/usr"))
     return tuple(p for p in wanted if not any(q in p.parents for q in wanted))
 
 
 @cache
 def links() -> Mapping[str, str]:
-    """The links, with their targets, that lead to the interpreter and its packages and lie in nothing that is shown."""
+    """Return links to the interpreter and its packages that lie outside all visible folders, with their targets."""
     found: dict[str, str] = {}
     for place in (interpreter(), *_named()):
-        found |= _links_on(place)
+        found |= _follow_links(place)
     places = (*map(Path, SYSTEM), *roots())
     return {link: target for link, target in found.items() if not within(Path(link), places)}
 
 
 def aliases() -> tuple[str, ...]:
-    """The names under which the interpreter knows its own files, links among their folders."""
+    """Return the interpreter's folders by its own names, possibly links."""
     return tuple(str(place) for place in _named() if place != "/")
 
 
 def _named() -> tuple[str, ...]:
-    """The folders of the interpreter and of its packages, as it names them."""
     return sys.base_prefix, sys.base_exec_prefix, sys.prefix, sysconfig.get_path("purelib")
 
 
-def _links_on(path: str) -> dict[str, str]:
-    """The links that the kernel follows on the way to an absolute path, each by its own real place."""
+def _follow_links(path: str) -> dict[str, str]:
+    """Return the links that the kernel follows along an absolute path, by their real places."""
     found: dict[str, str] = {}
     here, left = Path("/"), path.split("/")
     while left:
@@ -98,36 +97,35 @@ def _links_on(path: str) -> dict[str, str]:
 
 
 def shown(*places: str) -> tuple[str, ...]:
-    """Trees and files that may be read inside: those of this machine, and `places`."""
-    return (*_trees(), *FILES, *places)
+    """Return the trees and files readable inside, with `places`."""
+    return (*_list_trees(), *FILES, *places)
 
 
 @cache
-def _trees() -> tuple[str, ...]:
-    """The system's and the interpreter's trees; where the harness is installed in one, those around it."""
+def _list_trees() -> tuple[str, ...]:
     return tuple(str(tree) for root in (*map(Path, SYSTEM), *roots()) for tree in _without(root, PACKAGE))
 
 
 @cache
 def listable() -> tuple[str, ...]:
-    """The folder that the harness is installed in among other packages: Python imports nothing from one it cannot list.
+    """Return the folder of the harness if it holds other packages too: Python must list a folder to import from it.
 
-    What the harness's own files hold stays closed.
+    The contents of the harness's files stay hidden.
     """
     return (str(PACKAGE.parent),) if within(PACKAGE, (*map(Path, SYSTEM), *roots())) else ()
 
 
 def within(path: Path, roots: Sequence[Path]) -> bool:
-    """Whether one of `roots` holds `path`."""
+    """Return whether one of `roots` contains `path`."""
     return any(path.is_relative_to(root) for root in roots)
 
 
 def _without(root: Path, hidden: Path) -> Iterator[Path]:
-    """The largest trees below `root` that do not hold `hidden`."""
+    """Yield the largest trees below `root` that exclude `hidden`."""
     if not hidden.is_relative_to(root):
         yield root
         return
     for child in sorted(root.iterdir()):
-        # a link to a folder around it opens that folder, as `lib64` of a virtual environment does
+        # a link to a folder above `hidden`, such as a virtual environment's `lib64`, would expose it
         if child != hidden and not (child.is_symlink() and hidden.resolve().is_relative_to(child.resolve())):
             yield from _without(child, hidden)

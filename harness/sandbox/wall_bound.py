@@ -1,14 +1,13 @@
-"""How long a grade waits for an answer by the wall clock: the one bound, and how the tries share it.
+"""The bound on wall time for a submission, and its division between tries.
 
-A limit on an answer's time is processor time, so that other work on the machine uses up none of it. Whatever may use
-`s` seconds of it ends within `wall_bound(s)` seconds by the clock: the import, a call, a build, all runs of the
-answer's own tests, and, with the sum of these limits, the whole grade. A second try is part of what it repeats.
+Limits on a submission are processor time, which other work cannot use up. Whatever may use `s` processor seconds ends
+within `wall_bound(s)` wall seconds, second try included: an import, a call, a build, a run of the submission's own
+tests, and, over the sum of the limits, the whole grade.
 
-* What used up its processor time is not tried again.
-* What did not end for another reason, because it waited or was starved, has a second try with no other grade beside it.
-  So a first try takes half of the bound. One that will use up its limit within the bound, at the rate it has kept so
-  far, goes on.
-* What other work starved to the end is no failure of the answer.
+* Work that used up its processor time fails without a second try.
+* Work that waited or starved gets a second try with no other grade beside it. So a first try gets half of the bound, or
+  all if it is on course to use up its limit.
+* Work that starved to the end is no failure of the submission.
 """
 
 import math
@@ -19,14 +18,14 @@ from contextvars import ContextVar
 
 FACTOR, EXTRA = 3.0, 5.0
 SHORTEST = 0.01
-"""Seconds that are not worth waiting on for."""
+"""Shortest time worth waiting for, in seconds."""
 WORKING = 0.5
-"""Share of its time in which a process uses the processor from which on it works rather than waits."""
+"""Share of processor use from which a process counts as working rather than waiting."""
 _end: ContextVar[float] = ContextVar("when everything has to end", default=math.inf)
 
 
 def wall_bound(seconds: float) -> float:
-    """Return the wall time within which what may use `seconds` of processor time ends, all its tries together."""
+    """Return the wall seconds within which all tries of work with `seconds` of processor time end."""
     return FACTOR * seconds + EXTRA
 
 
@@ -34,9 +33,9 @@ def wall_left(limit: float, spent: float, used: float) -> float:
     """Return the wall seconds that a try has left.
 
     Args:
-        limit: processor seconds that it may use.
-        spent: wall seconds since it began.
-        used: processor seconds that it has used.
+        limit: limit of processor seconds.
+        spent: wall seconds so far.
+        used: processor seconds so far.
     """
     bound = wall_bound(limit)
     on_its_way = used * bound >= limit * spent
@@ -44,13 +43,13 @@ def wall_left(limit: float, spent: float, used: float) -> float:
 
 
 def time_left(limit: float, spent: float, had: float, used: float) -> float:
-    """Return the wall seconds for which a reply is still waited for, if the worker goes on as it is.
+    """Return how many wall seconds to keep waiting for a reply at the worker's current pace.
 
     Args:
-        limit: seconds that the worker may have.
-        spent: wall seconds since it was asked.
-        had: seconds of them in which it was not kept from a processor.
-        used: processor seconds that it has used since, in all threads.
+        limit: the worker's limit in seconds.
+        spent: wall seconds since the request.
+        had: the part of them in which it was not kept from a processor.
+        used: processor seconds of all its threads since.
     """
     left = limit - had
     if left < SHORTEST and used >= WORKING * limit:
@@ -60,7 +59,7 @@ def time_left(limit: float, spent: float, had: float, used: float) -> float:
 
 @contextmanager
 def ends_by(moment: float) -> Iterator[None]:
-    """End all that is waited for inside the block at `moment` of `time.perf_counter`, if not earlier."""
+    """End all waits inside the block by `moment` of `time.perf_counter`."""
     before = _end.set(min(moment, _end.get()))
     try:
         yield

@@ -1,9 +1,7 @@
-"""Fork servers that outlive an answer: to start one takes as long as to probe a short answer.
+"""Warm fork servers, reused across submissions: a start takes as long as probing a short submission.
 
-A fork server holds the interpreter and NumPy and runs no byte of any answer; its workers get namespaces of their own,
-which end with them. So the workers of the next answer may come from the same one: they find nothing of the answer
-before. What they are shown is a folder whose files are exchanged between two answers. Only where namespaces end a
-worker with all it started are fork servers kept; see `Tier`.
+A fork server runs none of any submission, and its workers' namespaces end with them. So the next submission finds no
+trace of the last; the visible files are exchanged in between. Only tiers with namespaces allow reuse; see `Tier`.
 """
 
 import atexit
@@ -26,25 +24,25 @@ from harness.sandbox.fork_server import ForkServer, WorkerProcess
 from harness.sandbox.protocol import FileAccess
 
 NAMESPACED = (Tier.A, Tier.B)
-"""Tiers in which a worker takes everything with it that it started or wrote."""
+"""Tiers in which a worker's processes and files end with it."""
 
 Settings = tuple[Tier, int, int, int]
-"""What fork servers must have in common to be taken for each other: tier, memory, scratch space, tasks."""
+"""Settings that interchangeable fork servers share: tier, memory, scratch space, tasks."""
 _in_use: ContextVar["WarmForkServers | None"] = ContextVar("warm fork servers", default=None)
 
 
 class WarmForkServers:
-    """Fork servers that are lent to one answer at a time. Safe to use from several threads."""
+    """A thread-safe pool of fork servers, each lent to one submission at a time."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._idle: dict[Settings, list[_Kept]] = defaultdict(list)
 
     def lend(self, folder: Path, settings: Settings) -> "LentForkServer":
-        """A fork server that shows a copy of `folder`, until it is closed.
+        """Return a fork server that shows a copy of `folder` until closed.
 
         Raises:
-            BoxError: none is left, and a new one does not start.
+            BoxError: a new one was needed and did not start.
         """
         with self._lock:
             idle = self._idle[settings]
@@ -58,7 +56,7 @@ class WarmForkServers:
         return LentForkServer(kept, lambda: self._take_back(kept, settings))
 
     def close(self) -> None:
-        """End those that are not lent."""
+        """End the idle ones."""
         with self._lock:
             idle = [kept for of_a_kind in self._idle.values() for kept in of_a_kind]
             self._idle.clear()
@@ -74,10 +72,10 @@ class WarmForkServers:
 
 
 class LentForkServer:
-    """A fork server of somebody else's: closing it gives it back.
+    """A borrowed fork server; closing it gives it back.
 
     Attributes:
-        bytecode: as `ForkServer.bytecode`, of the one answer that it is lent to.
+        bytecode: as `ForkServer.bytecode`, for the current submission.
     """
 
     def __init__(self, kept: "_Kept", give_back: Callable[[], None]) -> None:
@@ -87,22 +85,22 @@ class LentForkServer:
 
     @property
     def folder(self) -> str:
-        """As `ForkServer.folder`."""
+        """See `ForkServer.folder`."""
         return self._kept.server.folder
 
     def fork(self, rlimits: Mapping[str, int]) -> WorkerProcess:
-        """As `ForkServer.fork`."""
+        """See `ForkServer.fork`."""
         return self._kept.server.fork(rlimits)
 
     def close(self) -> None:
-        """Give it back; does nothing the second time. All its workers must be closed."""
+        """Give it back, after all its workers are closed; idempotent."""
         give_back, self._give_back = self._give_back, None
         if give_back is not None:
             give_back()
 
 
 class _Kept:
-    """A started fork server and the folder that it shows."""
+    """A started fork server and its visible folder."""
 
     def __init__(self, settings: Settings) -> None:
         tier, memory_mib, scratch_mib, tasks = settings
@@ -123,7 +121,7 @@ class _Kept:
             box_user.open_up(self._shown)
 
     def emptied(self) -> bool:
-        """Whether nothing is shown any more."""
+        """Empty the folder, and return whether that succeeded."""
         for name in os.listdir(self._shown):
             path = self._shown / name
             if path.is_dir() and not path.is_symlink():
@@ -133,7 +131,7 @@ class _Kept:
         return not os.listdir(self._shown)
 
     def close(self) -> None:
-        """End it, and remove the folder."""
+        """End it and remove the folder."""
         try:
             self.server.close()
         finally:
@@ -142,7 +140,7 @@ class _Kept:
 
 @contextmanager
 def kept_warm() -> Iterator[None]:
-    """Lend fork servers of this process to the answers that are opened inside the block."""
+    """Lend this process's fork servers to submissions opened inside the block."""
     before = _in_use.set(_of_process(os.getpid()))
     try:
         yield
@@ -151,13 +149,13 @@ def kept_warm() -> Iterator[None]:
 
 
 def lender() -> WarmForkServers | None:
-    """Who lends fork servers here; None outside `kept_warm`."""
+    """Return the current pool; None outside `kept_warm`."""
     return _in_use.get()
 
 
 @cache
 def _of_process(pid: int) -> WarmForkServers:
-    """Those of one process: what a forked child inherits is its parent's."""
+    """Return the pool of a process; a forked child inherits its parent's, which it must not use."""
     servers = WarmForkServers()
     atexit.register(servers.close)
     return servers

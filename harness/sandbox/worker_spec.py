@@ -1,4 +1,4 @@
-"""What a box runs, and the limits of its processes."""
+"""The specification of a box's worker, and its resource limits."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,17 +12,16 @@ ORPHANED_SECONDS = 60
 
 @dataclass(frozen=True)
 class WorkerSpec:
-    """What a box runs.
+    """The specification of a box's worker.
 
     Attributes:
-        folder: the snapshot, shown read-only.
-        entry: module with the contract's functions, relative to the folder.
-        functions: names the parent wants to know the presence of.
+        folder: snapshot, shown read-only.
+        entry: file of the contract's functions, relative to the folder.
+        functions: names to look for.
         limits: time, memory and scratch space.
-        tier: how it is held.
-        devices: device files and what their driver reads, shown inside; a driver reserves more addresses than any
-            limit of memory allows and opens many files, so these two are then not limited.
-        sources: the submission's own files in the folder: an exception raised in one of them has a place.
+        tier: isolation tier.
+        devices: device files and what their driver reads. A driver needs more open files, and unlimited address space.
+        sources: the submission's own files, the only ones with locations of exceptions.
     """
 
     folder: Path
@@ -35,7 +34,7 @@ class WorkerSpec:
 
 
 def rlimits(spec: WorkerSpec) -> dict[str, int]:
-    """The limits of a worker, by name in the `resource` module."""
+    """Return a worker's limits, by name in the `resource` module."""
     limits = spec.limits
     found = {
         "RLIMIT_CORE": 0,

@@ -1,4 +1,4 @@
-"""From evidence to marks: criteria to dimensions, dimensions to the overall, overalls to an order of models."""
+"""Marks from evidence: criteria to dimensions, to overalls, to an order of models."""
 
 from harness.scoring.ranking import Standing, standings
 from harness.scoring.score import Scored, dimension_score, overall_score, score

@@ -1,7 +1,4 @@
-"""How far two sources of marks agree: on the marks themselves, and on the order they put models in.
-
-Nothing here says which source is right.
-"""
+"""Agreement of two sources of marks, on the marks and on the order of models. Neither source counts as right."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,22 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 LEAST_MODELS = 3
-"""Of two models every order is a perfect one."""
+"""Fewest models for an order, as any order of two is perfect."""
 MOST_ENUMERATED = 8
-"""So many models have their orders counted one by one; 8 have 40,320."""
+"""Most models whose orders are enumerated; 8 have 40,320."""
 SIGNIFICANT = 0.05
-"""An order whose p-value cannot come below this tells nothing."""
+"""Significance level that an order's p-value must be able to reach."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """How far two orders of the same models agree.
+    """Agreement of two orders of the same models.
 
     Attributes:
-        models: how many.
-        tau: -1 reversed to 1 the same; None with too few models, or where one source tells none apart.
-        p: how often an order drawn at random agrees or disagrees as much; None without tau.
-        counted: whether `p` was counted over all orders; else it is the normal approximation.
+        tau: -1 (reversed) to 1 (equal); None with too few models, or if a source marks all alike.
+        p: two-sided p-value; None without tau.
+        counted: true if `p` is exact, false for the normal approximation.
     """
 
     models: int
@@ -37,75 +33,65 @@ class Order:
 
     @property
     def telling(self) -> bool:
-        """Whether a perfect order of so many models could be distinguished from chance at all."""
+        """True if a perfect order of so many models would be significant."""
         return self.models >= LEAST_MODELS and least_p(self.models) < SIGNIFICANT
 
 
 def alpha(units: Iterable[Sequence[float]]) -> float | None:
-    """Krippendorff's alpha for marks on an interval scale.
+    """Return Krippendorff's alpha for marks on an interval scale.
 
-    1 - Do / De: Do is the mean squared difference of marks inside a unit, each unit's pairs under the weight
-    1 / (m - 1) for its m marks; De that of all marks whatever their unit. 1 is agreement, 0 is chance, and below 0 the
-    sources disagree more than chance would. Units with one mark carry nothing and are left out.
+    1 - Do / De, where Do is the mean squared difference of marks within a unit, whose pairs weigh 1 / (m - 1) for its m
+    marks, and De that of all marks. 1 is agreement, 0 chance, below 0 worse than chance. Units with one mark are left
+    out. None if no unit has two marks, or all marks are equal.
 
     K. Krippendorff, "Computing Krippendorff's Alpha-Reliability", 2011, section D with the interval metric.
-
-    Args:
-        units: the marks that each thing marked was given, in any order.
-
-    Returns:
-        The coefficient; None where it is not defined: no unit has two marks, or all marks are equal.
     """
     pairable = [np.asarray(unit, dtype=float) for unit in units if len(unit) > 1]
     if not pairable:
         return None
     together = np.concatenate(pairable)
-    expected = _squares(together) / (len(together) - 1)
+    expected = _sum_squares(together) / (len(together) - 1)
     if expected == 0:
         return None
-    return 1.0 - sum(_squares(unit) / (len(unit) - 1) for unit in pairable) / expected
+    return 1.0 - sum(_sum_squares(unit) / (len(unit) - 1) for unit in pairable) / expected
 
 
 def order(left: Sequence[float], right: Sequence[float]) -> Order:
-    """Kendall's tau-b of two sources of marks, with a two-sided p-value.
+    """Return Kendall's tau-b of two sources of marks of the same models, with a two-sided p-value.
 
-    Up to `MOST_ENUMERATED` models the p-value is exact with ties too: the share of all orders of `right` whose tau is
+    Up to `MOST_ENUMERATED` models the p-value is exact with ties, too: the share of all orders of `right` whose tau is
     at least as far from 0. M. G. Kendall, "The treatment of ties in ranking problems", Biometrika 33, 1945.
 
-    Args:
-        left: one finite mark a model.
-        right: marks of the same models, in the same order.
-
     Raises:
-        ValueError: the two are not of one length.
+        ValueError: the lengths differ.
     """
     if len(left) != len(right):
         raise ValueError(f"{len(left)} marks against {len(right)}")
     models = len(left)
     if models < LEAST_MODELS or len(set(left)) == 1 or len(set(right)) == 1:
         return Order(models, None, None, counted=True)
-    # takes longer to import than all the rest of a scoreboard
+    # imported late, as it takes longer than the rest of a scoreboard
     from scipy.stats import kendalltau
 
     found = kendalltau(left, right, variant="b")
     if models > MOST_ENUMERATED:
         return Order(models, float(found.statistic), float(found.pvalue), counted=False)
-    return Order(models, float(found.statistic), _exact_p(np.asarray(left), np.asarray(right)), counted=True)
+    return Order(models, float(found.statistic), _compute_exact_p(np.asarray(left), np.asarray(right)), counted=True)
 
 
 def least_p(models: int) -> float:
-    """The smallest two-sided p-value that so many models can give: two of all their orders are perfect."""
+    """Return the smallest two-sided p-value for so many models, as two of all orders are perfect."""
     return min(1.0, 2 / factorial(models))
 
 
-def _squares(marks: NDArray[np.float64]) -> float:
-    """Squared differences over all ordered pairs, of centred marks so that equal ones give 0."""
+def _sum_squares(marks: NDArray[np.float64]) -> float:
+    """Return the squared differences over all ordered pairs, centred so that equal marks give 0."""
     centred = marks - marks[0]
     centred = centred - centred.mean()
     return float(2 * len(marks) * (centred**2).sum())
 
 
-def _exact_p(left: NDArray[np.float64], right: NDArray[np.float64]) -> float:
+def _compute_exact_p(left: NDArray[np.float64], right: NDArray[np.float64]) -> float:
     count = len(left)
     orders = np.fromiter(chain.from_iterable(permutations(range(count))), dtype=np.intp).reshape(-1, count)
     first, second = np.triu_indices(count, 1)

@@ -1,4 +1,4 @@
-"""Records laid out for marking them again on a part of their criteria."""
+"""Data layout for marking records again on a subset of their criteria."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,20 +16,19 @@ from harness.scoring.marks import credited, weighted_mean
 from harness.scoring.record_summary import GATED, CriterionResult, RecordSummary, rubric_hash
 
 TIE = 1e-6
-"""A mean so near to a half point is found exactly: in binary, which errs by less than 1e-11, it may round wrongly."""
+"""Distance from a half point within which a mean is computed exactly, as floats may round wrongly."""
 NO_MARK = -1
 
 
 class RubricColumns:
-    """The criteria of a rubric as columns, in the order of `RecordSummary.shares`.
+    """Criteria of a rubric as columns, in the order of `RecordSummary.shares`.
 
     Attributes:
-        ids: of the criteria.
-        graded_by: what `RecordSummary.criteria` is of records graded by this rubric.
-        severity: (criteria,), the weight of each within its heading.
-        headings: (headings, criteria), 1 where the criterion is of the heading.
-        weights: (headings,), of each in the overall.
-        correctness: which of the headings it is; none where there is no such heading.
+        graded_by: value of `RecordSummary.criteria` for records graded by this rubric.
+        severity: (criteria,), weight of each criterion within its dimension.
+        headings: (dimensions, criteria), 1 if the criterion is of the dimension.
+        weights: (dimensions,), weight of each dimension in the overall.
+        correctness: (dimensions,), true for the dimension of correctness.
     """
 
     def __init__(self, challenge: Challenge) -> None:
@@ -44,7 +43,7 @@ class RubricColumns:
         self.correctness = np.array([id == gates.CORRECTNESS for id in named])
 
     def exact(self, shares: Iterable[float], *, built: bool) -> "AssessedRecord":
-        """The record with these shares."""
+        """Return the record with these shares, for exact marking."""
         results = [
             CriterionResult(c.id, c.dimension, c.severity.weight, max(share, 0.0), share == GATED)
             for c, share in zip(self._criteria, shares, strict=True) if not math.isnan(share)
@@ -53,14 +52,11 @@ class RubricColumns:
 
 
 class AssessedAttempts:
-    """The records of one model at one challenge.
+    """Records of one model at one challenge.
 
     Args:
-        rubric: of the challenge.
-        summaries: the records; those graded by another version of it are marked one by one.
-
-    Attributes:
-        criteria: ids of those that were assessed in every one.
+        rubric: rubric of the challenge.
+        summaries: the records; those of another rubric version are marked one by one.
     """
 
     def __init__(self, rubric: RubricColumns, summaries: Sequence[RecordSummary]) -> None:
@@ -78,7 +74,7 @@ class AssessedAttempts:
 
     @cached_property
     def criteria(self) -> frozenset[str]:
-        """Ids of those that were assessed in every one."""
+        """Ids of the criteria assessed in every record."""
         every = [one.criteria for one in self._others.values()]
         if len(self._known):
             everywhere = ~np.isnan(self._shares).any(axis=0)
@@ -86,17 +82,16 @@ class AssessedAttempts:
         return frozenset.intersection(*every)
 
     def marks(self, common: frozenset[str]) -> NDArray[np.int16]:
-        """(records,): whole points of each on these of `criteria`; `NO_MARK` where there are none."""
+        """Return (records,), whole points of each on a subset `common` of `criteria`; `NO_MARK` if unmarked."""
         found = np.full(self._count, NO_MARK, np.int16)
         if common and len(self._known):
-            found[self._known] = self._marks(common)
+            found[self._known] = self._compute_marks(common)
         for number, one in self._others.items():
             mark = one.mark(common)
             found[number] = NO_MARK if mark is None else mark
         return found
 
-    def _marks(self, common: frozenset[str]) -> NDArray[np.float64]:
-        """Those of the records whose shares are the rubric's columns."""
+    def _compute_marks(self, common: frozenset[str]) -> NDArray[np.float64]:
         rubric = self._rubric
         columns = np.array([id in common for id in rubric.ids])
         severity, shares = rubric.severity[columns], self._shares[:, columns]
@@ -110,7 +105,7 @@ class AssessedAttempts:
         points = np.where(unbuilt, np.minimum(points, gates.UNBUILT_CORRECTNESS), points)
         critical = np.maximum(shares[:, severity == Severity.CRITICAL.weight], 0)
         unmet = 1 - critical.mean(axis=1) if critical.shape[1] else np.zeros(len(shares))
-        means = np.minimum(points @ weights / weights.sum(), self._tops(gated.sum(axis=1), unmet))
+        means = np.minimum(points @ weights / weights.sum(), self._compute_tops(gated.sum(axis=1), unmet))
         marks: NDArray[np.float64] = np.floor(means + 0.5)
         for number in np.flatnonzero(np.abs(means + 0.5 - np.round(means + 0.5)) < TIE).tolist():
             mark = rubric.exact(self._shares[number].tolist(), built=bool(self._built[number])).mark(common)
@@ -118,12 +113,12 @@ class AssessedAttempts:
             marks[number] = mark
         return marks
 
-    def _tops(self, gated: NDArray[np.float64], unmet: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The most that each record's mark can be; see `gates.ceilings` and `gates.lowered`.
+    def _compute_tops(self, gated: NDArray[np.float64], unmet: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the upper bound of each record's mark; see `gates.ceilings` and `gates.lowered`.
 
         Args:
-            gated: how many critical criteria of it failed.
-            unmet: share not met of the critical weight assessed of it.
+            gated: number of failed critical criteria of each.
+            unmet: unmet share of its assessed critical weight.
         """
         several = np.where(gated > 1, gates.MORE_CRITICAL_OVERALL, gates.ONE_CRITICAL_OVERALL)
         tops = np.where(self._built, np.where(gated > 0, several, np.inf), gates.UNBUILT_OVERALL)
@@ -131,16 +126,7 @@ class AssessedAttempts:
 
 
 class AssessedRecord:
-    """What a record assessed, for marking parts of it exactly.
-
-    Args:
-        challenge: the rubric.
-        results: of its criteria, by the version of the rubric that it was graded by.
-        built: whether the submission imported, compiled and linked.
-
-    Attributes:
-        criteria: ids.
-    """
+    """Assessed criteria of a record, for exact marks on subsets of them."""
 
     def __init__(self, challenge: Challenge, results: Iterable[CriterionResult], *, built: bool) -> None:
         self._weights: Mapping[str, Fraction] = {d.id: exact(d.weight) for d in challenge.dimensions}
@@ -153,7 +139,7 @@ class AssessedRecord:
         self.criteria = frozenset(result.criterion for own in self._results.values() for result, _ in own)
 
     def mark(self, common: frozenset[str]) -> float | None:
-        """In whole points, on these of its criteria; None where there are none."""
+        """Return whole points on the criteria in `common`, or None if none is assessed."""
         results = {
             id: [(result, credit) for result, credit in own if result.criterion in common]
             for id, own in self._results.items()
@@ -169,12 +155,12 @@ class AssessedRecord:
             return None
         mean = weighted_mean(points.values(), [self._weights[id] for id in points])
         if None in tops:
-            mean = min(mean, gates.lowered(tops[None], _critical_met(chain.from_iterable(results.values()))))
+            mean = min(mean, gates.lowered(tops[None], _compute_critical_met(chain.from_iterable(results.values()))))
         return float(half_up(mean))
 
 
-def _critical_met(results: Iterable[tuple[CriterionResult, Fraction | int]]) -> Fraction:
-    """Return the per cent met of the critical weight assessed; see `gates.critical_met`."""
+def _compute_critical_met(results: Iterable[tuple[CriterionResult, Fraction | int]]) -> Fraction:
+    """Return the met percentage of the assessed critical weight; see `gates.critical_met`."""
     weight = Severity.CRITICAL.weight
     credits = [credit for result, credit in results if result.weight == weight]
     return Fraction(100 * sum(credits), weight * len(credits)) if credits else Fraction(100)

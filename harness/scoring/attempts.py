@@ -1,4 +1,4 @@
-"""Several attempts of one model at one challenge together: the mean with its spread, pass@k, and what they meet."""
+"""Combined marks of a model's attempts at one challenge: mean with interval, pass@k, criteria met."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,20 +19,14 @@ from harness.scoring.record_summary import RecordSummary
 from harness.scoring.strength import resampled
 
 CONFIDENCE = 0.95
-"""Of the interval of a mean."""
+"""Confidence level of a mean's interval."""
 DRAWS = 4000
-"""How often the attempts are drawn anew for it."""
+"""Bootstrap draws of the attempts."""
 
 
 @dataclass(frozen=True)
 class CriterionTally:
-    """One criterion over several attempts.
-
-    Attributes:
-        criterion: id.
-        met: attempts that meet it in full.
-        assessed: attempts it was assessed on.
-    """
+    """One criterion over several attempts: how many meet it in full, of those it was assessed on."""
 
     criterion: str
     met: int
@@ -41,7 +35,7 @@ class CriterionTally:
 
 @dataclass(frozen=True)
 class CommonFault:
-    """A finding that attempts share, and how many of them have it."""
+    """A finding and the number of attempts that share it."""
 
     criterion: str
     severity: Severity
@@ -51,78 +45,73 @@ class CommonFault:
 
 @dataclass(frozen=True)
 class Attempts:
-    """All attempts of one model at one challenge; `Marked`, as a single answer is.
-
-    Attributes:
-        summaries: of their records, by number.
-        memory: of what their means come to.
-    """
+    """All attempts of one model at one challenge, by number; implements `Marked`, as a single record does."""
 
     summaries: tuple[RecordSummary, ...]
     memory: FigureMemory = field(default=NO_MEMORY, compare=False, repr=False)
 
     @property
     def model(self) -> str:
-        """Who answered."""
+        """Id of the model."""
         return self.summaries[0].model
 
     @property
     def challenge(self) -> str:
-        """What was answered."""
+        """Id of the challenge."""
         return self.summaries[0].challenge
 
     @cached_property
     def provenance(self) -> Provenance:
-        """Where the files come from; baseline where any attempt is one."""
+        """Provenance of the files; baseline if any attempt is one."""
         all = {summary.provenance for summary in self.summaries}
         return Provenance.BASELINE if Provenance.BASELINE in all else self.summaries[0].provenance
 
     @cached_property
     def marked(self) -> tuple[RecordSummary, ...]:
-        """The attempts with a mark: those that the harness failed to grade count in nothing."""
+        """Attempts with a mark; those that the harness failed to grade are left out."""
         return tuple(
             s for s in self.summaries if s.status is not Status.JUDGE_ERROR and s.overall.score is not None
         )  # fmt: skip
 
     @cached_property
     def status(self) -> Status:
-        """How far the furthest got."""
+        """Best status of any attempt."""
         all = {summary.status for summary in self.summaries}
         return next(s for s in (Status.GRADED, Status.BUILD_FAILED, Status.JUDGE_ERROR) if s in all)
 
     @cached_property
     def ranked(self) -> bool:
-        """Whether every attempt counts in ranks."""
+        """True if every attempt counts in ranks."""
         return all(summary.ranked for summary in self.summaries)
 
     @cached_property
     def turns(self) -> int:
-        """Replies the model was allowed, the most of any attempt."""
+        """Largest number of replies that an attempt allowed."""
         return max(summary.turns for summary in self.summaries)
 
     @property
     def doubts(self) -> tuple[DoubtKind, ...]:
-        """What is doubtful about any attempt, each kind once."""
+        """Kinds of doubt about any attempt."""
         return tuple(dict.fromkeys(kind for summary in self.summaries for kind in summary.doubts))
 
     @property
     def integrity(self) -> int:
-        """How many findings of all attempts tell of conduct in the box."""
+        """Number of findings about conduct in the sandbox."""
         return sum(summary.integrity for summary in self.summaries)
 
     @cached_property
     def marks(self) -> tuple[float, ...]:
-        """The overall of every attempt with a mark."""
+        """Overalls of the marked attempts."""
         return tuple(s.overall.score for s in self.marked if s.overall.score is not None)
 
     @cached_property
     def overall(self) -> Score:
-        """The mean of the overalls, with the interval of that mean; see `mean_score`."""
+        """Mean of the overalls with its interval; see `mean_score`."""
         scores = [s.overall for s in self.marked]
-        given = np.array([_numbers(score) for score in scores], float)
+        given = np.array([_list_numbers(score) for score in scores], float)
 
         def find() -> Floats:
-            return np.array(_numbers(mean_score(scores)), float)
+            return np.array(_list_numbers(mean_score(scores)), float)
 
         if not scores:
             return mean_score(scores)
@@ -131,47 +120,47 @@ class Attempts:
 
     @cached_property
     def dimensions(self) -> Mapping[str, Score]:
-        """The same for each heading."""
+        """Means by dimension, like `overall`."""
         ids = dict.fromkeys(id for summary in self.marked for id in summary.dimensions)
         return {id: mean_score([s.dimensions[id] for s in self.marked if id in s.dimensions]) for id in ids}
 
     @cached_property
     def deviation(self) -> float | None:
-        """Sample standard deviation of the overalls (divided by n - 1); None for fewer than two."""
+        """Sample standard deviation of the overalls, with n - 1; None below two."""
         return stdev(self.marks) if len(self.marks) > 1 else None
 
     @property
     def best(self) -> RecordSummary | None:
-        """The attempt with the highest overall, the first of equal ones; None where none has a mark."""
+        """First attempt with the highest overall; None without marks."""
         return max(self.marked, key=lambda s: s.overall.score or 0.0, default=None)
 
     @property
     def worst(self) -> RecordSummary | None:
-        """The attempt with the lowest overall, the first of equal ones; None where none has a mark."""
+        """First attempt with the lowest overall; None without marks."""
         return min(self.marked, key=lambda s: s.overall.score or 0.0, default=None)
 
     @cached_property
     def passed(self) -> int:
-        """How many attempts with a mark pass; see `passes`."""
+        """Number of marked attempts that pass; see `passes`."""
         return sum(map(passes, self.marked))
 
     @cached_property
     def unanswered(self) -> int:
-        """How many attempts with a mark have a reply that holds no answer."""
+        """Number of marked attempts whose reply holds no submission."""
         return sum(summary.unanswered for summary in self.marked)
 
     @cached_property
     def unread(self) -> int:
-        """How many attempts have no mark, for their reply could not be read with certainty."""
+        """Number of attempts whose reply could not be read with certainty."""
         return sum(summary.unread for summary in self.summaries)
 
     def pass_at(self, k: int) -> float:
-        """`pass_at_k` of these attempts."""
+        """Return `pass_at_k` of these attempts."""
         return pass_at_k(len(self.marked), self.passed, k)
 
     @cached_property
     def criteria(self) -> tuple[CriterionTally, ...]:
-        """Every criterion of their rubrics by how many attempts meet it, in the order of the rubric."""
+        """Tally of every criterion, in the order of the rubric."""
         seen: dict[str, list[float | None]] = {}
         for summary in self.marked:
             for result in summary.results:
@@ -183,7 +172,7 @@ class Attempts:
 
     @cached_property
     def faults(self) -> tuple[CommonFault, ...]:
-        """What was found in them, each fault once: the gravest first, then the commonest."""
+        """Findings of all attempts, once each, by severity and then frequency."""
         counts: dict[tuple[Severity, str], tuple[str, set[str]]] = {}
         for summary in self.summaries:
             for found in summary.findings:
@@ -193,52 +182,49 @@ class Attempts:
 
 
 MeasuredAnswer = RecordSummary | Attempts
-"""What a model's mark on a challenge is made from."""
+"""Source of a model's mark on a challenge."""
 
 
 def passes(summary: RecordSummary) -> bool:
-    """Whether an attempt passes: it builds, and no critical criterion failed."""
+    """Return whether an attempt builds and fails no critical criterion."""
     return summary.status is Status.GRADED and not any(result.gates for result in summary.results)
 
 
 def by_answer(summaries: Iterable[RecordSummary], memory: FigureMemory = NO_MEMORY) -> tuple[MeasuredAnswer, ...]:
-    """One for each model and challenge, in the order they first come: single answers as they are, attempts together."""
+    """Group summaries by model and challenge; single submissions stay as they are."""
     groups: dict[tuple[str, str], list[RecordSummary]] = {}
     for summary in summaries:
         name = summary.submission_name
         groups.setdefault((name.challenge, name.model), []).append(summary)
-    return tuple(_together(own, memory) for own in groups.values())
+    return tuple(_combine(own, memory) for own in groups.values())
 
 
-def _together(own: Sequence[RecordSummary], memory: FigureMemory) -> MeasuredAnswer:
+def _combine(own: Sequence[RecordSummary], memory: FigureMemory) -> MeasuredAnswer:
     if len(own) == 1 and own[0].submission_name.attempt is None:
         return own[0]
     return Attempts(tuple(sorted(own, key=lambda summary: summary.submission_name.order)), memory)
 
 
-def _numbers(score: Score) -> tuple[float | None, float, float, float]:
+def _list_numbers(score: Score) -> tuple[float | None, float, float, float]:
     return score.score, score.low, score.high, score.coverage
 
 
 def mean_score(scores: Sequence[Score]) -> Score:
-    """The mean of marks of several attempts, with an interval that bears both what was not assessed and chance.
+    """Return the mean of one mark over attempts, with an interval for unassessed parts and chance.
 
-    The attempts are drawn anew with repetition, as many as there are. The interval runs from a low percentile of the
-    means of their lowest marks to a high one of the means of their highest: it bounds the mean whatever the parts not
-    assessed would bring. The percentiles are those of the expanded percentile interval, which allows for a small number
-    (Hesterberg, What teachers should know about the bootstrap, The American Statistician 69, 2015). It
-    never leaves the range of the marks: of two or three attempts it is that range, and the true mean may lie outside
-    it; the interval of one attempt is its own.
-
-    Args:
-        scores: of one mark in each attempt; those without a point are left out.
+    The attempts are resampled with replacement. The interval runs from a low percentile of the means of their lowest
+    marks to a high one of the means of their highest, which covers any outcome of the unassessed parts. Percentiles are
+    those of the expanded percentile interval, which corrects for small samples (Hesterberg, What teachers should know
+    about the bootstrap, The American Statistician 69, 2015). The interval stays within the range of the marks: with two
+    or three attempts it is that range and may miss the true mean; with one it is the attempt's own. Attempts without a
+    point are left out.
     """
     known = [score for score in scores if score.score is not None]
     if not known:
         return Score(score=None, low=0.0, high=100.0, coverage=0.0)
     point = _mean(score.score for score in known if score.score is not None)
     weights = resampled(len(known), DRAWS)
-    tail = _tail(len(known))
+    tail = _compute_tail(len(known))
     low = float(np.quantile(weights @ [score.low for score in known], tail))
     high = float(np.quantile(weights @ [score.high for score in known], 1 - tail))
     coverage = _mean(score.coverage for score in known)
@@ -246,16 +232,16 @@ def mean_score(scores: Sequence[Score]) -> Score:
 
 
 def _mean(numbers: Iterable[float]) -> float:
-    """Found exactly: it may be a tie."""
+    """Return the exact mean of `numbers`, which may be a tie."""
     often = Counter(numbers)
     return float(weighted_mean([exact(number) for number in often], [Fraction(n) for n in often.values()]))
 
 
-def _tail(n: int) -> float:
-    """The share of the draws of n attempts below their interval: Phi(-sqrt(n / (n - 1)) t), t that of Student."""
+def _compute_tail(n: int) -> float:
+    """Return the lower tail for n attempts, Phi(-sqrt(n / (n - 1)) t) with Student's t."""
     if n == 1:
         return 0.5
-    # loaded here: without several attempts nothing needs it
+    # imported late: only several attempts need it
     from scipy.special import stdtrit
 
     student = float(stdtrit(n - 1, 0.5 + CONFIDENCE / 2))
@@ -263,7 +249,7 @@ def _tail(n: int) -> float:
 
 
 def pass_at_k(n: int, c: int, k: int) -> float:
-    """The chance that at least one of k attempts passes, drawn without repetition from n of which c pass.
+    """Return the probability that k of n attempts, drawn without replacement, include one of the c that pass.
 
     The unbiased estimator 1 - C(n - c, k) / C(n, k) of Chen et al., Evaluating large language models trained on code,
     arXiv:2107.03374 (2021), section 2.1.

@@ -1,8 +1,7 @@
-"""What speaks against believing a record: all that it shows beside its rubric, with nothing run.
+"""Doubts about a record: contradictions within it and with its rubric, found without running code.
 
-Whoever edits a record must keep its marks, its outcomes, its causes and its seeds in agreement. An edit that does keep
-them, such as a failure that became a pass with all that follows, shows only when the submission is graded again
-(`harness audit`), or by the record's signature.
+Whoever edits a record must keep marks, outcomes, causes and seeds consistent. A consistent edit, such as a failure
+turned into a pass with all its consequences, shows only in a new grade (`harness audit`) or by the record's signature.
 """
 
 from collections import Counter
@@ -19,36 +18,36 @@ from harness.scoring.reward import reward
 from harness.scoring.score import Scored, score
 
 FILES_SEEDS = 1 << 48
-"""Seeds that come from files are less than this."""
+"""Exclusive upper bound of seeds derived from files."""
 ROUNDING = 0.5
-"""Points by which a whole mark may differ from the exact one."""
+"""Largest difference between a whole mark and the exact one, in points."""
 
 
 class DoubtKind(StrEnum):
-    """The kind of doubt about a record."""
+    """Kind of doubt about a record."""
 
     MARKS = "marks"
-    """A mark, gate or reward does not follow from the evidence."""
+    """A mark, gate or reward that contradicts the evidence."""
     CRITERIA = "criteria"
-    """Its criteria are not those of its probe set."""
+    """Criteria that differ from those of the probe set."""
     OUTCOME = "outcome"
-    """A criterion has an outcome that nothing could have given it."""
+    """An impossible outcome of a criterion."""
     CAUSE = "cause"
-    """A failure is charged to what cannot be its cause."""
+    """A failure charged to an impossible cause."""
     SEED = "seed"
-    """A criterion's inputs are not those that the record's seed gives."""
+    """A seed of a criterion that does not follow from the record's."""
     STATUS = "status"
-    """Its status is not that of its evidence."""
+    """A status that contradicts the evidence."""
     RANKED = "ranked"
-    """It counts in ranks, and no record of its kind does."""
+    """A rank claimed for a record of an unranked kind."""
     OLDER_RUBRIC = "older_rubric"
-    """It was graded by another version of the rubric: it can be read, and not checked."""
+    """A grade by another rubric version, which can be read but not checked."""
     UNSIGNED = "unsigned"
-    """It has no signature in a workspace that has keys."""
+    """A missing signature in a workspace that has keys."""
 
     @property
     def refuses(self) -> bool:
-        """Whether the record is left out; else it is shown with the doubt."""
+        """True if the record is left out rather than shown with the doubt."""
         return self not in (DoubtKind.OLDER_RUBRIC, DoubtKind.UNSIGNED)
 
 
@@ -70,10 +69,9 @@ class Doubt:
     """One reason to doubt a record.
 
     Attributes:
-        kind: what is doubtful.
-        field: of the record, dotted; a criterion's evidence is `evidence.<criterion>`.
-        stated: what the field says; empty where that says nothing.
-        possible: what it could say.
+        field: dotted name of the record's field; a criterion's evidence is `evidence.<criterion>`.
+        stated: value of the field, if informative.
+        possible: value that it could have.
     """
 
     kind: DoubtKind
@@ -87,29 +85,28 @@ class Doubt:
 
 
 def find_doubts(record: Record, rubric: Challenge | None, probe_set: Callable[[], str]) -> tuple[Doubt, ...]:
-    """List what is doubtful about a record, in the order of its fields; nothing where it may be believed.
+    """Return the doubts about a record, in the order of its fields.
 
-    A record of another version of the rubric is never refused for what only its own rubric could tell.
+    A record of another rubric version is never refused for reasons that only its own rubric could settle.
 
     Args:
-        record: from anywhere.
-        rubric: of its challenge as it is here; None where it is not here.
-        probe_set: gives the version of what submissions are held to here; asked for only where it decides.
+        rubric: local rubric; None if the challenge is unknown.
+        probe_set: function that returns the local probe set, called only if it decides.
     """
-    found = [*_by_itself(record)]
+    found = [*_find_by_itself(record)]
     if rubric is None:
         return tuple(found)
     if not is_of_rubric(record, rubric):
-        by_rubric = [*_other_criteria(record, rubric)]
-        found += _marks_by_any_rubric(record)
+        by_rubric = [*_find_other_criteria(record, rubric)]
+        found += _check_marks_by_any_rubric(record)
     elif _is_of_older_gates(record):
         by_rubric = [Doubt(DoubtKind.OLDER_RUBRIC, "gates")]
-        found += _marks_by_any_rubric(record)
+        found += _check_marks_by_any_rubric(record)
     else:
         scored = score(rubric, record.evidence, built=record.build is None, unmarked=record.unmarked)
-        by_rubric = [*_marks(record, scored), *_by_rubric(record, rubric)]
+        by_rubric = [*_check_marks(record, scored), *_find_by_rubric(record, rubric)]
         if by_rubric:
-            found += _marks_by_any_rubric(record) or _marks_by_equal_weights(record, scored)
+            found += _check_marks_by_any_rubric(record) or _check_marks_by_equal_weights(record, scored)
     if by_rubric and record.probe_set is not None and record.probe_set == probe_set():
         found = [*by_rubric, *found]
     elif by_rubric and not found:
@@ -118,7 +115,7 @@ def find_doubts(record: Record, rubric: Challenge | None, probe_set: Callable[[]
 
 
 def describe_refusal(doubts: Iterable[Doubt]) -> str:
-    """Say in a line why a record is refused; empty where it is not."""
+    """Return a line on why a record is refused, or an empty string."""
     reasons = [str(doubt) for doubt in doubts if doubt.kind.refuses]
     further = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
     return f"{reasons[0]}{further}; the file was changed by hand or by another program" if reasons else ""
@@ -132,12 +129,12 @@ def is_of_rubric(record: Record, rubric: Challenge) -> bool:
 
 
 def _is_of_older_gates(record: Record) -> bool:
-    """Return whether a record was made before critical criteria ordered the marks under a ceiling."""
+    """Return whether a record predates the order of marks under a ceiling."""
     return any(gate.dimension is None and gate.unmet is None for gate in record.gates)
 
 
-def _by_itself(record: Record) -> Iterator[Doubt]:
-    """Find what no rubric could explain."""
+def _find_by_itself(record: Record) -> Iterator[Doubt]:
+    """Yield doubts that no rubric could explain."""
     given = Counter(e.criterion for e in record.evidence)
     yield from (Doubt(DoubtKind.CRITERIA, f"evidence.{id}", "there twice", "once") for id in given if given[id] > 1)
     if record.status is not Status.JUDGE_ERROR and any(e.outcome is Outcome.JUDGE_ERROR for e in record.evidence):
@@ -158,7 +155,7 @@ def _by_itself(record: Record) -> Iterator[Doubt]:
 
 
 def _may_be_cause(record: Record, by_id: dict[str, Evidence], e: Evidence) -> bool:
-    """Return whether what a criterion rests on failed by itself, or lost its credit to what did."""
+    """Return whether a criterion's cause failed by itself, or lost its credit to one that did."""
     if e.rests_on == UNBUILT:
         return record.build is not None
     cause = by_id.get(e.rests_on or "")
@@ -168,8 +165,8 @@ def _may_be_cause(record: Record, by_id: dict[str, Evidence], e: Evidence) -> bo
     return cause.rests_on == UNBUILT or (end is not None and end.faulty)
 
 
-def _marks_by_any_rubric(record: Record) -> list[Doubt]:
-    """Marks that would not follow whatever the weights of the dimensions were."""
+def _check_marks_by_any_rubric(record: Record) -> list[Doubt]:
+    """Return doubts about marks that are wrong under any weights of the dimensions."""
     own: dict[str, list[Evidence]] = {}
     for e in record.marked:
         own.setdefault(e.dimension, []).append(e)
@@ -178,7 +175,7 @@ def _marks_by_any_rubric(record: Record) -> list[Doubt]:
     found = []
     for id in own.keys() | record.dimensions.keys():
         mark = ExactMark.of(own[id]).capped(tops.get(id)).stated() if id in own else None
-        # without its anchor a dimension has no point
+        # a dimension whose anchor is unassessed has no point
         if record.dimensions.get(id) not in (mark, mark and mark.model_copy(update={"score": None})):
             found.append(Doubt(DoubtKind.MARKS, f"dimensions.{id}"))
     # a rubric need not have the dimension that a failed build caps
@@ -199,30 +196,28 @@ def _marks_by_any_rubric(record: Record) -> list[Doubt]:
     return sorted(found, key=lambda doubt: doubt.field)
 
 
-def _marks_by_equal_weights(record: Record, scored: Scored) -> list[Doubt]:
-    """Marks that would not follow by the weights here, where the coverages show that these are the record's own."""
+def _check_marks_by_equal_weights(record: Record, scored: Scored) -> list[Doubt]:
+    """Return doubts about marks under the local weights, if the coverages prove these to be the record's."""
     if len({mark.coverage for mark in scored.dimensions.values()}) < 2:
         return []
     if record.overall.coverage != scored.overall.coverage or record.overall == scored.overall:
         return []
-    return [_not_following("overall", record, scored)]
+    return [_make_marks_doubt("overall", record, scored)]
 
 
-def _marks(record: Record, scored: Scored) -> Iterator[Doubt]:
-    """Marks that do not follow by the rubric here."""
+def _check_marks(record: Record, scored: Scored) -> Iterator[Doubt]:
     for field in ("overall", "dimensions", "gates"):
         if getattr(record, field) != getattr(scored, field):
-            yield _not_following(field, record, scored)
+            yield _make_marks_doubt(field, record, scored)
 
 
-def _not_following(field: str, record: Record, scored: Scored) -> Doubt:
+def _make_marks_doubt(field: str, record: Record, scored: Scored) -> Doubt:
     if field == "overall" and record.overall.score is not None and scored.overall.score is not None:
         return Doubt(DoubtKind.MARKS, field, f"{record.overall.score:g}", f"{scored.overall.score:g}")
     return Doubt(DoubtKind.MARKS, field)
 
 
-def _other_criteria(record: Record, rubric: Challenge) -> Iterator[Doubt]:
-    """Find criteria of a record that are not those of the rubric."""
+def _find_other_criteria(record: Record, rubric: Challenge) -> Iterator[Doubt]:
     stated = {e.criterion: f"{e.severity.value} of {e.dimension}" for e in record.evidence}
     asked = {c.id: f"{c.severity.value} of {c.dimension}" for c in rubric.criteria}
     for id in sorted(stated.keys() | asked.keys()):
@@ -230,16 +225,16 @@ def _other_criteria(record: Record, rubric: Challenge) -> Iterator[Doubt]:
             yield Doubt(DoubtKind.CRITERIA, f"evidence.{id}", stated.get(id, "left out"), asked.get(id, "left out"))
 
 
-def _by_rubric(record: Record, rubric: Challenge) -> Iterator[Doubt]:
-    """Find what the rubric here does not allow in a record of its criteria."""
+def _find_by_rubric(record: Record, rubric: Challenge) -> Iterator[Doubt]:
+    """Yield doubts that the local rubric raises about a record of the same criteria."""
     criteria, files_seeds = {c.id: c for c in rubric.criteria}, set()
     for e in record.evidence:
         criterion, field = criteria[e.criterion], f"evidence.{e.criterion}"
-        if possible := _possible_outcome(record, criterion, e):
+        if possible := _find_possible_outcome(record, criterion, e):
             yield Doubt(DoubtKind.OUTCOME, f"{field}.outcome", e.outcome.value, possible)
         if e.rests_on and e.rests_on not in _allowed_causes(rubric, criterion, e):
             yield Doubt(DoubtKind.CAUSE, f"{field}.rests_on", e.rests_on)
-        # what failed, whoever is charged, may have done so on a seed that failed these files before
+        # any failure, whoever is charged, may come from a seed that failed these files before
         failed = e.rests_on is not None or (e.draws is not None and e.draws.failed > 0)
         if criterion.probes and (e.seed is not None or e.satisfied) and not (failed and not e.satisfied):
             if criterion.seeded_by == "run" and e.seed != seed_of(record.seed, e.criterion):
@@ -256,8 +251,8 @@ def _by_rubric(record: Record, rubric: Challenge) -> Iterator[Doubt]:
         yield Doubt(DoubtKind.MARKS, "reward", f"{record.reward:g}", "none" if earned is None else f"{earned:g}")
 
 
-def _possible_outcome(record: Record, criterion: Criterion, e: Evidence) -> str:
-    """Return what the outcome could be where it cannot be the one stated; else an empty text."""
+def _find_possible_outcome(record: Record, criterion: Criterion, e: Evidence) -> str:
+    """Return the possible outcomes if the stated one is impossible, else an empty string."""
     if criterion.review and e.outcome is not Outcome.NOT_RUN:
         return "not_run: it is a question to a reviewer"
     if e.outcome is Outcome.NOT_OFFERED and not criterion.capability:
@@ -270,7 +265,7 @@ def _possible_outcome(record: Record, criterion: Criterion, e: Evidence) -> str:
 
 
 def _allowed_causes(rubric: Challenge, criterion: Criterion, e: Evidence) -> set[str]:
-    """Return the criteria whose failure may take a criterion's credit, or keep it from being judged."""
+    """Return the ids whose failure may take a criterion's credit or keep it from being judged."""
     if e.outcome is Outcome.NOT_RUN:
         return {c.id for c in rubric.criteria} if criterion.probes else set()
     if criterion.id == rubric.anchor:

@@ -1,4 +1,4 @@
-"""Duels: two submissions to one challenge compared on what both were assessed on."""
+"""Duels: two submissions to one challenge, compared on the criteria assessed for both."""
 
 import json
 import math
@@ -19,37 +19,37 @@ from harness.scoring.strength import STABLE, resampled
 
 
 class HeadToHead(Protocol):
-    """Who won between two models on one challenge. A `Duel` is one, and so is a published `Comparison`."""
+    """Result between two models on one challenge, such as a `Duel` or a published `Comparison`."""
 
     @property
     def challenge(self) -> str:
-        """On what."""
+        """Id of the challenge."""
 
     @property
     def left(self) -> str:
-        """A model."""
+        """Id of one model."""
 
     @property
     def right(self) -> str:
-        """Another."""
+        """Id of the other."""
 
     @property
     def played(self) -> bool:
-        """Whether there was anything to compare."""
+        """True if there was anything to compare."""
 
     @property
     def winner(self) -> str | None:
-        """Who won; None for a split."""
+        """Id of the winner; None for a split."""
 
 
 NOISE = 2.0
-"""A lead up to so many points is a split where both marks were measured."""
+"""Largest lead, in points, that is a split between measured marks."""
 REVIEW_NOISE = 6.0
-"""The same where the difference rests on reviews: one judge gave the same files marks so far apart."""
+"""Largest lead that is a split between reviews, as one judge's marks of the same files differed so much."""
 
 
 MOST_DRAWN = 2000
-"""So many vectors of draws, 8 kB each, are at hand while the pairs of a challenge are gone through."""
+"""Cached vectors of draws, 8 kB each, for the pairs of a challenge."""
 
 
 @dataclass(frozen=True)
@@ -57,13 +57,11 @@ class Duel:
     """Two marks on the same criteria of one challenge.
 
     Attributes:
-        challenge: id.
-        left, right: models.
-        left_mark, right_mark: in whole points; None where nothing was assessed on both.
-        criteria: how many both were assessed on.
-        noise: a lead up to this is a split.
-        attempts: how many of the left and the right one; their marks are means.
-        ahead: share of the draws in which the one that leads does so still when the attempts of both are drawn anew.
+        left_mark, right_mark: whole points, or means of attempts; None without common criteria.
+        criteria: number of common criteria.
+        noise: largest lead that is a split.
+        attempts: number of attempts of each.
+        ahead: share of draws of both models' attempts in which the leader leads.
     """
 
     challenge: str
@@ -78,17 +76,17 @@ class Duel:
 
     @property
     def played(self) -> bool:
-        """Whether there is anything to compare."""
+        """True if there is anything to compare."""
         return self.left_mark is not None and self.right_mark is not None
 
     @property
     def lead(self) -> float:
-        """Points of the left one over the right one."""
+        """Lead of the left one in points."""
         return (self.left_mark or 0.0) - (self.right_mark or 0.0)
 
     @cached_property
     def winner(self) -> str | None:
-        """Who leads by more than the noise, and would with other draws; None for a split, or where none was played."""
+        """Model that leads by more than the noise in enough draws; None for a split."""
         if not self.played or abs(self.lead) <= self.noise or self.ahead < STABLE:
             return None
         return self.left if self.lead > 0 else self.right
@@ -96,19 +94,17 @@ class Duel:
 
 @dataclass(frozen=True)
 class RoundRobin:
-    """Every two models on one challenge.
+    """Duels of all pairs of models on one challenge.
 
-    Two models are compared on what both were assessed on in every attempt. Most were assessed on the same criteria, so
-    marks are kept by sets of criteria and not by models.
+    Two models are compared on the criteria assessed in every attempt of both. Most models share these sets, so marks
+    are stored by set.
 
     Attributes:
-        challenge: id.
-        answered: the model of each answer, sorted: one with several attempts is named as often.
-        compared: the sets of criteria that models were assessed on in every attempt, each once.
-        own: place in `compared` of the set of each model.
-        marks: (answers, sets) int16, the whole points of the answer on what its model's set and the other share; -1
-            where that is nothing.
-        known: (models, models), `Duel.ahead` where it was found before, NaN elsewhere; None where nothing was.
+        answered: model of each submission, sorted; repeated for several attempts.
+        compared: distinct sets of criteria assessed in every attempt of a model.
+        own: index in `compared` of each model's set.
+        marks: (submissions, sets) int16, whole points on the criteria common to both sets; -1 without any.
+        known: (models, models), earlier values of `Duel.ahead`, NaN for others.
     """
 
     challenge: str
@@ -120,7 +116,7 @@ class RoundRobin:
 
     @classmethod
     def of_bytes(cls, challenge: str, text: bytes) -> Self:
-        """What `to_bytes` wrote."""
+        """Return a round from the bytes of `to_bytes`."""
         line, _, rest = text.partition(b"\n")
         head = json.loads(line)
         answered = tuple(model for model, count in head["answers"] for _ in range(count))
@@ -132,18 +128,18 @@ class RoundRobin:
         )  # fmt: skip
 
     def to_bytes(self) -> bytes:
-        """All of it, with how often who is ahead."""
+        """Return the round as bytes, with all values of `Duel.ahead`."""
         answers = list(zip(self.models, self._attempts.tolist(), strict=True))
         head = {"answers": answers, "compared": [sorted(ids) for ids in self.compared], "own": self.own}
         return json.dumps(head).encode() + b"\n" + self.marks.tobytes() + self._ahead.tobytes()
 
     @cached_property
     def models(self) -> tuple[str, ...]:
-        """Who answered, sorted."""
+        """Models, sorted."""
         return tuple(dict.fromkeys(self.answered))
 
     def duels(self) -> Iterator[Duel]:
-        """Each pair once, by the models' names."""
+        """Yield each pair once, by the models' names."""
         marks = [[None if mark < 0 else mark for mark in row] for row in self._means.tolist()]
         criteria, ahead, attempts = self.criteria.tolist(), self._ahead.tolist(), self._attempts.tolist()
         for i, j in combinations(range(len(self.models)), 2):
@@ -153,7 +149,7 @@ class RoundRobin:
             )  # fmt: skip
 
     def wins(self) -> NDArray[np.float64]:
-        """(models, models): 1 where the row's model beat the column's, half for a split, 0 where nothing was played."""
+        """Return (models, models): 1 for a win of the row's model, 0.5 for a split, 0 if unplayed."""
         lead = self._means - self._means.T
         split = (np.abs(lead) <= NOISE) | (self._ahead < STABLE)
         shares = np.where(split, 0.5, (lead > 0).astype(float))
@@ -162,29 +158,28 @@ class RoundRobin:
 
     @cached_property
     def criteria(self) -> NDArray[np.int64]:
-        """(models, models): how many both were assessed on in every attempt."""
+        """(models, models), number of criteria assessed in every attempt of both."""
         sizes = np.array([[len(one & other) for other in self.compared] for one in self.compared], int)
         return sizes[np.ix_(self.own, self.own)] if self.own else np.zeros((0, 0), int)
 
     @cached_property
     def shared(self) -> Mapping[str, frozenset[str]]:
-        """What each model was assessed on in every attempt."""
+        """Criteria assessed in every attempt of each model."""
         return {model: self.compared[place] for model, place in zip(self.models, self.own, strict=True)}
 
     @cached_property
     def answers(self) -> Mapping[str, slice]:
-        """Where the answers of each are in `marks`."""
+        """Slice of each model's submissions in `marks`."""
         ends = np.cumsum(self._attempts).tolist()
         return {m: slice(end - n, end) for m, n, end in zip(self.models, self._attempts.tolist(), ends, strict=True)}
 
     @cached_property
     def _attempts(self) -> NDArray[np.int64]:
-        """(models,): how many answers each has."""
         return np.array([*Counter(self.answered).values()], int)
 
     @cached_property
     def _means(self) -> NDArray[np.float64]:
-        """(models, models): mean marks of the row's model on what both were assessed on; -1 where that is nothing."""
+        """(models, models), mean marks of the row's model on the common criteria; -1 without any."""
         if not self.models:
             return np.zeros((0, 0))
         begins = np.cumsum(self._attempts) - self._attempts
@@ -194,46 +189,45 @@ class RoundRobin:
 
     @cached_property
     def _ahead(self) -> NDArray[np.float64]:
-        """(models, models): `Duel.ahead`; 1 where nothing can be drawn anew or the lead is noise."""
+        """(models, models), `Duel.ahead`; 1 without several attempts, or if the lead is noise."""
         lead, several = self._means - self._means.T, self._attempts > 1
         asked = (several[:, None] | several) & (self._means >= 0) & (np.abs(lead) > NOISE)
         shares = np.ones(lead.shape)
         if self.known is not None:
             shares = np.where(np.isnan(self.known), 1.0, self.known)
             asked &= np.isnan(self.known)
-        drawn = lru_cache(MOST_DRAWN)(self._drawn)
+        drawn = lru_cache(MOST_DRAWN)(self._draw)
         for i, j in np.argwhere(np.triu(asked, 1)).tolist():
             one, other = drawn(i, self.own[j], 0), drawn(j, self.own[i], 1)
             shares[i, j] = shares[j, i] = one.share_above(other) if lead[i, j] > 0 else other.share_above(one)
         return shares
 
-    def _drawn(self, model: int, against: int, stream: int) -> "_DrawnMarks":
-        """Those of a model against models with a set of criteria."""
+    def _draw(self, model: int, against: int, stream: int) -> "_DrawnMarks":
+        """Return resampled marks of a model on the criteria it shares with a set."""
         own = self.marks[self.answers[self.models[model]], against].astype(float)
         marks = np.round(resampled(len(own), stream=stream) @ own, 9)
         return _DrawnMarks(marks, float(marks.min()), float(marks.max()))
 
 
 class _DrawnMarks(NamedTuple):
-    """(draws,): mean marks when attempts are drawn anew, with the least and the largest."""
+    """(draws,) resampled mean marks, with minimum and maximum."""
 
     marks: NDArray[np.float64]
     least: float
     largest: float
 
     def share_above(self, other: "_DrawnMarks") -> float:
-        """Share of the draws in which these lie above the other's, ties as half of one."""
-        if self.least > other.largest:  # of most pairs, and much quicker to see
+        """Return the share of draws in which these marks are higher; ties count half."""
+        if self.least > other.largest:  # true of most pairs, and much cheaper
             return 1.0
         return float((self.marks > other.marks).mean() + 0.5 * (self.marks == other.marks).mean())
 
 
 class Duels(Sequence[Duel]):
-    """Every two models on every challenge, by challenge and then by the models' names; made once asked for.
+    """Duels of all pairs of models, by challenge and names; computed on first use.
 
     Args:
-        rounds: one for each challenge.
-        models: whose duels are left; those of all without it.
+        models: models to keep; all by default.
     """
 
     def __init__(self, rounds: Iterable[RoundRobin] = (), models: Collection[str] | None = None) -> None:
@@ -241,7 +235,7 @@ class Duels(Sequence[Duel]):
         self._models = models
 
     def among(self, models: Collection[str], challenges: Collection[str]) -> Self:
-        """Only those between these models on these challenges."""
+        """Return only the duels between these models on these challenges."""
         known = models if self._models is None else {model for model in models if model in self._models}
         return type(self)((each for each in self._rounds if each.challenge in challenges), known)
 
@@ -267,7 +261,7 @@ class Duels(Sequence[Duel]):
         return iter(self._all)
 
     def wins(self, models: Sequence[str]) -> NDArray[np.float64]:
-        """The same as `win_table`, without making a duel."""
+        """Return `win_table` of these duels without constructing them."""
         place = {model: number for number, model in enumerate(models)}
         wins = np.zeros((len(models), len(models)))
         for each in self._rounds:
@@ -278,30 +272,26 @@ class Duels(Sequence[Duel]):
 
 
 def duel(challenge: Challenge, left: Record, right: Record) -> Duel:
-    """Compare two records of one challenge, each marked again on the criteria that both were assessed on.
+    """Compare two records of one challenge on the criteria assessed for both.
 
-    Gates apply as far as the criteria behind them are among these; a submission that does not build keeps its own.
+    Gates apply if the criteria behind them are among these; that of a failed build always does.
     """
     return attempts_duel(challenge, [left], [right])
 
 
 def attempts_duel(challenge: Challenge, left: Sequence[Record], right: Sequence[Record]) -> Duel:
-    """Compare the attempts of two models: the means of their marks on the criteria that all were assessed on.
+    """Compare the attempts of two models by their mean marks on the criteria assessed in all.
 
     Attempts that the harness failed to grade are left out.
-
-    Args:
-        challenge: the rubric.
-        left, right: the records of each model.
     """
     graded = [[r for r in side if r.status is not Status.JUDGE_ERROR] or side[:1] for side in (left, right)]
-    summaries = [_summary(record, number) for number, side in enumerate(graded) for record in side]
+    summaries = [_summarize_side(record, number) for number, side in enumerate(graded) for record in side]
     (found,) = round_robin(challenge, summaries).duels()
     return replace(found, left=left[0].model, right=right[0].model)
 
 
-def _summary(record: Record, side: int) -> RecordSummary:
-    """A record under the name of its side: sides keep their order, whatever the models are called."""
+def _summarize_side(record: Record, side: int) -> RecordSummary:
+    """Summarise a record under its side's index, which keeps the sides in order."""
     return replace(RecordSummary.of(record), submission_name=replace(record.submission_name, model=str(side)))
 
 
@@ -309,19 +299,18 @@ def round_robin(
     challenge: Challenge, ordered: Sequence[RecordSummary], before: RoundRobin | None = None,
     unchanged: Collection[str] = (),
 ) -> RoundRobin:  # fmt: skip
-    """Every two of the models with these records of one challenge.
+    """Compare all pairs of models with these records of one challenge.
 
     Args:
-        challenge: the rubric.
-        ordered: the records, sorted by model.
-        before: an earlier round by the same rubric.
-        unchanged: models whose records are those of then; what was found between them is not found again.
+        ordered: records sorted by model.
+        before: earlier round by the same rubric.
+        unchanged: models with the same records as then, whose results are reused.
     """
     own: dict[str, list[RecordSummary]] = {}
     for summary in ordered:
         own.setdefault(summary.model, []).append(summary)
     rubric = RubricColumns(challenge)
-    # laid out once it is needed: the records of an unchanged model are not read where the sets are known
+    # laid out on demand: records of an unchanged model are not read if all its sets are known
     laid_out = {model: cache(partial(AssessedAttempts, rubric, records)) for model, records in own.items()}
     shared = {
         model: before.shared[model] if before and model in unchanged else laid_out[model]().criteria for model in own
@@ -338,14 +327,14 @@ def round_robin(
         blocks.append(block)
     return RoundRobin(
         challenge.id, tuple(s.model for s in ordered), compared, tuple(compared.index(ids) for ids in shared.values()),
-        np.concatenate(blocks), _known_ahead(tuple(own), before, unchanged),
+        np.concatenate(blocks), _reuse_ahead(tuple(own), before, unchanged),
     )  # fmt: skip
 
 
-def _known_ahead(
+def _reuse_ahead(
     models: Sequence[str], before: RoundRobin | None, unchanged: Collection[str]
 ) -> NDArray[np.float64] | None:
-    """(models, models): `Duel.ahead` of pairs in which neither changed, NaN for others; None without a round before."""
+    """Return (models, models), earlier `Duel.ahead` of unchanged pairs, NaN for others; None without `before`."""
     if before is None:
         return None
     known = np.full((len(models), len(models)), np.nan)
@@ -360,12 +349,10 @@ def duels(
     summaries: Iterable[RecordSummary],
     play: Callable[[Challenge, Sequence[RecordSummary]], RoundRobin] = round_robin,
 ) -> Duels:
-    """Every pair of models on every challenge both have a grade on; baselines fight none.
+    """Return the duels of every two models on every challenge with grades of both, without baselines.
 
     Args:
-        challenges: the rubrics, in any order.
-        summaries: of records, in any order; those of other challenges are passed over.
-        play: makes the round of one challenge.
+        play: function that makes the round of one challenge.
     """
     by_challenge: dict[str, list[RecordSummary]] = {}
     for summary in sorted(summaries, key=lambda s: s.submission_name.order):
@@ -376,7 +363,7 @@ def duels(
 
 
 def win_table(models: Sequence[str], head_to_heads: Iterable[HeadToHead]) -> NDArray[np.float64]:
-    """(models, models): times the one of the row beat the one of the column, half for each side of a split."""
+    """Return (models, models), wins of the row's model over the column's; a split counts half for each."""
     if isinstance(head_to_heads, Duels):
         return head_to_heads.wins(models)
     place = {model: number for number, model in enumerate(models)}
@@ -391,7 +378,7 @@ def win_table(models: Sequence[str], head_to_heads: Iterable[HeadToHead]) -> NDA
 
 
 def tally(left: str, right: str, results: Iterable[HeadToHead]) -> tuple[float, float]:
-    """Challenges won by the left and the right model; a split is half for each."""
+    """Return the challenges won by the left and the right model; a split counts half for each."""
     played = [f for f in results if f.played]
     halves = 0.5 * sum(f.winner is None for f in played)
     return (

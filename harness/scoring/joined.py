@@ -1,7 +1,6 @@
-"""The measured evidence of one submission with what reviewers said of the criteria that nothing can measure.
+"""Score of a submission with reviewers' marks for the criteria that cannot be measured.
 
-Shown beside the measured score and never in its place. Only criteria with a question to a reviewer are joined, and only
-where nothing was measured; published reviews never are.
+Shown beside the measured score, never in its place. Published reviews are ignored.
 """
 
 from collections.abc import Iterable
@@ -12,13 +11,7 @@ from harness.scoring.score import Scored, score
 
 
 def joined(challenge: Challenge, record: Record, reviews: Iterable[Review]) -> Scored | None:
-    """The score with the median of the reviewers' marks for each criterion they may mark; None where they marked none.
-
-    Args:
-        challenge: the rubric.
-        record: the grade of one submission.
-        reviews: of the same submission, of any kind.
-    """
+    """Return the score with the median of the reviewers' marks on each unmeasured criterion, or None without any."""
     marks: dict[str, list[float]] = {}
     for review in reviews:
         if review.reviewer.kind is not ReviewerKind.PUBLISHED and review.model == record.model:
@@ -29,15 +22,14 @@ def joined(challenge: Challenge, record: Record, reviews: Iterable[Review]) -> S
     if not reviewed or {e.criterion for e in record.evidence} != {c.id for c in challenge.criteria}:
         return None
     evidence = [
-        _marked(challenge.criterion(e.criterion), median(marks[e.criterion])) if e.criterion in reviewed else e
+        _make_evidence(challenge.criterion(e.criterion), median(marks[e.criterion])) if e.criterion in reviewed else e
         for e in record.evidence
     ]
     built = record.status is not Status.BUILD_FAILED
     return score(challenge, evidence, built=built, unmarked=record.unmarked)
 
 
-def _marked(criterion: Criterion, mark: float) -> Evidence:
-    """A criterion as its reviewers saw it; 0 is a failed one, 100 a passed one."""
+def _make_evidence(criterion: Criterion, mark: float) -> Evidence:
     outcome = {0.0: Outcome.FAILED, 100.0: Outcome.PASSED}.get(mark, Outcome.PARTIAL)
     fraction = mark / 100 if outcome is Outcome.PARTIAL else None
     return Evidence.of(criterion, outcome, fraction=fraction, detail="marked by reviewers")

@@ -1,4 +1,4 @@
-"""What has marks: the record of a grade, or what published reviews said of an answer."""
+"""Protocols of things with marks: records of grades, and published reviews."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol, TypeVar
@@ -7,52 +7,52 @@ from harness.model import Provenance, Score, Status
 
 
 class Marked(Protocol):
-    """One model's marks on one challenge. A `Record` is one."""
+    """One model's marks on one challenge, such as a `Record`."""
 
     @property
     def model(self) -> str:
-        """Who answered."""
+        """Id of the model."""
 
     @property
     def challenge(self) -> str:
-        """What was answered."""
+        """Id of the challenge."""
 
     @property
     def provenance(self) -> Provenance:
-        """Where the files that were marked come from."""
+        """Provenance of the marked files."""
 
     @property
     def status(self) -> Status:
-        """How far marking got."""
+        """Progress of marking."""
 
     @property
     def ranked(self) -> bool:
-        """Whether the marks count in ranks."""
+        """True if the marks count in ranks."""
 
     @property
     def turns(self) -> int:
-        """Replies the model was allowed; with several, each after the first made in view of what was found before."""
+        """Number of replies the model was allowed, each after the first with feedback."""
 
     @property
     def overall(self) -> Score:
-        """The mark over all."""
+        """Overall mark."""
 
     @property
     def dimensions(self) -> Mapping[str, Score]:
-        """Marks by heading."""
+        """Marks by dimension."""
 
 
 class AskedFor(Protocol):
-    """What a model was asked for, in one turn or in several."""
+    """A request to a model, of one turn or several."""
 
     @property
     def turns(self) -> int:
-        """Replies the model was allowed."""
+        """Number of replies the model was allowed."""
 
 
 AskedAlike = TypeVar("AskedAlike", bound=AskedFor)
 
 
 def first_group(ordered: Sequence[AskedAlike]) -> list[AskedAlike]:
-    """Those that compare with the first of them: asked in one turn, or in several, as it was."""
+    """Return the items that are single-turn or multi-turn like the first."""
     return [one for one in ordered if (one.turns > 1) is (ordered[0].turns > 1)]

@@ -1,4 +1,4 @@
-"""Exact arithmetic of marks: fractions inside, floats only where a mark is stated."""
+"""Exact arithmetic of marks: fractions inside, floats only in results."""
 
 import math
 import operator
@@ -16,10 +16,10 @@ class ExactMark:
     """A mark with its interval, all exact.
 
     Attributes:
-        point: 0 to 100 over what was assessed; None when nothing was.
-        low: with everything unassessed lost.
-        high: with everything unassessed met.
-        coverage: assessed weight over total weight, 0 to 1.
+        point: 0 to 100 over the assessed part, if any.
+        low: mark with everything unassessed lost.
+        high: mark with everything unassessed met.
+        coverage: assessed over total weight, 0 to 1.
     """
 
     point: Fraction | None
@@ -29,7 +29,7 @@ class ExactMark:
 
     @classmethod
     def of(cls, evidence: Iterable[Evidence]) -> Self:
-        """The mark of one dimension's evidence: 100 times satisfied over assessed severity weight.
+        """Return the mark of one dimension's evidence: 100 times satisfied over assessed severity weight.
 
         Raises:
             ValueError: there is no evidence.
@@ -49,7 +49,7 @@ class ExactMark:
         return cls(point, low, high, Fraction(assessed, total))
 
     def capped(self, ceiling: float | None) -> "ExactMark":
-        """The same with no value above `ceiling`; a ceiling of 0 leaves 0 even where nothing was assessed."""
+        """Return the mark bounded by `ceiling`; a ceiling of 0 gives a point even if unassessed."""
         if ceiling is None:
             return self
         top = exact(ceiling)
@@ -57,30 +57,30 @@ class ExactMark:
         return ExactMark(point, min(self.low, top), min(self.high, top), self.coverage)
 
     def at_most(self, highest: "ExactMark") -> "ExactMark":
-        """The same with no value above that of `highest`."""
+        """Return the mark with each value bounded by that of `highest`."""
         point = self.point
         if point is not None and highest.point is not None:
             point = min(point, highest.point)
         return ExactMark(point, min(self.low, highest.low), min(self.high, highest.high), self.coverage)
 
     def rounded(self) -> "ExactMark":
-        """The same with point and interval in whole points, half up."""
+        """Return the mark with point and interval rounded half up to whole points."""
         point = None if self.point is None else half_up(self.point)
         return ExactMark(point, half_up(self.low), half_up(self.high), self.coverage)
 
     def stated(self) -> Score:
-        """As it is kept in a record."""
+        """Return the mark as a `Score` for records."""
         point = None if self.point is None else float(self.point)
         return Score(score=point, low=float(self.low), high=float(self.high), coverage=float(self.coverage))
 
 
 def credited(satisfied: float, weight: int) -> Fraction | int:
-    """What a criterion of this severity weight earns, of which this share is met."""
+    """Return the credit of a criterion of this severity weight for the share met."""
     return int(satisfied) * weight if satisfied in (0.0, 1.0) else exact(satisfied) * weight
 
 
 def weighted_mean(points: Collection[Fraction], weights: Sequence[Fraction]) -> Fraction:
-    """The mean over one denominator: adding fractions one by one takes ten times as long."""
+    """Return the mean over one denominator: adding fractions one by one is ten times slower."""
     shares = math.lcm(*(weight.denominator for weight in weights))
     scale = math.lcm(*(point.denominator for point in points))
     parts = [weight.numerator * (shares // weight.denominator) for weight in weights]

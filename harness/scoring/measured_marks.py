@@ -1,4 +1,4 @@
-"""All measured marks together: rubrics, records in short, and who won against whom."""
+"""All measured marks: rubrics, summaries of records, and duels."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,15 +12,12 @@ from harness.scoring.record_summary import RecordSummary
 
 @dataclass(frozen=True)
 class MeasuredMarks:
-    """What tables of measured marks are made from.
+    """Data behind the tables of measured marks.
 
     Attributes:
-        challenges: the rubrics.
-        summaries: one for each record.
-        duels: every two models on every challenge both have a grade on.
-        removed: names of records that are left out: their submissions are gone.
-        left_out: names of records that are left out: they cannot be read, or be believed.
-        memory: of figures made from them.
+        duels: duels of every two models on every challenge with grades of both.
+        removed: names of omitted records whose submissions are gone.
+        left_out: names of unreadable and refused records.
     """
 
     challenges: tuple[Challenge, ...]
@@ -32,6 +29,6 @@ class MeasuredMarks:
 
     @cached_property
     def known(self) -> tuple[MeasuredAnswer, ...]:
-        """What models answered to challenges that are here, one for each model and challenge."""
+        """Submissions to known challenges, one per model and challenge."""
         rubrics = {challenge.id for challenge in self.challenges}
         return by_answer((summary for summary in self.summaries if summary.challenge in rubrics), self.memory)

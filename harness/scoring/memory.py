@@ -1,4 +1,4 @@
-"""Figures that take long to find, remembered from run to run by whoever keeps them."""
+"""Interface of a cache for figures that take long to compute."""
 
 from collections.abc import Callable
 
@@ -9,15 +9,14 @@ Floats = NDArray[np.float64]
 
 
 class FigureMemory:
-    """This one remembers nothing."""
+    """A cache of figures; this base class caches nothing."""
 
     def recall(self, name: str, given: Floats, make: Callable[[], Floats]) -> Floats:
-        """What `make` gives.
+        """Return the cached figures, or those of `make`.
 
         Args:
-            name: of the figures; those of another `given` take their place.
-            given: all that they depend on, the code that makes them left out.
-            make: finds them, a vector.
+            name: name of the figures; figures of another `given` are replaced.
+            given: all inputs, except the code of `make`.
         """
         return make()
 

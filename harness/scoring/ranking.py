@@ -1,9 +1,9 @@
-"""The order of models on a scoreboard: the plain mean of their overalls, and how far that order can be trusted.
+"""Order of models on a scoreboard, by the mean of their overalls, and its certainty.
 
-A medal is a model's own where the order holds when the challenges, and the attempts at them, are drawn anew; those
-that are not clearly behind its best share it. A model that lacks challenges has a provisional place among those that
-have them all, by the challenges it has: it moves nobody else. Models that were asked in several turns, each in view of
-what was found before, are ranked among themselves: a first reply does not compare with a mended one.
+A model has a medal to itself if the order survives resampling of challenges and attempts; models that are not clearly
+behind its best share it. A model that lacks challenges has a provisional place by those it has, which moves no other
+model. Models asked in several turns, each with feedback on the one before, are ranked among themselves, as a first
+reply does not compare with a corrected one.
 """
 
 from bisect import bisect_right
@@ -27,34 +27,30 @@ from harness.scoring.strength import STABLE, AttemptMarks, ahead, drawn_means, e
 
 MEDAL_COVERAGE = 0.7
 LEAST_COVERAGE = 0.5
-"""A challenge on which most models have less assessed than this places nobody: what was left out could turn it."""
+"""Coverage below which most models' marks void a challenge for ranks, as the rest could reverse them."""
 MEDALS = {1: "gold", 2: "silver", 3: "bronze"}
 APART = "\N{DAGGER}"
-"""Behind the place of a model that was asked in several turns."""
+"""Suffix of the place of a model asked in several turns."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """Where one model stands.
+    """Place of one model.
 
     Attributes:
-        model: which.
-        provenance: where its files come from; more than one where its submissions differ.
-        mean: of its overalls, 0 to 100; None when it has none.
+        mean: mean of its overalls, 0 to 100; None without any.
         coverage: mean coverage of those overalls.
-        graded: challenges it has an overall on.
-        of: challenges compared.
-        rank: 1 is best, equal means share one; None when it is not ranked.
-        medal: gold, silver, bronze or none.
-        note: why it has no rank or no medal, or shares one, empty otherwise.
-        provisional: the rank it would have among the ranked by the challenges it has; None for all that have a rank, or
-            nothing to be compared by.
-        missing: challenges compared that it has no overall on.
-        wins: duels won, a split counting half; of `duels` with other ranked models.
-        duels: how many it had.
-        strength: by all of these, on the scale of Elo; None when it is not ranked.
-        chances: share of the draws of challenges in which it comes to each rank, the first rank first.
-        turns: replies it was allowed, the most on any challenge; with several, its place is among models asked so.
+        graded: number of challenges with an overall.
+        of: number of challenges compared.
+        rank: 1 is best, equal means share one; None if unranked.
+        note: reason for a missing rank or medal, or a shared one; else empty.
+        provisional: rank among the ranked by the challenges it has, if it lacks some.
+        missing: challenges compared without an overall.
+        wins: duels won against other ranked models, a split counting half.
+        duels: number of those duels.
+        strength: strength by those duels on the Elo scale; None if unranked.
+        chances: share of draws of the challenges by rank, the first rank first.
+        turns: most replies allowed on a challenge; above 1, ranked among such models.
     """
 
     model: str
@@ -76,12 +72,12 @@ class Standing:
 
     @property
     def apart(self) -> bool:
-        """Whether its place is among models that were asked in several turns."""
+        """True if ranked among models asked in several turns."""
         return self.turns > 1
 
     @property
     def place(self) -> str:
-        """Its rank, in brackets where it is provisional, and marked where it is ranked apart; empty where none."""
+        """Rank for display: in brackets if provisional, marked if apart, empty if missing."""
         mark = APART if self.apart else ""
         if self.rank is not None:
             return f"{self.rank}{mark}"
@@ -92,19 +88,17 @@ def standings(
     marked: Iterable[Marked], challenges: Sequence[str], head_to_heads: Iterable[HeadToHead] = (),
     memory: FigureMemory = NO_MEMORY,
 ) -> tuple[Standing, ...]:  # fmt: skip
-    """All models, the best first, then those that are not ranked, baselines last; equal means by name.
+    """Rank all models: the ranked best first, then the unranked, baselines last; equal means by name.
 
-    Models that were asked in several turns follow after all others, in the same order and ranked among themselves.
+    Models asked in several turns follow in the same order, ranked among themselves.
 
-    Not ranked are baselines, models with a grade that does not count (a seed chosen by hand, or a part of the probes),
-    and models without an overall on every challenge, whose place is provisional. Where no model has an overall on
-    every challenge, all places are provisional, by the challenges that many models have together.
+    Unranked are baselines, models with a grade that does not count (a seed chosen by hand, or a part of the probes),
+    and models without an overall on every challenge, whose place is provisional. If every model lacks one, all places
+    are provisional, by the challenges that many have in common.
 
     Args:
-        marked: one for each model and challenge, in any order; one on another challenge only names a model.
-        challenges: ids of the challenges compared.
-        head_to_heads: duels between models on these challenges; those of models that are not ranked are passed over.
-        memory: of what drawing attempts anew came to.
+        marked: marks by model and challenge; those on other challenges only add their model.
+        head_to_heads: duels on these challenges; those of unranked models are ignored.
     """
     by_model: dict[str, list[Marked]] = {}
     for one in marked:
@@ -112,15 +106,14 @@ def standings(
     rows = [_Row(model, by_model[model], challenges) for model in sorted(by_model)]
     duels = head_to_heads if isinstance(head_to_heads, Sequence) else list(head_to_heads)
     groups = ([row for row in rows if (row.turns > 1) is apart] for apart in (False, True))
-    return tuple(chain.from_iterable(_ranked(group, challenges, duels, memory) for group in groups))
+    return tuple(chain.from_iterable(_rank(group, challenges, duels, memory) for group in groups))
 
 
-def _ranked(
+def _rank(
     rows: list["_Row"], challenges: Sequence[str], head_to_heads: Sequence[HeadToHead], memory: FigureMemory
 ) -> tuple[Standing, ...]:
-    """The standings of models that are ranked among themselves."""
     means = sorted(row.mean for row in rows if row.mean is not None and not row.unranked)
-    provisional = _provisional(rows)
+    provisional = _place_provisionally(rows)
     last = len(rows) + 1
     rows.sort(key=lambda row: (row.baseline, bool(row.unranked), provisional.get(row.model, last),
                                -(row.mean if row.mean is not None else -1)))  # fmt: skip
@@ -128,15 +121,15 @@ def _ranked(
     marks = np.array([row.by_challenge(challenges) for row in rows[: len(means)]]).reshape(len(means), len(challenges))
     attempts = [own for number, row in enumerate(rows[: len(means)]) for own in row.attempts(number, challenges)]
     drawn = drawn_means(marks, attempts, memory=memory)
-    return (*_trusted(places[: len(means)], drawn, head_to_heads), *places[len(means) :])
+    return (*_add_certainty(places[: len(means)], drawn, head_to_heads), *places[len(means) :])
 
 
 def most_answered(marked: Iterable[Marked]) -> tuple[str, ...]:
-    """The challenges that many models have an overall on together, sorted: those of the largest table without gaps.
+    """Return the challenges of the largest complete table of models and overalls, sorted.
 
-    The table is that of most marks, then of most models; its challenges are those that one model has, or that all have
-    who have some challenge. One more challenge, or a model that answered few, leaves a large table as it is. Baselines,
-    grades that do not count and answers made in several turns decide it only where there is nothing else.
+    The table has the most marks, then the most models; its challenges are those of one model, or those common to all
+    models with a given challenge. So one more challenge, or a model with few marks, leaves a large table as it is.
+    Baselines, grades that do not count, and multi-turn submissions decide only without others.
     """
     every = list(marked)
     every = [m for m in every if m.turns == 1] or every
@@ -153,10 +146,10 @@ def most_answered(marked: Iterable[Marked]) -> tuple[str, ...]:
 
 
 def thinly_assessed(marked: Iterable[Marked]) -> frozenset[str]:
-    """Return the challenges that place nobody: less than half of the rubric was assessed for most models with a mark.
+    """Return challenges left out of ranks: most marked models have less than half of the rubric assessed.
 
-    A model of which little could be assessed there would else buy a place with what was not looked at. Baselines and
-    grades that do not count decide it only where there is nothing else.
+    Otherwise a model could gain a place by what was not assessed. Baselines and grades that do not count decide only
+    without others.
     """
     with_marks = [m for m in marked if _has_mark(m)]
     counting = [m for m in with_marks if m.ranked and m.provenance is not Provenance.BASELINE]
@@ -166,8 +159,7 @@ def thinly_assessed(marked: Iterable[Marked]) -> frozenset[str]:
     return frozenset(id for id, balance in thin.items() if balance > 0)
 
 
-def _provisional(rows: Iterable["_Row"]) -> dict[str, int]:
-    """The place of each model that lacks challenges among those that have them all, by the challenges it has."""
+def _place_provisionally(rows: Iterable["_Row"]) -> dict[str, int]:
     rows = list(rows)
     sparse = [row for row in rows if row.sparse]
     whole = [row for row in rows if not row.unranked]
@@ -195,22 +187,20 @@ def _mean(marks: Mapping[str, float], challenges: Iterable[str]) -> Fraction:
     return sum(own, Fraction(0)) / len(own)
 
 
-def _trusted(
+def _add_certainty(
     places: Sequence[Standing], means: NDArray[np.float64], head_to_heads: Iterable[HeadToHead]
 ) -> Iterator[Standing]:
-    """The ranked, with what is known about their order; models that cannot be distinguished share a medal.
+    """Yield the ranked standings with the certainty of their order; indistinguishable models share a medal.
 
     Args:
-        places: of the ranked.
-        means: (models, draws), their mean marks when challenges and attempts are drawn anew.
-        head_to_heads: duels between them.
+        means: (models, draws), mean marks over resampled challenges and attempts.
     """
     if not places:
         return
     wins = win_table([place.model for place in places], head_to_heads)
     power = strengths(wins)
     chances = rank_chances(means)
-    groups = _alike(means)
+    groups = _group_alike(means)
     for number, place in enumerate(places):
         played = round(float((wins[number] + wins[:, number]).sum()))
         known = replace(
@@ -218,11 +208,11 @@ def _trusted(
             strength=round(float(elo(power[number])), 1) if played else None,
         )  # fmt: skip
         shared = groups.count(groups[number]) > 1
-        yield _sharing(known, MEDALS.get(places[groups[number]].rank or 0)) if shared else known
+        yield _share_medal(known, MEDALS.get(places[groups[number]].rank or 0)) if shared else known
 
 
-def _alike(means: NDArray[np.float64]) -> list[int]:
-    """For each model, the best placed first: the first model it cannot be distinguished from, possibly itself."""
+def _group_alike(means: NDArray[np.float64]) -> list[int]:
+    """Return for each model, best first, the first model indistinguishable from it, or itself."""
     first, lead = 0, ahead(means, 0)
     groups = []
     for number in range(len(means)):
@@ -232,15 +222,14 @@ def _alike(means: NDArray[np.float64]) -> list[int]:
     return groups
 
 
-def _sharing(place: Standing, medal: str | None) -> Standing:
-    """A standing whose order within its group is not certain."""
+def _share_medal(place: Standing, medal: str | None) -> Standing:
     if place.coverage < MEDAL_COVERAGE or medal is None:
         return place
     return replace(place, medal=medal, note="shares its medal: the order turns when the challenges are drawn anew")
 
 
 class _Row:
-    """One model's marks on the way to its standing."""
+    """Marks of one model, from which its standing is made."""
 
     def __init__(self, model: str, records: Sequence[Marked], challenges: Sequence[str]) -> None:
         self.model = model
@@ -259,9 +248,9 @@ class _Row:
         self.missing = tuple(id for id in challenges if id not in self.marks)
         counts = all(r.ranked for r in self.records)
         self.sparse = counts and not self.baseline and bool(self.missing)
-        self.unranked = self._why_unranked(counts)
+        self.unranked = self._explain_unranked(counts)
 
-    def _why_unranked(self, counts: bool) -> str:
+    def _explain_unranked(self, counts: bool) -> str:
         if self.baseline:
             return "baseline, not ranked"
         if not counts:
@@ -270,17 +259,16 @@ class _Row:
         return lacks if self.missing else ""
 
     def by_challenge(self, challenges: Sequence[str]) -> list[float]:
-        """Its overalls in the order of `challenges`; only for a model that has them all."""
         return [self.marks[id] for id in challenges]
 
     def attempts(self, number: int, challenges: Sequence[str]) -> Iterator[AttemptMarks]:
-        """The marks behind its overalls where there are several; `number` is its row."""
+        """Yield the attempts behind its overalls; `number` is the row of the model."""
         for column, id in enumerate(challenges):
             if id in self._several:
                 yield AttemptMarks(number, column, self._several[id], crc32(f"{self.model}/{id}".encode()))
 
     def standing(self, means: Sequence[Fraction], provisional: int | None) -> Standing:
-        """Its place among the `means` of all ranked models, the least first."""
+        """Return the standing among the sorted `means` of all ranked models."""
         rank, medal, note = None, None, self.unranked
         if self.sparse:
             note = f"{'not ranked' if provisional is None else 'provisional'}: {note}"

@@ -1,19 +1,16 @@
-"""The score of one submission: evidence to dimensions to the overall, under the gates.
+"""Score of one submission: from evidence to dimensions to the overall, under the gates.
 
 A dimension is 100 times the satisfied over the assessed severity weight. The overall is the mean of the dimensions
-under their declared weights, rounded half up. A dimension with any assessed criterion enters it with its whole
-declared weight: the overall can be worked out again from the printed dimensions, and assessing one more criterion that
-passes never lowers it, which it could if a dimension's weight grew with its coverage. How much of a dimension was
-assessed shows in its interval and coverage, and in the overall's. An unassessed dimension has no point and
-counts in the overall's interval only.
+under their declared weights, rounded half up. A dimension with any assessed criterion enters with its whole weight: so
+the overall follows from the printed dimensions, and assessing one more criterion that passes never lowers it, as it
+could if weights grew with coverage. The unassessed part shows in interval and coverage. An unassessed dimension has no
+point and counts in the overall's interval only.
 
-Under a ceiling on it the overall is lower by ten times the share not met of the critical weight assessed, so that
-critical criteria order what other merit lifts to the ceiling.
+Under a ceiling, the overall is lower by ten times the unmet share of the assessed critical weight, so that critical
+criteria order the marks there. The interval covers unassessed weight alone: a gate needs an observed failure.
 
-The interval moves unassessed weight and nothing else: a gate needs a failure that was seen.
-
-While the anchor is unassessed (the device cannot run the answer) nothing else says that the answer is right: neither
-its dimension nor the overall has a point, only an interval. Else code that no device runs would outrank code that ran.
+While the anchor is unassessed (the device cannot run the submission), its dimension and the overall have an interval
+without a point. Otherwise code that never ran would outrank code that did.
 """
 
 from collections import Counter
@@ -29,12 +26,12 @@ from harness.scoring.marks import ExactMark, weighted_mean
 
 @dataclass(frozen=True)
 class Scored:
-    """What the evidence of one submission comes to.
+    """Scores of one submission.
 
     Attributes:
-        overall: in whole points, gates applied.
-        dimensions: by id, in rubric order, gates applied.
-        gates: the ceilings that apply, whether or not they were reached.
+        overall: whole points, gates applied.
+        dimensions: scores by id, in rubric order, gates applied.
+        gates: ceilings that apply, reached or not.
     """
 
     overall: Score
@@ -43,18 +40,17 @@ class Scored:
 
 
 def score(challenge: Challenge, evidence: Sequence[Evidence], *, built: bool, unmarked: Collection[str] = ()) -> Scored:
-    """The score of one submission.
+    """Score one submission.
 
     Args:
-        challenge: the rubric.
-        evidence: exactly one entry for every criterion of the rubric, in any order.
-        built: whether the submission imported, compiled and linked, with all its functions.
-        unmarked: ids of the criteria that enter no mark, as if the rubric did not have them.
+        evidence: exactly one entry per criterion, in any order.
+        built: true if the submission imported, compiled and linked, with all its functions.
+        unmarked: ids of criteria to leave out of all marks.
 
     Raises:
-        JudgeError: evidence is missing, doubled, or not of this rubric.
+        JudgeError: evidence is missing, duplicated, or of another rubric.
     """
-    _complete(challenge, evidence)
+    _check_complete(challenge, evidence)
     evidence = [e for e in evidence if e.criterion not in unmarked]
     ceilings = gates(challenge, evidence, built=built)
     own: dict[str, list[Evidence]] = {d.id: [] for d in challenge.dimensions}
@@ -62,7 +58,7 @@ def score(challenge: Challenge, evidence: Sequence[Evidence], *, built: bool, un
         own[each.dimension].append(each)
     marks = {id: ExactMark.of(all).capped(ceiling(ceilings, id)) for id, all in own.items() if all}
     dimensions = [d for d in challenge.dimensions if d.id in marks]
-    overall = overall_score(dimensions, marks, _highest(evidence, ceiling(ceilings, None)))
+    overall = overall_score(dimensions, marks, _compute_highest(evidence, ceiling(ceilings, None)))
     anchor = next(e for e in evidence if e.criterion == challenge.anchor)
     if built and not anchor.outcome.assessed:
         overall = overall.model_copy(update={"score": None})
@@ -71,7 +67,7 @@ def score(challenge: Challenge, evidence: Sequence[Evidence], *, built: bool, un
 
 
 def dimension_score(evidence: Iterable[Evidence]) -> Score:
-    """The mark of one dimension from its evidence, before gates and not rounded.
+    """Return the unrounded mark of one dimension's evidence, before gates.
 
     Raises:
         ValueError: there is no evidence.
@@ -82,12 +78,11 @@ def dimension_score(evidence: Iterable[Evidence]) -> Score:
 def overall_score(
     dimensions: Sequence[Dimension], marks: Mapping[str, ExactMark], highest: ExactMark | None = None
 ) -> Score:
-    """The overall in whole points.
+    """Return the overall in whole points.
 
     Args:
-        dimensions: the rubric's headings.
-        marks: one for each of them, by id, gates applied.
-        highest: what a ceiling leaves of the overall and of its interval, if there is one.
+        marks: mark of each dimension by id, gates applied.
+        highest: limit of the overall and its interval under a ceiling, if any.
     """
     weights = [exact(d.weight) for d in dimensions]
     all = [marks[d.id] for d in dimensions]
@@ -101,8 +96,8 @@ def overall_score(
     return (mark.at_most(highest) if highest else mark).rounded().stated()
 
 
-def _highest(evidence: Iterable[Evidence], ceiling: float | None) -> ExactMark | None:
-    """Return the most that a ceiling leaves of the overall, with its interval; None where there is no ceiling."""
+def _compute_highest(evidence: Iterable[Evidence], ceiling: float | None) -> ExactMark | None:
+    """Return the limit of the overall and its interval under a ceiling, or None."""
     if ceiling is None:
         return None
     met = critical_met(evidence)
@@ -110,8 +105,8 @@ def _highest(evidence: Iterable[Evidence], ceiling: float | None) -> ExactMark |
     return ExactMark(low if met.point is None else lowered(ceiling, met.point), low, high, met.coverage)
 
 
-def _complete(challenge: Challenge, evidence: Sequence[Evidence]) -> None:
-    """A criterion without evidence would leave the denominator unseen."""
+def _check_complete(challenge: Challenge, evidence: Sequence[Evidence]) -> None:
+    """Check that evidence and rubric match: a missing entry would shrink the denominator unnoticed."""
     given = Counter(e.criterion for e in evidence)
     wanted = {c.id: c for c in challenge.criteria}
     for problem, names in (

@@ -1,10 +1,9 @@
-"""How strong models are by the duels they won, and how sure their order is.
+"""Strength of models by the duels they won, and certainty of their order.
 
-Strengths are those of Bradley and Terry: i beats j with probability 1 / (1 + exp(s_j - s_i)), a split counting half for
-each. Every model also draws once with a phantom of strength 0; without it, the strength of an undefeated or winless
-model would be infinite. How sure an order is comes from drawing the challenges anew: results on one challenge hang
-together, so it is challenges that are drawn and never single duels; where a model has several attempts at a challenge,
-they are drawn anew as well, each time the challenge is.
+Strengths follow Bradley and Terry: i beats j with probability 1 / (1 + exp(s_j - s_i)), a split counting half for each.
+Every model also has one draw with a phantom of strength 0, which keeps the strength of an undefeated or winless model
+finite. The certainty of an order comes from resampling the challenges rather than single duels, as results on one
+challenge are correlated; several attempts at a challenge are resampled within it.
 """
 
 import math
@@ -18,25 +17,22 @@ from numpy.typing import NDArray
 from harness.scoring.memory import NO_MEMORY, FigureMemory, Floats
 
 DRAWS = 1000
-"""How often the challenges are drawn anew."""
+"""Bootstrap draws of the challenges."""
 STABLE = 0.8
-"""Share of the draws in which one must lie ahead of another to count as better."""
+"""Share of draws in which a model must lead another to count as better."""
 _LARGEST_STEP = 3.0
 _CLOSE = 1e-9
 _STEPS = 200
 
 
 def strengths(wins: Floats) -> Floats:
-    """Strengths of most likelihood, in natural units; 0 is the phantom's.
+    """Return maximum-likelihood strengths, (models,) in natural units relative to the phantom's 0.
 
     Args:
-        wins: (models, models), times the one of the row beat the one of the column; halves for splits.
-
-    Returns:
-        (models,).
+        wins: (models, models), wins of the row's model over the column's; halves for splits.
 
     Raises:
-        ValueError: `wins` is no square, or holds what is negative or not finite.
+        ValueError: `wins` is not square, or has negative or non-finite entries.
     """
     if wins.ndim != 2 or wins.shape[0] != wins.shape[1]:
         raise ValueError(f"wins must be (models, models), not {wins.shape}")
@@ -63,17 +59,16 @@ def strengths(wins: Floats) -> Floats:
 
 
 def elo(strength: float) -> float:
-    """A strength on the scale of Elo: 400 points are odds of ten to one, 1000 is the phantom."""
+    """Convert a strength to the Elo scale: 400 points are odds of ten to one, the phantom has 1000."""
     return 1000.0 + 400.0 / math.log(10.0) * strength
 
 
 class AttemptMarks(NamedTuple):
-    """The marks of several attempts behind one mean mark.
+    """Marks of several attempts behind one mean mark.
 
     Attributes:
         model, challenge: row and column of the mean.
-        marks: of each attempt.
-        seed: of their draws; another one for each model and challenge.
+        seed: seed of their draws, different for each model and challenge.
     """
 
     model: int
@@ -85,19 +80,15 @@ class AttemptMarks(NamedTuple):
 def drawn_means(
     marks: Floats, attempts: Iterable[AttemptMarks] = (), draws: int = DRAWS, memory: FigureMemory = NO_MEMORY
 ) -> Floats:
-    """Mean marks when the challenges are drawn anew: as many as there are, with repetition.
+    """Return (models, draws), mean marks over challenges resampled with replacement.
 
-    Attempts are drawn within the challenges drawn, in both stages with repetition (Davison and Hinkley, Bootstrap
-    methods and their application, 1997, section 3.8): a challenge that is drawn k times has n attempts drawn k times.
+    Attempts are resampled within the drawn challenges, both stages with replacement (Davison and Hinkley, Bootstrap
+    methods and their application, 1997, section 3.8): for a challenge drawn k times, its n attempts are drawn k times.
 
     Args:
-        marks: (models, challenges), every one of them a number; the mean where there are several attempts.
-        attempts: where there are.
-        draws: how often; the same draws for the same number of challenges.
-        memory: of what drawing attempts came to.
-
-    Returns:
-        (models, draws).
+        marks: (models, challenges), finite; means where there are several attempts.
+        attempts: marks behind those means.
+        draws: number of draws, which are equal for equal numbers of challenges.
     """
     count = marks.shape[1]
     draw = np.random.default_rng(0)
@@ -106,15 +97,15 @@ def drawn_means(
     for several in attempts:
         mean = marks[several.model, several.challenge]
         given = np.array([count, several.challenge, draws, several.seed, mean, *several.marks])
-        find = partial(_shift, several, taken[:, several.challenge].astype(int), mean)
+        find = partial(_compute_shift, several, taken[:, several.challenge].astype(int), mean)
         totals[several.model] += memory.recall(f"draws {count} {several.seed}", given, find)
     # rounded, so that sums of the same marks in another order are equal
     means: Floats = np.round(totals / max(count, 1), 9)
     return means
 
 
-def _shift(several: AttemptMarks, times: NDArray[np.int_], mean: float) -> Floats:
-    """(draws,): what a total gains when the attempts are drawn anew, each time the challenge is."""
+def _compute_shift(several: AttemptMarks, times: NDArray[np.int_], mean: float) -> Floats:
+    """Return (draws,), the change of a total when attempts are resampled each time the challenge is drawn."""
     own = np.array(several.marks)
     drawn = np.random.default_rng(several.seed).integers(len(own), size=(times.sum(), len(own)), dtype=np.int32)
     sums = np.append(0.0, np.cumsum(own[drawn].mean(axis=1)))[np.append(0, np.cumsum(times))]
@@ -124,15 +115,10 @@ def _shift(several: AttemptMarks, times: NDArray[np.int_], mean: float) -> Float
 
 @lru_cache(64)
 def resampled(count: int, draws: int = DRAWS, stream: int = 0) -> Floats:
-    """Weights of `count` answers when they are drawn anew, as many as there are, with repetition.
+    """Return (draws, count), read-only weights of rows that sum to 1, of values resampled with replacement.
 
     Args:
-        count: how many there are.
-        draws: how often.
-        stream: the same draws for the same stream and count.
-
-    Returns:
-        (draws, count), each row of sum 1.
+        stream: number of the random stream; equal streams and counts give equal draws.
     """
     draw = np.random.default_rng([stream, count])
     weights: Floats = draw.multinomial(count, np.full(count, 1.0 / count), size=draws) / count
@@ -141,10 +127,9 @@ def resampled(count: int, draws: int = DRAWS, stream: int = 0) -> Floats:
 
 
 def rank_chances(means: Floats) -> Floats:
-    """How often each model comes to each rank of (models, draws) mean marks.
+    """Return (models, models), the frequency of each rank by model, from (models, draws) mean marks.
 
-    Returns:
-        (models, models), share of the draws by model and rank, the first rank first. Equal means share the better rank.
+    The first rank comes first; equal means share the better rank.
     """
     ordered = np.sort(-means, axis=0)
     places = np.stack([np.searchsorted(o, -m) for o, m in zip(ordered.T, means.T, strict=True)], axis=1)
@@ -156,12 +141,12 @@ def rank_chances(means: Floats) -> Floats:
 
 
 def ahead(means: Floats, model: int) -> Floats:
-    """How often one model's mean, of (models, draws), lies above that of each model, of equal ones half; (models,)."""
+    """Return (models,), the share of (models, draws) means in which `model` leads each model; ties count half."""
     shares: Floats = (means[model] > means).mean(axis=1) + 0.5 * (means[model] == means).mean(axis=1)
     return shares
 
 
 def _logistic(x: Floats) -> Floats:
-    # by its hyperbolic tangent, which never overflows
+    # tanh never overflows
     chances: Floats = 0.5 * (1.0 + np.tanh(0.5 * x))
     return chances

@@ -1,4 +1,4 @@
-"""The suites of a workspace, and which of them models are ranked over."""
+"""Suites of challenges in a workspace, over which models are ranked."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,19 +11,19 @@ from harness.model.suite import EVERYTHING
 from harness.workspace import Workspace
 
 CORE = "core"
-"""The suite that models are ranked over unless another one is named, or the file of suites states one."""
+"""Suite for ranks unless another is named, here or in the file of suites."""
 SUITES_FILE = Path("challenges", "suites.toml")
 
 ALL_MARKED = ChallengeSuite(id=EVERYTHING, title="every challenge with a mark")
 
 
 def read_suites(workspace: Workspace) -> tuple[ChallengeSuite, ...]:
-    """The suites of `challenges/suites.toml`; those of the package where the workspace takes its challenges from there.
+    """Read the suites of `challenges/suites.toml`, else the package's if the workspace uses bundled challenges.
 
     Raises:
-        SpecError: the file is malformed, or names a challenge that is not here.
+        SpecError: the file is malformed, or names an unknown challenge.
     """
-    path = _file(workspace)
+    path = _find_file(workspace)
     if path is None:
         return ()
     suites = read_toml(path, ChallengeSuites).suites
@@ -37,20 +37,20 @@ def read_suites(workspace: Workspace) -> tuple[ChallengeSuite, ...]:
 
 
 def board_suite(workspace: Workspace) -> str | None:
-    """Return the name of the suite that boards rank over where the file of suites states one.
+    """Return the name of the suite for boards, if the file of suites states one.
 
     Raises:
         SpecError: the file is malformed.
     """
-    path = _file(workspace)
+    path = _find_file(workspace)
     return read_toml(path, ChallengeSuites).board if path else None
 
 
 def suite_named(suites: Iterable[ChallengeSuite], name: str | None) -> ChallengeSuite | None:
-    """The suite of that name; without a name the one called `core`, or None where there is none.
+    """Return the suite called `name`, by default `core`; None if that is missing.
 
     Raises:
-        NotFoundError: there is no such suite.
+        NotFoundError: the suite is unknown.
     """
     by_id = {suite.id: suite for suite in (*suites, ALL_MARKED)}
     if name is None:
@@ -64,6 +64,6 @@ def suite_named(suites: Iterable[ChallengeSuite], name: str | None) -> Challenge
     return by_id[name]
 
 
-def _file(workspace: Workspace) -> Path | None:
+def _find_file(workspace: Workspace) -> Path | None:
     homes = [workspace.root, *([bundled_folder()] if workspace.settings.bundled_challenges else [])]
     return next((home / SUITES_FILE for home in homes if (home / SUITES_FILE).is_file()), None)

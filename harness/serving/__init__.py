@@ -1,1 +1,1 @@
-"""The HTTP service: answers come in, records go out, and what was accepted is graded whatever happens to the server."""
+"""The HTTP service: submissions in, records out; accepted submissions survive a restart of the server."""

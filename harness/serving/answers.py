@@ -1,4 +1,4 @@
-"""From what a client sent to a folder that can be graded."""
+"""Layout of a request as a folder that can be graded."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,27 +16,22 @@ from harness.workspace import Workspace
 
 
 def lay_out(workspace: Workspace, request: GradeRequest, folder: Path) -> None:
-    """Write an answer's files into an empty folder, with a submission.toml where none came with them.
-
-    Args:
-        workspace: where the challenges are.
-        request: the answer.
-        folder: empty.
+    """Write a request's files into an empty folder, with a generated submission.toml if it lacks one.
 
     Raises:
-        NotFoundError: there is no such challenge.
-        FilesError: the names of its files are in each other's way.
-        SpecError: it cannot be told which file is the entry, or the answer's own submission.toml is for something else.
+        NotFoundError: the challenge is unknown.
+        FilesError: names of its files clash.
+        SpecError: the entry is ambiguous, or submission.toml names another challenge.
     """
     challenge = workspace.challenge(request.challenge)
-    write_files(folder, _files(request, challenge))
+    write_files(folder, _collect_files(request, challenge))
     stated = workspace.submission(folder).about.challenge
     if stated != challenge.id:
         problem = f"is {stated!r}, not {challenge.id!r}"
         raise SpecError(folder / SUBMISSION_FILE, problem, field="submission.challenge")
 
 
-def _files(request: GradeRequest, challenge: Challenge) -> Mapping[str, bytes]:
+def _collect_files(request: GradeRequest, challenge: Challenge) -> Mapping[str, bytes]:
     if request.files is None:
         name, data = SubmissionName(request.model, challenge.id), (request.reply or "").encode()
         return importer_alone(REPLY_FILE, data, name, challenge).read(str(name))

@@ -1,4 +1,4 @@
-"""The routes of the service, and what OpenAPI says of them."""
+"""The routes of the service and their OpenAPI description."""
 
 import asyncio
 import contextlib
@@ -40,7 +40,7 @@ _REFUSALS = {
 
 
 def grade_json(job: QueuedJob) -> dict[str, Any]:
-    """A job as its client sees it."""
+    """Return a job as its client sees it."""
     record = json.loads(job.record) if job.record else None
     return {
         "id": job.id, "state": job.state.name.lower(), "challenge": job.challenge, "profile": job.profile,
@@ -49,7 +49,7 @@ def grade_json(job: QueuedJob) -> dict[str, Any]:
 
 
 def make_app(service: GradingService) -> FastAPI:
-    """The application, without what guards it."""
+    """Return the application, without its guard."""
     routes = _Routes(service)
 
     @contextlib.asynccontextmanager
@@ -63,8 +63,8 @@ def make_app(service: GradingService) -> FastAPI:
         title="harness", version=harness.__version__, docs_url=None, redoc_url=None, lifespan=lifespan,
         description="Grades model-generated ML kernels by running them.",
     )  # fmt: skip
-    both = _described(GradeRequest, EXAMPLES, [_WAIT, _KEY])
-    many = _described(BatchRequest, {"two": {"answers": list(EXAMPLES.values())}}, [_WAIT, _KEY])
+    both = _describe_request(GradeRequest, EXAMPLES, [_WAIT, _KEY])
+    many = _describe_request(BatchRequest, {"two": {"answers": list(EXAMPLES.values())}}, [_WAIT, _KEY])
     get: Sequence[tuple[str, Callable[..., Any], str]] = (
         ("/v1/grades/{id}", routes.grade, "A grade"),
         ("/v1/batches/{id}", routes.batch, "The grades of a batch"),
@@ -96,59 +96,59 @@ def make_app(service: GradingService) -> FastAPI:
 
 
 class _Routes:
-    """The functions behind the paths."""
+    """Handlers of the paths; FastAPI publishes their docstrings."""
 
     def __init__(self, service: GradingService) -> None:
         self._service = service
 
     async def post_grade(self, request: Request) -> Response:
-        """Accept one answer: 200 with its record where it was finished in time, else 202."""
-        seconds, key = _wait(request), read_key(request.headers.get("idempotency-key"))
+        """Accept one submission: 200 with its record if it finishes in time, else 202."""
+        seconds, key = _read_wait(request), read_key(request.headers.get("idempotency-key"))
         asked = read_request(await request.body(), GradeRequest)
         (job,) = await self._service.accept([asked], request.state.token, key, False)
-        return await self._waited(request, job.id, False, seconds)
+        return await self._respond_when_finished(request, job.id, False, seconds)
 
     async def post_batch(self, request: Request) -> Response:
-        """Accept many answers, all or none."""
-        seconds, key = _wait(request), read_key(request.headers.get("idempotency-key"))
+        """Accept several submissions, all or none."""
+        seconds, key = _read_wait(request), read_key(request.headers.get("idempotency-key"))
         asked = read_request(await request.body(), BatchRequest)
         if len(asked.answers) > self._service.limits.batch:
             raise RefusedRequest(413, "too_many", f"a batch has at most {self._service.limits.batch} answers")
         jobs = await self._service.accept(asked.answers, request.state.token, key, True)
-        return await self._waited(request, jobs[0].batch or "", True, seconds)
+        return await self._respond_when_finished(request, jobs[0].batch or "", True, seconds)
 
     async def grade(self, request: Request) -> Response:
-        """A grade, and its record once it is finished."""
-        seconds, id = _wait(request), request.path_params["id"]
+        """Return a grade, with its record once finished."""
+        seconds, id = _read_wait(request), request.path_params["id"]
         await self._service.readable(id, False, request.state.token)
-        return await self._waited(request, id, False, seconds)
+        return await self._respond_when_finished(request, id, False, seconds)
 
     async def batch(self, request: Request) -> Response:
-        """The grades of a batch, in the order of its answers."""
-        seconds, id = _wait(request), request.path_params["id"]
+        """Return the grades of a batch, in the order of its submissions."""
+        seconds, id = _read_wait(request), request.path_params["id"]
         await self._service.readable(id, True, request.state.token)
-        return await self._waited(request, id, True, seconds)
+        return await self._respond_when_finished(request, id, True, seconds)
 
     async def metrics(self) -> Response:
-        """The metrics as text."""
+        """Return the metrics as text."""
         return Response(await self._service.metrics_text(), media_type="text/plain; version=0.0.4")
 
     async def health(self) -> Response:
-        """The server runs."""
-        return _json(200, {"version": harness.__version__})
+        """Return the version of the running server."""
+        return _respond_json(200, {"version": harness.__version__})
 
     async def ready(self) -> Response:
-        """Each thing that must hold, and 503 where one does not."""
+        """Return each readiness condition, with status 503 if one fails."""
         found = await self._service.readiness()
-        return _json(200 if all(found.values()) else 503, found)
+        return _respond_json(200 if all(found.values()) else 503, found)
 
-    async def _waited(self, request: Request, id: str, batch: bool, seconds: float) -> Response:
-        jobs = await self._service.wait(id, batch, seconds, lambda: _gone(request))
+    async def _respond_when_finished(self, request: Request, id: str, batch: bool, seconds: float) -> Response:
+        jobs = await self._service.wait(id, batch, seconds, lambda: _wait_until_gone(request))
         finished = all(job.state is JobState.FINISHED for job in jobs)
-        return _json(200 if finished else 202, _all(jobs) if batch else grade_json(jobs[0]))
+        return _respond_json(200 if finished else 202, _format_batch(jobs) if batch else grade_json(jobs[0]))
 
 
-def _all(jobs: Sequence[QueuedJob]) -> dict[str, Any]:
+def _format_batch(jobs: Sequence[QueuedJob]) -> dict[str, Any]:
     finished = all(job.state is JobState.FINISHED for job in jobs)
     return {
         "id": jobs[0].batch, "state": "finished" if finished else "waiting",
@@ -156,17 +156,17 @@ def _all(jobs: Sequence[QueuedJob]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-async def _gone(request: Request) -> None:
-    """Ends when the client goes away."""
+async def _wait_until_gone(request: Request) -> None:
+    """Return when the client disconnects."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
 
-def _wait(request: Request) -> float:
+def _read_wait(request: Request) -> float:
     return read_wait(request.query_params.get("wait"))
 
 
-def _json(status: int, value: Any) -> Response:
+def _respond_json(status: int, value: Any) -> Response:
     return Response(json.dumps(value), status, media_type="application/json")
 
 
@@ -175,8 +175,7 @@ async def _refuse(request: Request, error: Exception) -> Response:
     return Response(error.body, error.status, headers=error.headers)
 
 
-def _described(kind: type, examples: dict[str, Any], parameters: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """What OpenAPI is told of a request."""
+def _describe_request(kind: type, examples: dict[str, Any], parameters: Sequence[dict[str, Any]]) -> dict[str, Any]:
     schema = {"$ref": f"#/components/schemas/{kind.__name__}"}
     shown = {name: {"value": value} for name, value in examples.items()}
     content = {"application/json": {"schema": schema, "examples": shown}}
@@ -184,7 +183,7 @@ def _described(kind: type, examples: dict[str, Any], parameters: Sequence[dict[s
 
 
 def _describe_responses(page: dict[str, Any]) -> None:
-    """Say what the routes answer: they write their JSON themselves."""
+    """Add the routes' responses, which FastAPI cannot infer: they return raw JSON."""
     for path, methods in page["paths"].items():
         batch, grades = "/batches" in path, path.startswith("/v1/")
         for operation in methods.values():
@@ -195,7 +194,7 @@ def _describe_responses(page: dict[str, Any]) -> None:
             shown = {
                 str(status): {
                     "description": words,
-                    "content": {"application/json": {"example": _batch_of(grade) if batch else grade}},
+                    "content": {"application/json": {"example": _wrap_in_batch(grade) if batch else grade}},
                 }
                 for status, (words, grade) in told.items()
             }
@@ -204,5 +203,5 @@ def _describe_responses(page: dict[str, Any]) -> None:
             operation["responses"] = shown | refused
 
 
-def _batch_of(grade: dict[str, Any]) -> dict[str, Any]:
+def _wrap_in_batch(grade: dict[str, Any]) -> dict[str, Any]:
     return {"id": grade["id"], "state": grade["state"], "grades": [{**grade, "id": f"{grade['id']}-0"}]}

@@ -1,6 +1,6 @@
-"""Grading at a service, with the types of the local functions: `harness.Client` and `harness.AsyncClient`.
+"""Clients of a grading service, typed as the local functions: `harness.Client` and `harness.AsyncClient`.
 
-Both send what `harness.serving.client_steps` says; only how they send and how they sleep differs.
+They differ only in how they send and sleep; `harness.serving.client_steps` decides what to send.
 """
 
 import asyncio
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 TOKEN = "HARNESS_TOKEN"
-"""Environment variable with the token, where none is given."""
+"""Environment variable with the default token."""
 DEFAULT_URL = "http://127.0.0.1:8321"
 WAIT_SECONDS = 30.0
-"""For which one request waits for a record before it asks again."""
+"""Seconds that one request waits for a record before the client polls again."""
 MARGIN_SECONDS = 30.0
-"""After which a server that says nothing is taken for gone."""
+"""Further seconds of silence after which the server counts as gone."""
 
 
 class RemoteOptions(TypedDict, total=False):
-    """How to grade at a service.
+    """Grading options of a service.
 
     Attributes:
         profile: "full", "correctness" or "reward".
-        criteria: ids of the criteria to run in place of the profile's own.
+        criteria: ids to run in place of the profile's.
         seconds: wall time after which a grade is cut off; its reward is then None.
-        model: who answered, as records will say; "candidate" by default.
+        model: model's name in the records; "candidate" by default.
     """
 
     profile: str
@@ -45,7 +45,7 @@ class RemoteOptions(TypedDict, total=False):
     model: str
 
 
-def _options(options: RemoteOptions) -> dict[str, Any]:
+def _check_options(options: RemoteOptions) -> dict[str, Any]:
     found: dict[str, Any] = {**options}
     profile = found.get("profile", GradeProfile.FULL)
     if profile not in list(GradeProfile):
@@ -55,20 +55,22 @@ def _options(options: RemoteOptions) -> dict[str, Any]:
     return found | {"profile": GradeProfile(profile), "criteria": tuple(found.get("criteria", ()))}
 
 
-def _replies(replies: Iterable[str], challenge: str | Sequence[str], options: RemoteOptions) -> list[GradeRequest]:
+def _build_reply_requests(
+    replies: Iterable[str], challenge: str | Sequence[str], options: RemoteOptions
+) -> list[GradeRequest]:
     texts = list(replies)
     challenges = [challenge] * len(texts) if isinstance(challenge, str) else list(challenge)
     if len(challenges) != len(texts):
         raise SpecError(
             "challenge", f"names {len(challenges)} for {len(texts)} replies", hint="give one, or one for each"
         )
-    return [reply_request(text, id, _options(options)) for text, id in zip(texts, challenges, strict=True)]
+    return [reply_request(text, id, _check_options(options)) for text, id in zip(texts, challenges, strict=True)]
 
 
-def _folders(
+def _build_folder_requests(
     folders: Iterable[str | os.PathLike[str]], challenge: str | None, entry: str | None, options: RemoteOptions
 ) -> list[GradeRequest]:
-    return [folder_request(Path(folder), challenge, entry, _options(options)) for folder in folders]
+    return [folder_request(Path(folder), challenge, entry, _check_options(options)) for folder in folders]
 
 
 def _library() -> Any:
@@ -80,13 +82,7 @@ def _library() -> Any:
 
 
 class _Connection:
-    """What both clients know of a server.
-
-    Args:
-        url: of the server.
-        token: for it; that of the environment variable HARNESS_TOKEN by default.
-        patience: seconds in which a server that is busy, restarts or cannot be reached must answer.
-    """
+    """Settings that both clients share; see `Client`."""
 
     def __init__(self, url: str = DEFAULT_URL, token: str | None = None, *, patience: float = 600.0) -> None:
         self._patience = patience
@@ -94,31 +90,31 @@ class _Connection:
         self._library = _library()
         self._settings: dict[str, Any] = {
             "base_url": url.rstrip("/"), "timeout": WAIT_SECONDS + MARGIN_SECONDS,
-            # neither a proxy nor a password of the environment gets between this and its server
+            # keep proxies and passwords of the environment out of it
             "trust_env": False, "follow_redirects": False,
         }  # fmt: skip
         if self._token:
             self._settings["headers"] = {"authorization": f"Bearer {self._token}"}
 
-    def _steps(self, requests: Sequence[GradeRequest]) -> Steps[list[Record]]:
+    def _plan_steps(self, requests: Sequence[GradeRequest]) -> Steps[list[Record]]:
         return graded(requests, self._patience, WAIT_SECONDS)
 
     @staticmethod
-    def _arguments(call: HttpCall) -> dict[str, Any]:
+    def _to_arguments(call: HttpCall) -> dict[str, Any]:
         return {"method": call.method, "url": call.path, "content": call.body, "headers": dict(call.headers)}
 
     @staticmethod
-    def _reply(response: "httpx2.Response") -> HttpReply:
+    def _to_reply(response: "httpx2.Response") -> HttpReply:
         return HttpReply(response.status_code, response.headers, response.content)
 
 
 class Client(_Connection):
-    """Grades at a service. Several threads may use one client.
+    """Client of a grading service. Threads may share one.
 
     Args:
-        url: of the server; `http://127.0.0.1:8321` by default.
-        token: for it; that of the environment variable HARNESS_TOKEN by default.
-        patience: seconds in which a server that is busy, restarts or cannot be reached must answer.
+        url: URL of the server.
+        token: bearer token; the environment variable HARNESS_TOKEN by default.
+        patience: seconds in which a busy or unreachable server must answer.
 
     Raises:
         PrerequisiteError: httpx2 is not installed.
@@ -135,49 +131,42 @@ class Client(_Connection):
         """Grade one folder, as `harness.grade` does.
 
         Args:
-            folder: the answer's files, all of them text.
-            challenge: what it answers; what its submission.toml says by default.
-            entry: the module with the contract's functions, for a folder without submission.toml.
+            folder: submission, all of it text files.
+            challenge: id; by default the one in submission.toml.
+            entry: module with the contract's functions, for a folder without submission.toml.
             **options: see `RemoteOptions`.
 
         Raises:
-            ServiceError: the server gave no record; `status` says which HTTP status it gave instead, 0 for none.
+            ServiceError: the server returned no record; `status` is its HTTP status, or 0 without a response.
             SpecError: the folder cannot be sent.
         """
-        return self._run(self._steps(_folders([folder], challenge, entry, options)))[0]
+        return self._run(self._plan_steps(_build_folder_requests([folder], challenge, entry, options)))[0]
 
     def grade_many(
         self, folders: Iterable[str | os.PathLike[str]], challenge: str | None = None, *, entry: str | None = None,
         **options: Unpack[RemoteOptions],
     ) -> list[Record]:  # fmt: skip
-        """One record for each folder, in their order; otherwise as `grade`."""
-        return self._run(self._steps(_folders(folders, challenge, entry, options)))
+        """Grade folders as `grade` does, and return the records in their order."""
+        return self._run(self._plan_steps(_build_folder_requests(folders, challenge, entry, options)))
 
     def grade_reply(self, reply: str, challenge: str, **options: Unpack[RemoteOptions]) -> Record:
-        """Grade a model's raw reply; one that holds no answer has a record with a reward of 0.
-
-        Raises:
-            ServiceError: as `grade`.
-        """
+        """Grade a model's raw reply; one without a submission gets reward 0. See `grade` for errors."""
         return self.grade_replies([reply], challenge, **options)[0]
 
     def grade_replies(
         self, replies: Iterable[str], challenge: str | Sequence[str], **options: Unpack[RemoteOptions]
     ) -> list[Record]:
-        """One record for each reply, in their order.
+        """Grade replies and return the records in their order. See `grade` for errors.
 
         Args:
-            replies: models' raw texts.
-            challenge: what all of them answer, or one for each.
+            replies: raw texts of models.
+            challenge: id of the challenge, or one id per reply.
             **options: see `RemoteOptions`.
-
-        Raises:
-            ServiceError: as `grade`.
         """
-        return self._run(self._steps(_replies(replies, challenge, options)))
+        return self._run(self._plan_steps(_build_reply_requests(replies, challenge, options)))
 
     def close(self) -> None:
-        """Close its connections."""
+        """Close the connections."""
         self._http.close()
 
     def __enter__(self) -> Self:
@@ -194,7 +183,7 @@ class Client(_Connection):
                 reply = None
                 if isinstance(step, HttpCall):
                     try:
-                        reply = self._reply(self._http.request(**self._arguments(step)))
+                        reply = self._to_reply(self._http.request(**self._to_arguments(step)))
                     except self._library.HTTPError as error:
                         reply = HttpReply(0, {}, str(error).encode())
                 else:
@@ -204,14 +193,7 @@ class Client(_Connection):
 
 
 class AsyncClient(_Connection):
-    """As `Client`, for an event loop.
-
-    Args:
-        url, token, patience: as for `Client`.
-
-    Raises:
-        PrerequisiteError: httpx2 is not installed.
-    """
+    """`Client` for an event loop, with the same arguments and errors."""
 
     def __init__(self, url: str = DEFAULT_URL, token: str | None = None, *, patience: float = 600.0) -> None:
         super().__init__(url, token, patience=patience)
@@ -221,28 +203,28 @@ class AsyncClient(_Connection):
         self, folder: str | os.PathLike[str], challenge: str | None = None, *, entry: str | None = None,
         **options: Unpack[RemoteOptions],
     ) -> Record:  # fmt: skip
-        """As `Client.grade`."""
-        return (await self._run(self._steps(_folders([folder], challenge, entry, options))))[0]
+        """See `Client.grade`."""
+        return (await self._run(self._plan_steps(_build_folder_requests([folder], challenge, entry, options))))[0]
 
     async def grade_many(
         self, folders: Iterable[str | os.PathLike[str]], challenge: str | None = None, *, entry: str | None = None,
         **options: Unpack[RemoteOptions],
     ) -> list[Record]:  # fmt: skip
-        """As `Client.grade_many`."""
-        return await self._run(self._steps(_folders(folders, challenge, entry, options)))
+        """See `Client.grade_many`."""
+        return await self._run(self._plan_steps(_build_folder_requests(folders, challenge, entry, options)))
 
     async def grade_reply(self, reply: str, challenge: str, **options: Unpack[RemoteOptions]) -> Record:
-        """As `Client.grade_reply`."""
+        """See `Client.grade_reply`."""
         return (await self.grade_replies([reply], challenge, **options))[0]
 
     async def grade_replies(
         self, replies: Iterable[str], challenge: str | Sequence[str], **options: Unpack[RemoteOptions]
     ) -> list[Record]:
-        """As `Client.grade_replies`."""
-        return await self._run(self._steps(_replies(replies, challenge, options)))
+        """See `Client.grade_replies`."""
+        return await self._run(self._plan_steps(_build_reply_requests(replies, challenge, options)))
 
     async def close(self) -> None:
-        """Close its connections."""
+        """Close the connections."""
         await self._http.aclose()
 
     async def __aenter__(self) -> Self:
@@ -259,7 +241,7 @@ class AsyncClient(_Connection):
                 reply = None
                 if isinstance(step, HttpCall):
                     try:
-                        reply = self._reply(await self._http.request(**self._arguments(step)))
+                        reply = self._to_reply(await self._http.request(**self._to_arguments(step)))
                     except self._library.HTTPError as error:
                         reply = HttpReply(0, {}, str(error).encode())
                 else:

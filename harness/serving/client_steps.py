@@ -1,6 +1,6 @@
-"""What a client says to a server, and what it makes of the replies; how that is sent is its caller's.
+"""Protocol of a client without I/O: generators that yield calls and pauses, and receive replies.
 
-A generator yields a call or seconds to sleep, and is sent the reply to a call.
+The caller sends each `HttpCall` and passes in its `HttpReply`; a yielded float is seconds to sleep.
 """
 
 import json
@@ -25,18 +25,18 @@ from harness.serving.requests import GradeRequest
 T = TypeVar("T")
 
 MAX_ANSWERS = 64
-"""Answers of one request."""
+"""Submissions per request."""
 MAX_BYTES = 2 << 20
-"""Bytes of answers of one request; half of what a server takes, for the JSON around them."""
+"""Bytes of submissions per request; half the server's limit, to leave room for JSON."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 20.0
-"""Seconds before trying again: the first time, and at most. A server that states some is believed."""
+"""First and longest pause between retries, in seconds; the server's Retry-After wins if longer."""
 AGAIN = frozenset({0, 408, 429, 500, 502, 503, 504})
-"""Statuses after which trying again may help; 0 is a server that did not answer."""
+"""Statuses worth a retry; 0 means that the server did not answer."""
 
 
 @dataclass(frozen=True)
 class HttpCall:
-    """A request to be sent."""
+    """A request to send."""
 
     method: str
     path: str
@@ -46,7 +46,7 @@ class HttpCall:
 
 @dataclass(frozen=True)
 class HttpReply:
-    """What came back; of status 0 where nothing did, with the reason as its body."""
+    """A response; status 0 without one, with the reason as its body."""
 
     status: int
     headers: Mapping[str, str]
@@ -57,21 +57,21 @@ Steps = Generator[HttpCall | float, HttpReply | None, T]
 
 
 def reply_request(reply: str, challenge: str, options: Mapping[str, Any]) -> GradeRequest:
-    """A model's raw reply as a request.
+    """Return a model's raw reply as a request.
 
     Raises:
-        SpecError: it cannot be one.
+        SpecError: the request would be invalid.
     """
-    # half of a pair of escapes is no character, and no request can hold it; what is too large is told by its begin
+    # replace lone surrogates, which JSON cannot carry; one byte over the limit shows that it is too large
     text = reply.encode(errors="replace")[: MAX_REPLY + 1].decode(errors="replace")
-    return _made("reply", challenge=challenge, reply=text, **options)
+    return _build_request("reply", challenge=challenge, reply=text, **options)
 
 
 def folder_request(folder: Path, challenge: str | None, entry: str | None, options: Mapping[str, Any]) -> GradeRequest:
-    """A folder as a request.
+    """Return a folder as a request.
 
     Raises:
-        SpecError: it cannot be one: it says nowhere what it answers, or holds what is no text.
+        SpecError: it names no challenge, or holds something other than text files.
     """
     if not folder.is_dir():
         raise SpecError(folder, "is no folder")
@@ -87,47 +87,45 @@ def folder_request(folder: Path, challenge: str | None, entry: str | None, optio
         except (UnicodeDecodeError, OSError) as error:
             raise SpecError(path, f"cannot be sent: {error}", hint="a service takes text files in UTF-8") from None
     if challenge is None:
-        challenge = _stated_challenge(folder, files)
-    return _made(str(folder), challenge=challenge, files=files, entry=entry, **options)
+        challenge = _read_challenge(folder, files)
+    return _build_request(str(folder), challenge=challenge, files=files, entry=entry, **options)
 
 
 def graded(requests: Sequence[GradeRequest], patience: float, wait: float) -> Steps[list[Record]]:
-    """The records of some answers, in their order.
+    """Return the records of requests, in their order.
 
     Args:
-        requests: the answers.
-        patience: seconds in which a call must succeed, however often it is made.
-        wait: seconds for which one call waits for a record.
+        requests: submissions.
+        patience: seconds in which a call must succeed, retries included.
+        wait: seconds that one call waits for a record.
 
     Raises:
-        ServiceError: the server refuses, or does not answer.
+        ServiceError: the server refuses or does not answer.
     """
     accepted: list[tuple[str, Any]] = []
-    for chunk in _chunks(requests):
-        # the key makes this one request, however often it is sent
+    for chunk in _split_into_chunks(requests):
+        # with a key, a retry cannot create a second job
         headers = {"content-type": "application/json", "idempotency-key": uuid.uuid4().hex}
         if len(requests) == 1:
             text = chunk[0].model_dump_json().encode()
-            shown = yield from _asked(HttpCall("POST", f"/v1/grades?wait={wait:g}", text, headers), patience)
+            shown = yield from _call_until_success(
+                HttpCall("POST", f"/v1/grades?wait={wait:g}", text, headers), patience
+            )
             accepted.append((f"/v1/grades/{shown['id']}", shown))
         else:
             text = b'{"answers":[' + b",".join(r.model_dump_json().encode() for r in chunk) + b"]}"
-            shown = yield from _asked(HttpCall("POST", "/v1/batches", text, headers), patience)
+            shown = yield from _call_until_success(HttpCall("POST", "/v1/batches", text, headers), patience)
             accepted.append((f"/v1/batches/{shown['id']}", shown))
     records: list[Record] = []
     for path, shown in accepted:
         while shown["state"] != "finished":
-            shown = yield from _asked(HttpCall("GET", f"{path}?wait={wait:g}"), patience)
-        records += map(_record, shown.get("grades", [shown]))
+            shown = yield from _call_until_success(HttpCall("GET", f"{path}?wait={wait:g}"), patience)
+        records += map(_parse_record, shown.get("grades", [shown]))
     return records
 
 
-def _asked(call: HttpCall, patience: float) -> Steps[Any]:
-    """The JSON of a successful reply.
-
-    Raises:
-        ServiceError: there is none.
-    """
+def _call_until_success(call: HttpCall, patience: float) -> Steps[Any]:
+    """Return the JSON of a call's reply, retrying while patience lasts."""
     deadline, pause = time.monotonic() + patience, FIRST_PAUSE
     while True:
         reply = yield call
@@ -137,15 +135,15 @@ def _asked(call: HttpCall, patience: float) -> Steps[Any]:
                 return json.loads(reply.body)
             except ValueError:
                 raise ServiceError(reply.status, "the server sent something else than JSON") from None
-        error = _refusal(reply)
-        wait = max(_stated_wait(reply), pause * random.uniform(0.5, 1.5))
+        error = _build_error(reply)
+        wait = max(_read_retry_after(reply), pause * random.uniform(0.5, 1.5))
         if reply.status not in AGAIN or time.monotonic() + wait > deadline:
             raise error
         yield wait
         pause = min(2 * pause, LONGEST_PAUSE)
 
 
-def _chunks(requests: Sequence[GradeRequest]) -> Generator[list[GradeRequest], None, None]:
+def _split_into_chunks(requests: Sequence[GradeRequest]) -> Generator[list[GradeRequest], None, None]:
     chunk: list[GradeRequest] = []
     size = 0
     for request in requests:
@@ -159,7 +157,7 @@ def _chunks(requests: Sequence[GradeRequest]) -> Generator[list[GradeRequest], N
         yield chunk
 
 
-def _record(grade: Mapping[str, Any]) -> Record:
+def _parse_record(grade: Mapping[str, Any]) -> Record:
     try:
         return Record.from_json(json.dumps(grade["record"]))
     except ValidationError as error:
@@ -171,7 +169,7 @@ def _record(grade: Mapping[str, Any]) -> Record:
         ) from None  # fmt: skip
 
 
-def _refusal(reply: HttpReply) -> ServiceError:
+def _build_error(reply: HttpReply) -> ServiceError:
     if reply.status == 0:
         words = reply.body.decode(errors="replace")[:200]
         return ServiceError(0, f"the server cannot be reached: {words}", hint="see that `harness serve` runs there")
@@ -184,14 +182,14 @@ def _refusal(reply: HttpReply) -> ServiceError:
     return ServiceError(reply.status, f"the server answers HTTP {reply.status}: {words[:300]}", hint=hint)
 
 
-def _stated_wait(reply: HttpReply) -> float:
+def _read_retry_after(reply: HttpReply) -> float:
     try:
         return min(max(float(reply.headers.get("retry-after", 0)), 0.0), 3600.0)
     except ValueError:
         return 0.0
 
 
-def _stated_challenge(folder: Path, files: Mapping[str, str]) -> str:
+def _read_challenge(folder: Path, files: Mapping[str, str]) -> str:
     path = folder / SUBMISSION_FILE
     try:
         stated = tomllib.loads(files[SUBMISSION_FILE])["submission"]["challenge"]
@@ -202,7 +200,7 @@ def _stated_challenge(folder: Path, files: Mapping[str, str]) -> str:
     return str(stated)
 
 
-def _made(what: str, **values: Any) -> GradeRequest:
+def _build_request(what: str, **values: Any) -> GradeRequest:
     try:
         return GradeRequest(**values)
     except ValidationError as error:

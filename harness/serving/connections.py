@@ -1,4 +1,4 @@
-"""Connections whose client is too slow are closed: uvicorn itself bounds only the time between two requests."""
+"""Connections with time limits: uvicorn itself bounds only the time between two requests."""
 
 import asyncio
 from typing import Any, ClassVar
@@ -9,12 +9,12 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from harness.serving.limits import ServiceLimits
 
 GRACE_SECONDS = 1.0
-"""For a request to come on a new connection, before the connection may be closed to make room for its address."""
+"""Age in seconds at which a connection without a request may be closed in favour of a new one."""
 _LATE = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
 class TimedConnection(H11Protocol):
-    """One client's connection, on which a request must arrive whole, and a response be taken, in bounded time."""
+    """A client's connection with time limits on receiving requests and delivering responses."""
 
     limits: ClassVar[ServiceLimits]
     made: float
@@ -22,27 +22,27 @@ class TimedConnection(H11Protocol):
     _write_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        """As in asyncio; where there are too many, some are closed at once: idle ones before this."""
+        """Accept a connection; beyond the limits, abort surplus ones, idle ones first."""
         super().connection_made(transport)
         self.made = self.loop.time()
-        surplus = self._surplus()
+        surplus = self._find_surplus()
         for connection in surplus:
             connection.transport.abort()
         if self not in surplus:
-            self._expect()
+            self._start_request_timer()
 
     @property
     def stranger(self) -> bool:
-        """Whether no request was let in on it so far, or the last one was for everybody."""
+        """True until a request is admitted, or if the last one was for an open path."""
         return not (self.scope and self.scope["state"].get("admitted"))
 
     @property
     def idle(self) -> bool:
-        """Whether no request is under way on it."""
+        """True without a request under way."""
         return self.cycle is None or self.cycle.response_complete
 
-    def _surplus(self) -> "list[TimedConnection]":
-        """The connections that must go: whoever sends nothing keeps out nobody who does."""
+    def _find_surplus(self) -> "list[TimedConnection]":
+        """Return the connections to abort, so that silent clients cannot lock others out."""
         timed = [c for c in self.connections if isinstance(c, TimedConnection) and c is not self]
         others = sorted((c for c in timed if not c.transport.is_closing()), key=lambda connection: connection.made)
         strangers = [c for c in others if c.stranger]
@@ -54,41 +54,41 @@ class TimedConnection(H11Protocol):
         return surplus
 
     def data_received(self, data: bytes) -> None:
-        """As in asyncio."""
+        """Time a request from its first data to its last."""
         if self._request_timer is None:
-            self._expect()
+            self._start_request_timer()
         super().data_received(data)
         if (self.conn.their_state is not h11.SEND_BODY and self.conn.their_state is not h11.IDLE) or (
             self.conn.their_state is h11.IDLE and not self.conn.trailing_data[0]
         ):
-            self._arrived()
+            self._stop_request_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """As in asyncio."""
-        self._arrived()
-        self._taken()
+        """Stop the timers."""
+        self._stop_request_timer()
+        self._stop_write_timer()
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """As in asyncio: the client takes nothing."""
+        """Start the write timer: the client has stopped reading."""
         super().pause_writing()
-        self._taken()
+        self._stop_write_timer()
         self._write_timer = self.loop.call_later(self.limits.write_seconds, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """As in asyncio: it takes something again."""
+        """Stop the write timer."""
         super().resume_writing()
-        self._taken()
+        self._stop_write_timer()
 
-    def _expect(self) -> None:
+    def _start_request_timer(self) -> None:
         self._request_timer = self.loop.call_later(self.limits.request_seconds, self._give_up)
 
-    def _arrived(self) -> None:
+    def _stop_request_timer(self) -> None:
         if self._request_timer is not None:
             self._request_timer.cancel()
             self._request_timer = None
 
-    def _taken(self) -> None:
+    def _stop_write_timer(self) -> None:
         if self._write_timer is not None:
             self._write_timer.cancel()
             self._write_timer = None

@@ -1,4 +1,4 @@
-"""Slots that take works from the queue, each with a process that grades, until they are told to stop."""
+"""Threads that take work from the queue, each with a grader process, until the server stops them."""
 
 import json
 import logging
@@ -15,15 +15,15 @@ from harness.serving.job_queue import JobQueue, QueuedWork
 from harness.serving.slot_process import GraderSettings, command
 
 DEATHS = 3
-"""Graders that may end under one answer before it is given up: a judge error, for nobody knows whose fault that is."""
+"""Grader deaths under one submission before it becomes a judge error: the cause may be either side's."""
 CLUSTER_DEATHS = 11
-"""The same for a grader that only sends answers to a cluster: it ends where its cluster does."""
+"""Grader deaths allowed with a cluster: such a grader only forwards submissions and dies with its cluster."""
 PAUSE = 1.0
-"""Seconds between looks at a queue in which nothing was announced, and between attempts to write."""
+"""Seconds between polls of a silent queue, and between attempts to write."""
 START_SECONDS = 120.0
-"""In which the first grader must say whether answers can be held here."""
+"""Seconds in which the first grader must report whether this machine can isolate submissions."""
 GROUP = 256
-"""Works that are taken at once for a cluster."""
+"""Works taken at once for a cluster."""
 LOST = "the grader ended {} times while it graded this answer; memory is the likeliest reason"
 
 _log = logging.getLogger("harness.serving")
@@ -34,11 +34,9 @@ class FinishedWork:
     """A work whose record is on disk.
 
     Attributes:
-        number: of the work.
-        status: of its record.
-        seconds: that the grade took; 0 where it was made before.
-        waited: seconds from its acceptance until a slot took it.
-        reused: whether the record was made before.
+        seconds: duration of the grade; 0 for a reused record.
+        waited: seconds from acceptance until a slot took it.
+        reused: true if the record existed before.
     """
 
     number: int
@@ -49,14 +47,12 @@ class FinishedWork:
 
 
 class Dispatcher:
-    """Grades what is in the queue.
+    """The slots of one server, and what they share.
 
     Args:
-        root: of the workspace.
-        queue: where works are taken from.
-        settings: what runs the grades.
-        slots: graders, each a process.
-        finished: called with each work whose record is on disk, by the slot's thread.
+        root, queue, settings: workspace, source of works, and executor.
+        slots: number of graders.
+        finished: called in the slot's thread once a record is on disk.
     """
 
     def __init__(
@@ -76,19 +72,19 @@ class Dispatcher:
 
     @property
     def ready(self) -> bool:
-        """Whether something grades."""
+        """True while at least one grader is up."""
         return any(slot.tier for slot in self._slots)
 
     @property
     def stopping(self) -> bool:
-        """Whether nothing further is taken."""
+        """True once slots take no more work."""
         return self._stopping.is_set()
 
     def start(self) -> str:
-        """Begin, and return the tier of isolation that answers are held in.
+        """Start the graders and return the isolation tier of submissions.
 
         Raises:
-            PrerequisiteError: answers cannot be held here.
+            PrerequisiteError: this machine cannot isolate submissions.
         """
         for slot in self._slots:
             slot.start()
@@ -101,35 +97,35 @@ class Dispatcher:
         return first.tier
 
     def warn(self, warning: str) -> None:
-        """Log once that answers are held in a weaker tier than they could be; each grader looks when it starts."""
+        """Log once that isolation is weaker than it could be; every new grader reports this."""
         if warning and warning not in self._warnings:
             self._warnings.add(warning)
             _log.warning("isolation", extra={"facts": {"warning": warning}})
 
     def announce(self) -> None:
-        """Something was accepted."""
+        """Wake the slots after new work was accepted."""
         with self._changed:
             self._arrivals += 1
             self._changed.notify_all()
 
     def arrivals(self) -> int:
-        """How often something was announced."""
+        """Return the number of announcements so far."""
         return self._arrivals
 
     def wait(self, seen: int) -> None:
-        """Wait until more is announced than was `seen`, or a while."""
+        """Block until announcements exceed `seen`, or for `PAUSE` seconds."""
         with self._changed:
             self._changed.wait_for(lambda: self._arrivals != seen or self.stopping, PAUSE)
 
     def stop_taking(self) -> None:
-        """Let what is graded now be finished, and take nothing further."""
+        """Let running grades finish, and take no more work."""
         self._stopping.set()
         self.announce()
 
     def stop(self, seconds: float) -> bool:
-        """Wait so long for what is graded to be finished, and end the graders; whether nothing was broken off.
+        """Wait up to `seconds` for running grades, then end the graders; return whether all finished.
 
-        What was broken off waits for the next start.
+        Interrupted works wait for the next start.
         """
         self.stop_taking()
         deadline = time.monotonic() + seconds
@@ -143,18 +139,13 @@ class Dispatcher:
         return not late
 
     def break_off(self) -> None:
-        """End the graders now."""
+        """Kill the graders."""
         for slot in self._slots:
             slot.end()
 
 
 class SlotThread(threading.Thread):
-    """One place in which works are graded.
-
-    Args:
-        dispatcher: whose it is.
-        number: of the slot.
-    """
+    """Thread that feeds works to one grader process."""
 
     def __init__(self, dispatcher: Dispatcher, number: int) -> None:
         super().__init__(name=f"slot-{number}", daemon=True)
@@ -166,11 +157,11 @@ class SlotThread(threading.Thread):
         self.problem = ""
 
     def run(self) -> None:
-        """Grade until told to stop."""
+        """Grade until the dispatcher stops."""
         whole = self._dispatcher
         while not whole.stopping:
             seen = whole.arrivals()
-            if self._ready() is None:
+            if self._ensure_grader() is None:
                 continue
             try:
                 works = whole.queue.take(whole.group)
@@ -184,24 +175,24 @@ class SlotThread(threading.Thread):
         self._close()
 
     def end(self) -> None:
-        """End the grader now."""
+        """Kill the grader."""
         with self._lock:
             self._ended = True
             if self._process is not None:
                 self._process.kill()
 
     def _grade(self, works: Sequence[QueuedWork]) -> None:
-        """Grade works; those whose grader ends wait again, or have a record that says so."""
+        """Grade works; requeue those whose grader dies, and give up those with too many deaths."""
         limit = self._dispatcher.deaths
         lost = [work for work in works if work.deaths >= limit]
         for group, why in ((lost, LOST.format(limit)), ([work for work in works if work not in lost], "")):
-            for work in self._unanswered(group, why):
+            for work in self._send(group, why):
                 died = not (self._ended or self.problem)
-                self._kept(partial(self._dispatcher.queue.give_back, work.number, died=died))
+                self._retry_write(partial(self._dispatcher.queue.give_back, work.number, died=died))
                 _log.error("grader ended", extra={"facts": {"work": work.number, "deaths": work.deaths + died}})
 
-    def _unanswered(self, works: Sequence[QueuedWork], why: str) -> list[QueuedWork]:
-        """Send works to the grader and keep what it answers; those that it did not answer before it ended."""
+    def _send(self, works: Sequence[QueuedWork], why: str) -> list[QueuedWork]:
+        """Send works to the grader, store its records, and return the works left when it ended."""
         left, process = dict(enumerate(works)), self._process
         if not works or process is None or process.stdin is None or process.stdout is None:
             return list(works)
@@ -211,20 +202,20 @@ class SlotThread(threading.Thread):
             process.stdin.flush()
             while left:
                 said = json.loads(process.stdout.readline())
-                if "unready" in said:  # a cluster is gone: that says nothing of what was sent to it
-                    self._unready(said["unready"])
+                if "unready" in said:  # the cluster is gone, which is not the works' fault
+                    self._report_unready(said["unready"])
                     break
                 work = left.pop(said["place"])
-                if self._kept(partial(self._dispatcher.queue.finish, work.number, said["record"].encode())):
+                if self._retry_write(partial(self._dispatcher.queue.finish, work.number, said["record"].encode())):
                     self._dispatcher.finished(
                         FinishedWork(work.number, said["status"], said["seconds"], work.waited, said["reused"])
                     )
-        except (OSError, ValueError):  # ValueError: its last line was cut short, or is empty
+        except (OSError, ValueError):  # ValueError: the grader died, so its last line is empty or cut
             self._close()
         return list(left.values())
 
-    def _kept(self, write: Callable[[], None]) -> bool:
-        """Write until it succeeds: a disk that is full now may have room later. Whether it did before the end."""
+    def _retry_write(self, write: Callable[[], None]) -> bool:
+        """Retry a write, since a full disk may gain room; return False if the slot ends first."""
         while True:
             try:
                 write()
@@ -235,9 +226,9 @@ class SlotThread(threading.Thread):
                     return False
                 time.sleep(PAUSE)
 
-    def _ready(self) -> "subprocess.Popen[str] | None":
-        """The grader, started where there is none, once it has said that answers can be held here."""
-        if self._process is not None and self._process.poll() is not None:  # it ended with nothing to grade
+    def _ensure_grader(self) -> "subprocess.Popen[str] | None":
+        """Return the grader, started if need be, once it can isolate submissions."""
+        if self._process is not None and self._process.poll() is not None:  # it died while idle
             self._close()
         with self._lock:
             if self._process is not None or self._ended:
@@ -253,15 +244,14 @@ class SlotThread(threading.Thread):
         except (OSError, ValueError):
             said = {"unready": "the grader ended while it started"}
         if "ready" not in said:
-            self._unready(said["unready"])
+            self._report_unready(said["unready"])
             time.sleep(PAUSE)
             return None
         self.tier, self.problem = said["ready"], ""
         self._dispatcher.warn(said["warning"])
         return process
 
-    def _unready(self, problem: str) -> None:
-        """The grader cannot grade now; another one is tried in its place."""
+    def _report_unready(self, problem: str) -> None:
         self.problem = problem
         _log.error("grader", extra={"facts": {"error": problem.partition("\n")[0]}})
         self._close()

@@ -1,4 +1,4 @@
-"""What every request passes before anything reads it: who sends it, how often, how much, and in what form."""
+"""Checks of every request before anything parses it: sender, rate, size and form."""
 
 import json
 import logging
@@ -18,23 +18,23 @@ AsgiSend = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 AsgiApp = Callable[[AsgiScope, AsgiReceive, AsgiSend], Awaitable[None]]
 
 OPEN = frozenset({"/healthz", "/readyz", "/openapi.json"})
-"""Paths that tell nothing of anybody, for anybody."""
+"""Paths open to everyone; they reveal nothing about clients."""
 LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 MAX_HEADERS, MAX_HEADER_BYTES = 100, 16 << 10
 ADDRESSES = 4096
-"""Addresses and tokens whose requests are counted; the one that was longest silent makes room."""
+"""Addresses and tokens with a rate count; the least recently active makes room."""
 
 _log = logging.getLogger("harness.serving")
 
 
 class RefusedRequest(Exception):
-    """A request that goes no further.
+    """A refused request.
 
     Attributes:
-        status: of HTTP.
-        error: the kind of problem, in one word for programs.
-        message: the problem, for people.
-        wait: seconds after which to try again, where that helps.
+        status: HTTP status.
+        error: kind of problem in one word.
+        message: problem, for people.
+        wait: seconds to retry after, or None.
     """
 
     def __init__(self, status: int, error: str, message: str, wait: float | None = None) -> None:
@@ -46,12 +46,12 @@ class RefusedRequest(Exception):
 
     @property
     def body(self) -> bytes:
-        """What the client is told."""
+        """Response body: `error` and `message` as JSON."""
         return json.dumps({"error": self.error, "message": self.message}).encode()
 
     @property
     def headers(self) -> dict[str, str]:
-        """Of the response."""
+        """Response headers."""
         found = {"content-type": "application/json"}
         if self.wait is not None:
             found["retry-after"] = str(max(1, round(self.wait)))
@@ -61,11 +61,11 @@ class RefusedRequest(Exception):
 
 
 class RequestRate:
-    """A bound on how often something happens, for each of many names.
+    """Token buckets by name.
 
     Args:
-        rate: a second, over any long time.
-        burst: at once.
+        rate: sustained events per second.
+        burst: events at once.
     """
 
     def __init__(self, rate: float, burst: float) -> None:
@@ -74,7 +74,7 @@ class RequestRate:
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def wait(self, name: str, cost: float = 1.0) -> float:
-        """Seconds until it may happen; 0 where it may now, and is counted."""
+        """Return seconds until the event is allowed; 0 allows it now and counts it."""
         now = time.monotonic()
         left, then = self._left.pop(name, (self._burst, now))
         left = min(self._burst, left + (now - then) * self._rate)
@@ -86,12 +86,9 @@ class RequestRate:
 
 
 class SharedRoom:
-    """Room that many take from: nobody takes more than it leaves free, so that whoever comes next finds some.
+    """A budget of which each holder may take at most as much as it leaves free.
 
-    One alone takes half of it; where two take all they can, a third is left.
-
-    Args:
-        size: of the room.
+    One holder gets up to half, and two greedy ones leave a third, so a newcomer always finds room.
     """
 
     def __init__(self, size: int) -> None:
@@ -99,7 +96,7 @@ class SharedRoom:
         self._taken: Counter[str] = Counter()
 
     def take(self, name: str, amount: int) -> bool:
-        """Take so much more for a name where there is that much, and return whether there was."""
+        """Take an amount for a name if the rule allows it; return whether it did."""
         if self._taken[name] + amount > self._free - amount:
             return False
         self._taken[name] += amount
@@ -107,7 +104,7 @@ class SharedRoom:
         return True
 
     def give_back(self, name: str, amount: int) -> None:
-        """Return what was taken."""
+        """Return an amount that a name took."""
         self._taken[name] -= amount
         self._free += amount
         if not self._taken[name]:
@@ -115,15 +112,11 @@ class SharedRoom:
 
 
 class RequestGuard:
-    """ASGI middleware: refuses what may not come in, and reads the body of what may.
+    """ASGI middleware that refuses inadmissible requests and reads the bodies of the others.
 
     Args:
-        app: what comes after it.
-        tokens: who may use the service.
-        limits: how much is taken.
-        metrics: where responses are counted.
-        open_here: whether the server is used without tokens, on a loopback address. The first token that is made ends
-            this, until the server is started again.
+        open_here: true for a server without tokens on a loopback address. The first token that is created ends this for
+            the rest of the run.
     """
 
     def __init__(
@@ -140,7 +133,7 @@ class RequestGuard:
         self._under_way = SharedRoom(limits.connections)
 
     async def __call__(self, scope: AsgiScope, receive: AsgiReceive, send: AsgiSend) -> None:
-        """As ASGI applications are called."""
+        """Pass an admitted request on, or respond with a refusal."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -155,19 +148,19 @@ class RequestGuard:
             await send(message)
 
         try:
-            entry = self._admitted(scope)
-            who, holder = (entry.name, entry.id) if entry else ("", _address(scope))
+            entry = self._admit(scope)
+            who, holder = (entry.name, entry.id) if entry else ("", _get_address(scope))
             state = scope.setdefault("state", {})
             state["token"], state["admitted"] = entry, scope["path"] not in OPEN
             if state["admitted"]:
                 if not self._under_way.take(holder, 1):
                     raise RefusedRequest(429, "busy", "too many requests are under way", 1)
                 taken = 1
-            body = await self._body(scope, receive, holder)
-            if body is None:  # the client has gone
+            body = await self._read_body(scope, receive, holder)
+            if body is None:  # the client disconnected
                 return
             buffered = len(body)
-            await self._app(scope, _replayed(body, receive), sending)
+            await self._app(scope, _replay(body, receive), sending)
         except RefusedRequest as refused:
             await _respond(sending, refused)
         finally:
@@ -179,23 +172,19 @@ class RequestGuard:
                 facts = {"method": scope["method"], "path": scope["path"][:100], "status": seen["status"]}
                 _log.info("request", extra={"facts": {**facts, "token": who, "milliseconds": spent}})
 
-    def _admitted(self, scope: AsgiScope) -> TokenEntry | None:
-        """Whose request it is; None where none needs to say.
-
-        Raises:
-            RefusedRequest: it may not come in.
-        """
-        headers = _headers(scope)
+    def _admit(self, scope: AsgiScope) -> TokenEntry | None:
+        """Return the token of a request; None on an open path or an open server."""
+        headers = _read_headers(scope)
         if scope["path"] in OPEN:
             return None
-        address = _address(scope)
+        address = _get_address(scope)
         try:
             self._open_here = self._open_here and not self._tokens.entries()
             if self._open_here:
-                _from_here(headers.get("host", ""))
+                _require_local_host(headers.get("host", ""))
                 entry = None
             else:
-                entry = self._owner(headers.get("authorization", ""), address)
+                entry = self._authenticate(headers.get("authorization", ""), address)
         except StoreError as error:
             _log.error("tokens", extra={"facts": {"error": str(error).partition("\n")[0]}})
             raise RefusedRequest(503, "tokens_unreadable", "the server cannot read its tokens", 30) from None
@@ -208,7 +197,7 @@ class RequestGuard:
             raise RefusedRequest(429, "too_many_requests", f"at most {self._limits.rate:g} requests a second", wait)
         return entry
 
-    def _owner(self, authorization: str, address: str) -> TokenEntry:
+    def _authenticate(self, authorization: str, address: str) -> TokenEntry:
         kind, _, token = authorization.partition(" ")
         entry = self._tokens.owner(token.strip()) if kind.lower() == "bearer" else None
         if entry is not None:
@@ -217,13 +206,9 @@ class RequestGuard:
             raise RefusedRequest(429, "too_many_failures", "too many requests without a valid token", wait)
         raise RefusedRequest(401, "no_valid_token", "send a valid token: Authorization: Bearer TOKEN")
 
-    async def _body(self, scope: AsgiScope, receive: AsgiReceive, holder: str) -> bytes | None:
-        """The whole body, its room taken for a holder; None where the client went away before its end.
-
-        Raises:
-            RefusedRequest: it is too large, or in a form that is not read.
-        """
-        headers = _headers(scope)
+    async def _read_body(self, scope: AsgiScope, receive: AsgiReceive, holder: str) -> bytes | None:
+        """Return the whole body, charged to `holder`; None if the client disconnected early."""
+        headers = _read_headers(scope)
         bound = self._limits.body_bytes if scope["method"] == "POST" and scope["path"] not in OPEN else 0
         too_large = RefusedRequest(413, "too_large", f"a request has at most {bound} bytes")
         if headers.get("content-encoding", "identity").lower() != "identity":
@@ -232,7 +217,7 @@ class RequestGuard:
         if not declared.isdecimal() or len(declared) > 15 or int(declared) > bound:
             raise too_large
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-        # a web page cannot send this type to another site without asking, and is told no
+        # browsers ask before a page sends this type to another site, and we never allow it
         if scope["method"] == "POST" and kind != "application/json":
             raise RefusedRequest(415, "no_json", "send JSON, with Content-Type: application/json")
         body, more = bytearray(), True
@@ -249,22 +234,16 @@ class RequestGuard:
                 body += part
                 more = message.get("more_body", False)
         finally:
-            if more:  # it is not passed on
+            if more:  # refused or disconnected: free its room
                 self._bodies.give_back(holder, len(body))
         return bytes(body)
 
 
-def _address(scope: AsgiScope) -> str:
+def _get_address(scope: AsgiScope) -> str:
     return str((scope.get("client") or ("unknown", 0))[0])
 
 
-def _headers(scope: AsgiScope) -> dict[str, str]:
-    """The headers by name.
-
-    Raises:
-        RefusedRequest: they are too many or too large, one that decides something comes twice, or the length of the
-            body is stated in two ways.
-    """
+def _read_headers(scope: AsgiScope) -> dict[str, str]:
     if len(scope["headers"]) > MAX_HEADERS or sum(len(n) + len(v) for n, v in scope["headers"]) > MAX_HEADER_BYTES:
         raise RefusedRequest(431, "headers_too_large", f"send at most {MAX_HEADERS} headers, {MAX_HEADER_BYTES} bytes")
     found: dict[str, str] = {}
@@ -278,19 +257,15 @@ def _headers(scope: AsgiScope) -> dict[str, str]:
     return found
 
 
-def _from_here(host: str) -> None:
-    """Refuse what a web page makes a browser on this machine send under another name.
-
-    Raises:
-        RefusedRequest: the request is for another host.
-    """
+def _require_local_host(host: str) -> None:
+    """Refuse other host names, which a web page can make a local browser send (DNS rebinding)."""
     name = host if host.endswith("]") else host.rpartition(":")[0] or host
     if name.lower() not in LOCAL_NAMES:
         raise RefusedRequest(403, "other_host", "without tokens this server answers to localhost only")
 
 
-def _replayed(body: bytes, receive: AsgiReceive) -> AsgiReceive:
-    """Gives a body that was read already, and then what comes after it."""
+def _replay(body: bytes, receive: AsgiReceive) -> AsgiReceive:
+    """Return a `receive` that replays a body already read, then delegates."""
     given = False
 
     async def replayed() -> MutableMapping[str, Any]:

@@ -1,7 +1,6 @@
-"""What was accepted, in a SQLite file beside the store: what is in it is graded, also after a kill or a power cut.
+"""Durable queue of accepted jobs in SQLite: they are graded even after a kill or a power cut.
 
-A *job* is one request of one client; a *work* is one answer to grade. Jobs for equal content share the work while it
-is unfinished, so that it is graded once.
+A *job* is one request of one client, a *work* one submission to grade. Jobs of equal content share an unfinished work.
 """
 
 import hashlib
@@ -18,9 +17,9 @@ from harness.errors import HarnessError, StoreError
 from harness.running.database import Database
 
 SCHEMA = 2
-"""In 1, owners were the names of tokens, which another token may have had since: their jobs have no owner any more."""
+"""Schema 1 named owners by token name, which a later token may reuse; its jobs lose their owner."""
 FREE_BYTES = 16 << 20
-"""Bytes on the disk of the queue below which nothing is accepted."""
+"""Free bytes on the queue's disk below which submissions are refused."""
 TABLES = """
 CREATE TABLE IF NOT EXISTS works (
     number INTEGER PRIMARY KEY AUTOINCREMENT, content TEXT NOT NULL, options TEXT NOT NULL, challenge TEXT NOT NULL,
@@ -44,7 +43,7 @@ _WHOLE, _STATES = _VIEW.format(record="works.record"), _VIEW.format(record="NULL
 
 
 class JobState(IntEnum):
-    """How far a work is."""
+    """Progress of a work."""
 
     WAITING = 0
     RUNNING = 1
@@ -52,10 +51,10 @@ class JobState(IntEnum):
 
 
 class QueueFull(HarnessError):
-    """There is no room for what was sent; nothing of it was accepted.
+    """The queue lacks room for a request, which was refused as a whole.
 
     Attributes:
-        waiting: works that are unfinished.
+        waiting: unfinished works.
     """
 
     def __init__(self, waiting: int) -> None:
@@ -64,19 +63,17 @@ class QueueFull(HarnessError):
 
 
 class KeyReused(HarnessError):
-    """A client sent another request under a key that it had used before."""
+    """A client sent a different request under a key that it had used before."""
 
 
 @dataclass(frozen=True)
 class AcceptedAnswer:
-    """An answer on its way into the queue.
+    """A submission to queue.
 
     Attributes:
-        id: of the job.
         content: hash of all that is graded.
-        options: how it is graded, as `Options.to_json` writes it.
-        challenge, profile: what is asked of it.
-        request: the request as JSON.
+        options: grading options, as `Options.to_json` writes them.
+        request: request as JSON.
     """
 
     id: str
@@ -89,16 +86,12 @@ class AcceptedAnswer:
 
 @dataclass(frozen=True)
 class QueuedJob:
-    """A job as it stands.
+    """A job in its present state.
 
     Attributes:
-        id: names it to its client.
-        work: number of its work.
-        owner: id of the token it came with; empty where none was needed.
-        batch: id of the batch it is part of, or None.
-        challenge, profile: what is asked.
-        state: how far its work is.
-        record: the record as JSON, once it is finished.
+        owner: id of its token; empty on a server without tokens.
+        batch: id of its batch, or None.
+        record: record as JSON, once finished and if asked for.
     """
 
     id: str
@@ -113,15 +106,13 @@ class QueuedJob:
 
 @dataclass(frozen=True)
 class QueuedWork:
-    """An answer that a slot has taken.
+    """A submission that a slot has taken.
 
     Attributes:
-        number: of the work.
-        options: as `AcceptedAnswer.options`.
-        challenge: what it answers.
-        deaths: graders that ended while they graded it.
-        request: as `AcceptedAnswer.request`.
-        waited: seconds since it was accepted.
+        options: see `AcceptedAnswer.options`.
+        deaths: graders that ended while grading it.
+        request: request as JSON.
+        waited: seconds since acceptance.
     """
 
     number: int
@@ -133,11 +124,11 @@ class QueuedWork:
 
 
 class JobQueue:
-    """The jobs of one workspace's service.
+    """The jobs of one workspace's service. Methods raise `StoreError` if the file cannot be read or written.
 
     Args:
-        path: of the SQLite file.
-        room: works that may be unfinished.
+        path: SQLite file.
+        room: most unfinished works.
     """
 
     def __init__(self, path: Path, room: int) -> None:
@@ -145,11 +136,7 @@ class JobQueue:
         self._room = room
 
     def open(self) -> int:
-        """Make the file where there is none, and let what a killed server was grading wait again; how much waits.
-
-        Raises:
-            StoreError: it cannot be written.
-        """
+        """Create the file if missing, requeue works that a killed server was grading, and return how many wait."""
 
         def recovered(connection: sqlite3.Connection) -> int:
             connection.execute("UPDATE works SET state = 0, begun = NULL WHERE state = 1")
@@ -158,20 +145,20 @@ class JobQueue:
         return self._database.write(recovered)
 
     def accept(self, answers: Sequence[AcceptedAnswer], owner: str, batch: str | None = None) -> list[QueuedJob]:
-        """Take answers in, all or none. When this returns they are on disk.
+        """Accept the submissions of one request, all or none. On return they are on disk.
 
         Args:
-            answers: of one request.
-            owner: id of the token it came with.
-            batch: id of their batch.
+            answers: submissions of the request.
+            owner: id of its token.
+            batch: id of the batch.
 
         Raises:
-            QueueFull: there is no room.
-            KeyReused: there are jobs of this id, and they are of another request.
-            StoreError: the file cannot be written, or there would be no room for the records.
+            QueueFull: the queue lacks room.
+            KeyReused: the id belongs to another request.
+            StoreError: the disk lacks room for the records.
         """
         self._refuse_without_room()
-        request = _content(answers, batch)
+        request = _hash_request(answers, batch)
 
         def accepted(connection: sqlite3.Connection) -> list[QueuedJob]:
             unfinished = int(connection.execute("SELECT COUNT(*) FROM works WHERE state < 2").fetchone()[0])
@@ -182,50 +169,38 @@ class JobQueue:
                 raise KeyReused("the same key was used before for another request")
             for place, answer in enumerate(answers):
                 if connection.execute("SELECT 1 FROM jobs WHERE id = ?", (answer.id,)).fetchone():
-                    continue  # the client asks again, for it did not hear the first time
-                number, new = _work(connection, answer)
+                    continue  # a retry: the client missed the first response
+                number, new = _find_or_add_work(connection, answer)
                 unfinished += new
                 if unfinished > self._room:
                     raise QueueFull(unfinished - 1)
                 job = (answer.id, number, request, owner, batch, place)
                 connection.execute("INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?)", job)
             rows = (connection.execute(f"{_STATES} WHERE jobs.id = ?", (a.id,)).fetchone() for a in answers)
-            return [_job(row) for row in rows]
+            return [_parse_job(row) for row in rows]
 
         return self._database.write(accepted)
 
     def _refuse_without_room(self) -> None:
-        """Keep room for the records of what was accepted.
-
-        Raises:
-            StoreError: there is too little.
-        """
+        """Keep disk space for the records of accepted works."""
         folder = self._database.path.parent
         if shutil.disk_usage(folder).free < FREE_BYTES:
             raise StoreError(f"{folder}: has less than {FREE_BYTES >> 20} MiB left\n  make room there: df -h {folder}")
 
     def jobs(self, id: str, *, batch: bool = False, records: bool = True) -> list[QueuedJob]:
-        """The job of an id, or those of a batch in its order; none where there are none.
+        """Return the job with an id, or the jobs of a batch in order; empty for an unknown id.
 
         Args:
-            id: of the job or the batch.
-            batch: which of them it is.
-            records: whether to read their records.
-
-        Raises:
-            StoreError: the file cannot be read.
+            id: id of the job, or of the batch if `batch` is true.
+            records: read the records as well.
         """
         what = "jobs.batch = ? ORDER BY jobs.place" if batch else "jobs.id = ?"
         query = f"{_WHOLE if records else _STATES} WHERE {what}"
         rows: list[tuple[object, ...]] = self._database.read(lambda c: c.execute(query, (id,)).fetchall(), [])
-        return [_job(row) for row in rows]
+        return [_parse_job(row) for row in rows]
 
     def take(self, count: int) -> list[QueuedWork]:
-        """The works that have waited longest, up to so many that are graded in the same way.
-
-        Raises:
-            StoreError: the file cannot be written.
-        """
+        """Take the longest waiting works, at most `count`, all with the options of the first."""
         now = time.time()
 
         def taken(connection: sqlite3.Connection) -> list[QueuedWork]:
@@ -248,54 +223,30 @@ class JobQueue:
         return self._database.write(taken) if waits else []
 
     def finish(self, number: int, record: bytes) -> None:
-        """Keep the record of a work, and let go of the answer.
-
-        Raises:
-            StoreError: the file cannot be written.
-        """
+        """Store the record of a work, and drop its request."""
         row = (time.time(), zlib.compress(record), number)
         query = "UPDATE works SET state = 2, finished = ?, record = ?, request = NULL WHERE number = ? AND state < 2"
         self._database.write(lambda c: c.execute(query, row))
 
     def give_back(self, number: int, *, died: bool) -> None:
-        """Let a work wait again.
-
-        Args:
-            number: of the work.
-            died: whether its grader ended while it graded this.
-
-        Raises:
-            StoreError: the file cannot be written.
-        """
+        """Requeue a work, counting a death of its grader if `died`."""
         query = "UPDATE works SET state = 0, begun = NULL, deaths = deaths + ? WHERE number = ? AND state = 1"
         self._database.write(lambda c: c.execute(query, (int(died), number)))
 
     def counts(self) -> tuple[int, int]:
-        """How many works wait, and how many are graded.
-
-        Raises:
-            StoreError: the file cannot be read.
-        """
+        """Return the numbers of waiting and of running works."""
         query = "SELECT state, COUNT(*) FROM works WHERE state < 2 GROUP BY state"
         rows: list[tuple[int, int]] = self._database.read(lambda c: c.execute(query).fetchall(), [])
         found = dict(rows)
         return found.get(0, 0), found.get(1, 0)
 
     def try_writing(self) -> None:
-        """Write something of no use.
-
-        Raises:
-            StoreError: the file cannot be written.
-        """
+        """Write a dummy row."""
         row = (1, time.time())
         self._database.write(lambda c: c.execute("INSERT OR REPLACE INTO trial_writes VALUES (?, ?)", row))
 
     def forget(self, before: float) -> int:
-        """Remove what was finished before a time, and return how many works that were.
-
-        Raises:
-            StoreError: the file cannot be written.
-        """
+        """Delete works finished before a Unix time, with their jobs; return how many."""
 
         def forgotten(connection: sqlite3.Connection) -> int:
             old = "SELECT number FROM works WHERE state = 2 AND finished < ?"
@@ -306,18 +257,17 @@ class JobQueue:
 
 
 def _disown(connection: sqlite3.Connection) -> None:
-    """Take the jobs of an older file from their owners, who were known by name; whoever may read all still may."""
+    """Make the owners of an older file invalid; tokens with scope `read` can still read those jobs."""
     connection.execute("UPDATE jobs SET owner = 'name ' || owner WHERE owner != ''")
 
 
-def _content(answers: Sequence[AcceptedAnswer], batch: str | None) -> str:
-    """SHA-256 over a whole request."""
+def _hash_request(answers: Sequence[AcceptedAnswer], batch: str | None) -> str:
     kind = "answer" if batch is None else "batch"
     return hashlib.sha256("\n".join([kind, *(answer.content for answer in answers)]).encode()).hexdigest()
 
 
-def _work(connection: sqlite3.Connection, answer: AcceptedAnswer) -> tuple[int, bool]:
-    """The number of the unfinished work of this content, and whether it is new."""
+def _find_or_add_work(connection: sqlite3.Connection, answer: AcceptedAnswer) -> tuple[int, bool]:
+    """Return the number of the unfinished work with this content, and whether it is new."""
     row = connection.execute("SELECT number FROM works WHERE content = ? AND state < 2", (answer.content,)).fetchone()
     if row is not None:
         return int(row[0]), False
@@ -330,7 +280,7 @@ def _work(connection: sqlite3.Connection, answer: AcceptedAnswer) -> tuple[int, 
     return int(done.lastrowid or 0), True
 
 
-def _job(row: Sequence[object]) -> QueuedJob:
+def _parse_job(row: Sequence[object]) -> QueuedJob:
     id, work, owner, batch, challenge, profile, state, record = row
     assert isinstance(id, str) and isinstance(work, int) and isinstance(owner, str) and isinstance(state, int)
     found = zlib.decompress(record) if isinstance(record, bytes) else None

@@ -1,25 +1,25 @@
-"""How much one server takes, from one client and from all."""
+"""Limits of one server, per client and in total."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class ServiceLimits:
-    """Bounds of a server; what exceeds one is refused with a status that says so.
+    """Bounds of a server. A request beyond one gets a status that names it.
 
     Attributes:
-        body_bytes: of one request.
-        batch: answers of one request.
-        queue: answers that wait or are graded.
-        rate: requests a second of one token, over any long time; twice as many at once.
-        failures: requests with a wrong token a minute from one address.
-        wait_seconds: the longest that a request may wait for its record.
-        request_seconds: in which a whole request must have arrived.
-        idle_seconds: that a connection may stay without a request.
-        write_seconds: that a client may take nothing of a response.
-        connections: open at once; and requests under way at once.
-        strangers: connections of one address on which no valid token has come.
-        keep_days: that a finished grade can be asked for.
+        body_bytes: size of one request.
+        batch: submissions per request.
+        queue: unfinished submissions.
+        rate: sustained requests per second and token; bursts reach twice as many.
+        failures: requests per minute and address with a wrong token.
+        wait_seconds: longest wait for a record.
+        request_seconds: longest arrival of a whole request.
+        idle_seconds: longest pause between requests of a connection.
+        write_seconds: time that a client may leave a response unread.
+        connections: open connections, and concurrent requests.
+        strangers: connections per address without a valid token.
+        keep_days: days that a finished grade stays available.
     """
 
     body_bytes: int = 4 << 20
@@ -37,5 +37,5 @@ class ServiceLimits:
 
     @property
     def buffered_bytes(self) -> int:
-        """Bytes of all requests that are being read."""
+        """Total bytes of all requests being read."""
         return max(64 << 20, 4 * self.body_bytes)

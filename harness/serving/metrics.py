@@ -1,4 +1,4 @@
-"""What a server counts, in the text format of Prometheus."""
+"""Counters of a server in Prometheus text format."""
 
 import os
 import threading
@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterator
 
 BUCKETS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
-"""Upper ends of the histograms, seconds."""
+"""Upper bounds of the histogram buckets, in seconds."""
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class DurationHistogram:
-    """How often something took how long."""
+    """Histogram of durations."""
 
     def __init__(self) -> None:
         self._counts = [0] * len(BUCKETS)
@@ -19,14 +19,14 @@ class DurationHistogram:
         self._count = 0
 
     def observe(self, seconds: float) -> None:
-        """Count one."""
+        """Count one duration."""
         for place, end in enumerate(BUCKETS):
             self._counts[place] += seconds <= end
         self._sum += seconds
         self._count += 1
 
     def lines(self, name: str) -> Iterator[str]:
-        """As Prometheus reads it."""
+        """Yield the histogram as Prometheus lines."""
         for end, count in zip(BUCKETS, self._counts, strict=True):
             yield f'{name}_bucket{{le="{end:g}"}} {count}'
         yield f'{name}_bucket{{le="+Inf"}} {self._count}'
@@ -35,7 +35,7 @@ class DurationHistogram:
 
 
 class ServiceMetrics:
-    """The counts of one server since it started; it may be used by several threads."""
+    """Counts of one server since its start; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -47,24 +47,17 @@ class ServiceMetrics:
         self._waiting = DurationHistogram()
 
     def responded(self, status: int) -> None:
-        """A response of this HTTP status was sent."""
+        """Count a response by HTTP status."""
         with self._lock:
             self._responses[status] += 1
 
     def accepted(self, count: int) -> None:
-        """So many answers were accepted."""
+        """Count accepted submissions."""
         with self._lock:
             self._accepted += count
 
     def graded(self, status: str, seconds: float, waited: float, reused: bool) -> None:
-        """A grade was finished.
-
-        Args:
-            status: of its record.
-            seconds: that it took.
-            waited: seconds that it waited before.
-            reused: whether the record was made before.
-        """
+        """Count a finished grade by status, its seconds of waiting and, unless reused, of grading."""
         with self._lock:
             self._grades[status] += 1
             self._reused += reused
@@ -73,15 +66,11 @@ class ServiceMetrics:
                 self._grading.observe(seconds)
 
     def text(self, waiting: int, running: int) -> str:
-        """Everything, for a scrape.
-
-        Args:
-            waiting, running: works in the queue.
-        """
+        """Return all metrics, given the numbers of waiting and running works."""
         with self._lock:
-            return "\n".join([*self._lines(waiting, running), ""])
+            return "\n".join([*self._format_lines(waiting, running), ""])
 
-    def _lines(self, waiting: int, running: int) -> Iterator[str]:
+    def _format_lines(self, waiting: int, running: int) -> Iterator[str]:
         yield "# TYPE harness_responses_total counter"
         yield from (f'harness_responses_total{{status="{s}"}} {n}' for s, n in sorted(self._responses.items()))
         yield "# TYPE harness_accepted_total counter"
@@ -101,6 +90,6 @@ class ServiceMetrics:
 
 
 def resident_bytes() -> int:
-    """Resident memory of this process."""
+    """Return the resident memory of this process in bytes."""
     with open("/proc/self/statm", encoding="ascii") as file:
         return int(file.read().split()[1]) * _PAGE

@@ -1,4 +1,4 @@
-"""What a client sends: an answer as files or as a model's raw reply, and how to grade it."""
+"""Requests of clients: a submission as files or as a model's raw reply, with grading options."""
 
 import hashlib
 from typing import Annotated, Self
@@ -13,8 +13,8 @@ from harness.running.options import Options
 MAX_FILES = 100
 
 
-def _plain_name(name: str) -> str:
-    """A path that means the same file to everybody.
+def _check_name(name: str) -> str:
+    """Return a path that means the same file on every system.
 
     Raises:
         ValueError: it does not.
@@ -24,34 +24,33 @@ def _plain_name(name: str) -> str:
     return name
 
 
-FilePath = Annotated[str, StringConstraints(min_length=1), AfterValidator(_plain_name)]
+FilePath = Annotated[str, StringConstraints(min_length=1), AfterValidator(_check_name)]
 
 
 class GradeRequest(Model):
-    """An answer to be graded, and how."""
+    """A submission, and how to grade it."""
 
     model_config = ConfigDict(strict=True)
 
     challenge: Identifier
-    """Id of the challenge it answers."""
+    """Id of the challenge."""
     files: dict[FilePath, str] | None = Field(default=None, min_length=1, max_length=MAX_FILES)
-    """Text of each file by its path inside the answer. A submission.toml among them is read as in a folder."""
+    """Text of each file by relative path; a submission.toml among them is used as in a folder."""
     reply: str | None = None
-    """A model's raw reply, in place of files. One that holds no answer, or is larger than 2 MiB, has a record, with a
-    reward of 0."""
+    """A model's raw reply, in place of files. One without a submission, or over 2 MiB, gets reward 0."""
     entry: RelativePath | None = None
-    """The file with the contract's functions, where several files come without a submission.toml."""
+    """File with the contract's functions, for several files without a submission.toml."""
     model: Identifier = "candidate"
-    """Who answered, as the record will say."""
+    """Name of the model in the record."""
     profile: GradeProfile = GradeProfile.FULL
-    """Which criteria are run: `full`, `correctness` or `reward`."""
+    """Set of criteria to run: `full`, `correctness` or `reward`."""
     criteria: tuple[Identifier, ...] = Field(default=(), max_length=200)
-    """Ids of the criteria to run in place of the profile's own; the anchor always is."""
+    """Ids of the criteria to run in place of the profile's; the anchor always runs."""
     seconds: float | None = Field(default=None, gt=0, le=86_400, allow_inf_nan=False)
-    """Wall time after which the grade is cut off; its reward is then null."""
+    """Wall time in seconds after which the grade is cut off; its reward is then null."""
 
     @model_validator(mode="after")
-    def _one_answer(self) -> Self:
+    def _check_one_answer(self) -> Self:
         if (self.files is None) == (self.reply is None):
             raise ValueError("send either files or a reply")
         if self.files is None and self.entry is not None:
@@ -65,22 +64,22 @@ class GradeRequest(Model):
 
     @property
     def options(self) -> Options:
-        """How to grade it. Records of a service are never published."""
+        """Grading options; records of a service are never published."""
         return Options(
             publish=False, elsewhere=False, profile=self.profile, only=tuple(self.criteria), seconds=self.seconds
         )
 
     @property
     def content(self) -> str:
-        """SHA-256 over all of it: equal requests are graded once at a time."""
+        """SHA-256 of the whole request: the queue grades equal unfinished requests once."""
         files = self.files and dict(sorted(self.files.items()))
         return hashlib.sha256(self.model_copy(update={"files": files}).model_dump_json().encode()).hexdigest()
 
 
 class BatchRequest(Model):
-    """Many answers at once: all are accepted, or none."""
+    """Several submissions, accepted all or none."""
 
     model_config = ConfigDict(strict=True)
 
     answers: tuple[GradeRequest, ...] = Field(min_length=1)
-    """The answers, in the order in which the response names their grades."""
+    """Submissions, in the order of the grades in the response."""

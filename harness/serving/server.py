@@ -1,4 +1,4 @@
-"""One server: its socket, its graders, and how it begins and ends."""
+"""One server: its socket, its graders, its start and shutdown."""
 
 import asyncio
 import contextlib
@@ -37,25 +37,25 @@ except ImportError:
     ) from None
 
 BACKLOG, OTHER_FILES = 512, 512
-"""Connections that the system takes before the server does; files and pipes besides connections."""
+"""Pending connections of the listening socket; open files besides connections."""
 CLOSE_SECONDS = 5
-"""For responses that are being sent when the server ends."""
+"""Seconds for responses under way at shutdown."""
 _log = logging.getLogger("harness.serving")
 
 
 @dataclass(frozen=True)
 class ServiceSettings:
-    """How a server runs.
+    """Settings of a server.
 
     Attributes:
-        host, port: where it listens; port 0 is any free one.
-        executor: name of what runs the grades.
-        jobs: grades at a time; one a processor by default, of this machine or of the cluster.
-        address: of the cluster.
-        tokens: the file with the tokens; that of the workspace by default.
-        no_auth: whether nobody is asked for a token, on a loopback address.
-        drain_seconds: for grades that run when it is told to end; what takes longer waits for the next start.
-        limits: how much is taken.
+        host, port: address to listen on; port 0 picks a free one.
+        executor: name of the executor.
+        jobs: grades at a time; by default one per processor, of this machine or the cluster.
+        address: address of the cluster.
+        tokens: token file; the workspace's by default.
+        no_auth: ask for no tokens, on a loopback address only.
+        drain_seconds: time for running grades at shutdown; longer ones wait for the next start.
+        limits: bounds of requests.
     """
 
     host: str = "127.0.0.1"
@@ -70,34 +70,33 @@ class ServiceSettings:
 
     @property
     def graders(self) -> tuple[GraderSettings, int]:
-        """What runs the grades, and how many of them: one for a cluster, else one for each grade at a time."""
+        """Grader settings and number of graders: one for a cluster, else one per concurrent grade."""
         if GraderSettings(self.executor).clustered:
             return GraderSettings(self.executor, self.jobs, self.address), 1
         return GraderSettings(self.executor, 1, self.address), self.jobs or len(os.sched_getaffinity(0))
 
 
 def queue_path(workspace: Workspace) -> Path:
-    """Where the queue of a workspace's server is."""
+    """Return the path of the workspace's queue."""
     return workspace.cache_folder / "service.sqlite"
 
 
 def serve(workspace: Workspace, settings: ServiceSettings, tell: Callable[[str], None]) -> None:
-    """Serve until told to end: by SIGTERM or Ctrl-C, once to finish what is graded, twice to break that off.
+    """Serve until SIGTERM or Ctrl-C. The first lets running grades finish, a second breaks them off.
 
     Args:
-        workspace: where the challenges are.
-        settings: how to run.
-        tell: says to people what happens.
+        workspace, settings: challenges, and settings of the server.
+        tell: prints a message for people.
 
     Raises:
-        SpecError: the address is none, or there are no tokens where there must be some.
+        SpecError: the address is invalid, or tokens are missing or unused.
         StoreError: the queue cannot be written, or another server uses it.
-        PrerequisiteError: answers cannot be held on this machine.
+        PrerequisiteError: this machine cannot isolate submissions.
     """
     tokens = TokenFile(settings.tokens or token_path(workspace))
     _check_door(settings, tokens)
     _allow_files(settings.limits)
-    with _only_one(workspace), contextlib.closing(_listening(settings)) as listener:
+    with _lock_queue(workspace), contextlib.closing(_listen(settings)) as listener:
         queue = JobQueue(queue_path(workspace), settings.limits.queue)
         waiting = queue.open()
         metrics = ServiceMetrics()
@@ -105,7 +104,7 @@ def serve(workspace: Workspace, settings: ServiceSettings, tell: Callable[[str],
         service = GradingService(workspace, queue, settings.limits, metrics, graders, slots)
         tier = service.dispatcher.start()
         app = RequestGuard(make_app(service), tokens, settings.limits, metrics, settings.no_auth)
-        server = _DrainingServer(_configured(app, settings.limits), service, settings.drain_seconds, tell)
+        server = _DrainingServer(_configure(app, settings.limits), service, settings.drain_seconds, tell)
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
         if waiting:
             tell(f"{waiting} answers were accepted before and are graded now")
@@ -120,12 +119,7 @@ def serve(workspace: Workspace, settings: ServiceSettings, tell: Callable[[str],
 
 
 def _check_door(settings: ServiceSettings, tokens: TokenFile) -> None:
-    """Refuse to start where nobody could use the server, or everybody could without its owner having said so.
-
-    Raises:
-        SpecError: it does not start.
-        StoreError: the tokens cannot be read.
-    """
+    """Refuse a server that nobody could use, or that is open to all without its owner's consent."""
     local, some = is_local(settings.host), bool(tokens.entries())
     if settings.no_auth and not local:
         raise SpecError(
@@ -145,7 +139,7 @@ def _check_door(settings: ServiceSettings, tokens: TokenFile) -> None:
 
 
 def _allow_files(limits: ServiceLimits) -> None:
-    """Let this process open a file for every connection, those included that it closes as soon as they are made."""
+    """Raise the limit of open files to hold all connections, also those closed at once."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = limits.connections + BACKLOG + OTHER_FILES
     most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
@@ -154,10 +148,10 @@ def _allow_files(limits: ServiceLimits) -> None:
 
 
 def is_local(host: str) -> bool:
-    """Whether only this machine can reach an address.
+    """Return whether only this machine can reach an address.
 
     Raises:
-        SpecError: it is none.
+        SpecError: it is not an address.
     """
     if host == "localhost":
         return True
@@ -168,12 +162,8 @@ def is_local(host: str) -> bool:
 
 
 @contextlib.contextmanager
-def _only_one(workspace: Workspace) -> Iterator[None]:
-    """Keep a second server away: both would grade what is in the queue.
-
-    Raises:
-        StoreError: there is one, or the folder cannot be written.
-    """
+def _lock_queue(workspace: Workspace) -> Iterator[None]:
+    """Lock the workspace's queue: two servers would grade the same works."""
     path = queue_path(workspace).with_suffix(".lock")
     lock = FileLock(path, timeout=0)
     try:
@@ -189,12 +179,7 @@ def _only_one(workspace: Workspace) -> Iterator[None]:
         lock.release()
 
 
-def _listening(settings: ServiceSettings) -> socket.socket:
-    """The socket, bound.
-
-    Raises:
-        SpecError: the address cannot be had.
-    """
+def _listen(settings: ServiceSettings) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
         return socket.create_server((settings.host, settings.port), family=family, backlog=BACKLOG)
@@ -205,8 +190,8 @@ def _listening(settings: ServiceSettings) -> socket.socket:
         ) from None  # fmt: skip
 
 
-def _configured(app: RequestGuard, limits: ServiceLimits) -> "uvicorn.Config":
-    """Uvicorn's settings: nothing that a client or a proxy says of itself is believed."""
+def _configure(app: RequestGuard, limits: ServiceLimits) -> "uvicorn.Config":
+    """Return uvicorn's settings; headers about the client's address are ignored."""
     connection = type("BoundedConnection", (TimedConnection,), {"limits": limits})
     return uvicorn.Config(
         app, http=connection, ws="none", lifespan="on", log_config=None, access_log=False, proxy_headers=False,
@@ -216,14 +201,7 @@ def _configured(app: RequestGuard, limits: ServiceLimits) -> "uvicorn.Config":
 
 
 class _DrainingServer(uvicorn.Server):
-    """Uvicorn's server, which goes on answering while what is graded is finished.
-
-    Args:
-        config: of uvicorn.
-        service: what is served.
-        drain_seconds: for grades that run.
-        tell: says to people what happens.
-    """
+    """Uvicorn server that keeps answering while running grades finish."""
 
     def __init__(
         self, config: "uvicorn.Config", service: GradingService, drain_seconds: float, tell: Callable[[str], None]
@@ -236,7 +214,7 @@ class _DrainingServer(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Take the signals that end a server."""
+        """Route SIGTERM and SIGINT to the shutdown."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._end)
@@ -247,15 +225,15 @@ class _DrainingServer(uvicorn.Server):
                 loop.remove_signal_handler(number)
 
     def _end(self) -> None:
-        if self._ending is not None:  # the second time: at once
+        if self._ending is not None:  # second signal: end now
             self._service.dispatcher.break_off()
             self.should_exit = True
             return
         self._tell("ending: what is graded is finished; what waits is graded after the next start")
         self._service.drain()
-        self._ending = asyncio.ensure_future(self._drained())
+        self._ending = asyncio.ensure_future(self._drain())
 
-    async def _drained(self) -> None:
+    async def _drain(self) -> None:
         whole = await asyncio.to_thread(self._service.dispatcher.stop, self._drain_seconds)
         if not whole:
             self._tell("some grades were broken off, and are made after the next start")

@@ -1,4 +1,4 @@
-"""What a server does with a request that was let in: takes answers, waits for their grades, and tells how it stands."""
+"""Handling of admitted requests: accept submissions, wait for grades, report health."""
 
 import asyncio
 import hashlib
@@ -28,27 +28,18 @@ R = TypeVar("R", GradeRequest, BatchRequest)
 T = TypeVar("T")
 
 FAILED_WRITE_WAIT = 10.0
-"""Seconds after which to try again where nothing can be written."""
+"""Seconds to retry after, when the queue cannot be used or the server drains."""
 READINESS_SECONDS = 1.0
-"""For which an answer to whether the queue can be written is good: anybody may ask, and asking writes."""
+"""Seconds to cache whether the queue is writable: /readyz is open to everyone, and each test writes."""
 MAX_WAIT = 60.0
-"""Seconds after which the client of a full queue is to try again, at most."""
+"""Longest retry time in seconds that a full queue suggests."""
 MAX_KEY = 200
 
 _log = logging.getLogger("harness.serving")
 
 
 class GradingService:
-    """Everything behind the routes of one server.
-
-    Args:
-        workspace: where the challenges are.
-        queue: of accepted jobs.
-        limits: how much is taken.
-        metrics: where is counted.
-        graders: what runs the grades.
-        slots: how many of them.
-    """
+    """State and operations behind the routes of one server."""
 
     def __init__(
         self, workspace: Workspace, queue: JobQueue, limits: ServiceLimits, metrics: ServiceMetrics,
@@ -60,7 +51,7 @@ class GradingService:
         self.metrics = metrics
         self.at_once = slots * (graders.jobs or 1)
         self.draining = False
-        self.dispatcher = Dispatcher(workspace.root, queue, graders, slots, self._finished)
+        self.dispatcher = Dispatcher(workspace.root, queue, graders, slots, self._record_finished)
         self._waiting: defaultdict[int, set[asyncio.Future[None]]] = defaultdict(set)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._mean_seconds = 1.0
@@ -69,11 +60,11 @@ class GradingService:
         self._challenges: dict[str, Challenge] = {}
 
     def attach(self) -> None:
-        """Use the event loop that runs: it is told from other threads what is finished."""
+        """Remember the running event loop, so that slot threads can wake waiting requests."""
         self._loop = asyncio.get_running_loop()
 
     def drain(self) -> None:
-        """Accept nothing further, and let nobody wait any longer."""
+        """Accept no more submissions, and answer all waiting requests now."""
         self.draining = True
         self.dispatcher.stop_taking()
         for number in list(self._waiting):
@@ -82,23 +73,22 @@ class GradingService:
     async def accept(
         self, requests: Sequence[GradeRequest], token: TokenEntry | None, key: str | None, batch: bool
     ) -> list[QueuedJob]:
-        """Take answers in, all or none; they are on disk when this returns.
+        """Accept submissions, all or none; on return they are on disk.
 
         Args:
-            requests: the answers.
-            token: with which they came.
-            key: by which the client knows the request; sent again, it is the same jobs.
-            batch: whether they are a batch.
+            token: token of the request.
+            key: idempotency key; a repeated key returns the same jobs.
+            batch: true for a batch request.
 
         Raises:
-            RefusedRequest: they are not accepted.
+            RefusedRequest: no room, or an invalid submission.
         """
         if self.draining:
             raise RefusedRequest(503, "draining", "the server is about to stop", FAILED_WRITE_WAIT)
         for place, request in enumerate(requests):
             self._check(request, f"answers.{place}." if batch else "")
-        owner = _owner(token)
-        group = _id(owner, key)
+        owner = _get_owner(token)
+        group = _make_id(owner, key)
         answers = [
             AcceptedAnswer(
                 f"{group}-{place}" if batch else group, r.content, r.options.to_json(), r.challenge, r.profile.value,
@@ -109,11 +99,11 @@ class GradingService:
         try:
             jobs = await asyncio.to_thread(self.queue.accept, answers, owner, group if batch else None)
         except QueueFull as full:
-            raise RefusedRequest(429, "queue_full", str(full), self._until_room(full.waiting)) from None
+            raise RefusedRequest(429, "queue_full", str(full), self._estimate_wait(full.waiting)) from None
         except KeyReused as error:
             raise RefusedRequest(409, "key_reused", str(error)) from None
         except StoreError as error:
-            raise _unwritable(error) from None
+            raise _build_queue_error(error) from None
         self.metrics.accepted(len(jobs))
         self.dispatcher.announce()
         for job in jobs:
@@ -122,30 +112,29 @@ class GradingService:
         return jobs
 
     async def wait(self, id: str, batch: bool, seconds: float, gone: Callable[[], Awaitable[Any]]) -> list[QueuedJob]:
-        """Jobs with their records, once they are finished or the time is over.
+        """Return jobs with their records, once they finish or the time is up.
 
         Args:
-            id: of the job, or of the batch.
-            batch: which of them it is.
-            seconds: to wait.
-            gone: ends when the client goes away.
+            id: id of the job, or of the batch if `batch` is true.
+            seconds: longest wait, within the server's limit.
+            gone: coroutine function that returns when the client disconnects.
 
         Raises:
-            RefusedRequest: they cannot be read.
+            RefusedRequest: the queue cannot be read.
         """
         deadline = time.monotonic() + min(seconds, self.limits.wait_seconds)
         states = partial(self.queue.jobs, id, batch=batch, records=False)
         leaving = asyncio.ensure_future(gone())
         try:
             while (left := deadline - time.monotonic()) > 0 and not self.draining and not leaving.done():
-                work = _unfinished(await self._read(states))
+                work = _find_unfinished(await self._read(states))
                 if work is None:
                     break
                 future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
                 self._waiting[work].add(future)
                 try:
-                    # it may have been finished between the look and the line before
-                    if _unfinished(await self._read(states)) == work:
+                    # it may have finished before the future was registered
+                    if _find_unfinished(await self._read(states)) == work:
                         await asyncio.wait({future, leaving}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
                 finally:
                     self._forget(work, future)
@@ -154,18 +143,18 @@ class GradingService:
         return await self._read(partial(self.queue.jobs, id, batch=batch))
 
     async def readable(self, id: str, batch: bool, token: TokenEntry | None) -> None:
-        """Refuse jobs that are not there, or that this token may not read: one cannot tell which.
+        """Refuse jobs that do not exist or belong to another token; the client cannot tell which.
 
         Raises:
-            RefusedRequest: they are refused.
+            RefusedRequest: the token may not read the jobs.
         """
         jobs = await self._read(partial(self.queue.jobs, id, batch=batch, records=False))
         reads_all = token is not None and Scope.READ in token.scopes
-        if not jobs or not (reads_all or all(job.owner == _owner(token) for job in jobs)):
+        if not jobs or not (reads_all or all(job.owner == _get_owner(token) for job in jobs)):
             raise RefusedRequest(404, "not_found", "no such grade, or it was sent with another token")
 
     async def metrics_text(self) -> str:
-        """The metrics.
+        """Return the metrics as Prometheus text.
 
         Raises:
             RefusedRequest: the queue cannot be read.
@@ -174,7 +163,7 @@ class GradingService:
         return self.metrics.text(waiting, running)
 
     async def readiness(self) -> dict[str, bool]:
-        """Whether it takes answers, whether something grades them, and whether the queue can be written."""
+        """Return whether the server accepts, grades, and can write its queue."""
         if time.monotonic() > self._tried_writing + READINESS_SECONDS:
             self._tried_writing = time.monotonic()
             try:
@@ -185,7 +174,7 @@ class GradingService:
         return {"accepting": not self.draining, "grading": self.dispatcher.ready, "writable": self._writable}
 
     async def keep_house(self) -> None:
-        """Once an hour, forget what was finished long ago."""
+        """Delete old finished jobs once an hour."""
         while True:
             try:
                 await asyncio.to_thread(self.queue.forget, time.time() - self.limits.keep_days * 86_400)
@@ -194,11 +183,6 @@ class GradingService:
             await asyncio.sleep(3600)
 
     def _check(self, request: GradeRequest, place: str) -> None:
-        """Refuse what no grade could be made of.
-
-        Raises:
-            RefusedRequest: it names a challenge or criteria that are not there.
-        """
         try:
             challenge = self._challenges.get(request.challenge) or self.workspace.challenge(request.challenge)
         except NotFoundError as error:
@@ -216,10 +200,10 @@ class GradingService:
         try:
             return await asyncio.to_thread(read)
         except StoreError as error:
-            raise _unwritable(error) from None
+            raise _build_queue_error(error) from None
 
-    def _finished(self, work: FinishedWork) -> None:
-        """Called by the thread of a slot."""
+    def _record_finished(self, work: FinishedWork) -> None:
+        """Count a finished work and wake its waiters; runs in a slot's thread."""
         self.metrics.graded(work.status, work.seconds, work.waited, work.reused)
         if not work.reused:
             self._mean_seconds += (work.seconds - self._mean_seconds) / 20
@@ -240,27 +224,26 @@ class GradingService:
             if not self._waiting[number]:
                 del self._waiting[number]
 
-    def _until_room(self, waiting: int) -> float:
-        """Seconds in which a tenth of the queue should be done."""
+    def _estimate_wait(self, waiting: int) -> float:
+        """Return the seconds in which a tenth of the queue should finish."""
         return min(MAX_WAIT, max(1.0, 0.1 * waiting * self._mean_seconds / self.at_once))
 
 
-def _unfinished(jobs: Sequence[QueuedJob]) -> int | None:
-    """The work of the first job that is not finished."""
+def _find_unfinished(jobs: Sequence[QueuedJob]) -> int | None:
     return next((job.work for job in jobs if job.state is not JobState.FINISHED), None)
 
 
 def read_request(body: bytes, kind: type[R]) -> R:
-    """The request in a body; strictly, so that nothing is guessed.
+    """Parse a request body strictly, without coercion.
 
     Raises:
-        RefusedRequest: it is none. The message names the field, and repeats nothing of an answer.
+        RefusedRequest: the body is malformed; the message quotes no submission.
     """
     try:
         return kind.model_validate_json(body)
     except ValidationError as error:
         first = error.errors(include_input=False, include_context=False, include_url=False)[0]
-        # the names of files are the client's own, and as long as it likes
+        # a client chooses file names, of any length
         where = ".".join(str(part)[:60] for part in first["loc"][:4])
         problem = "json_invalid" if first["type"] == "json_invalid" else "invalid"
         words = f"{where}: {first['msg']}" if where else first["msg"]
@@ -268,10 +251,10 @@ def read_request(body: bytes, kind: type[R]) -> R:
 
 
 def read_wait(given: str | None) -> float:
-    """The seconds that a client wants to wait.
+    """Parse the `wait` parameter into seconds.
 
     Raises:
-        RefusedRequest: it is no number of seconds.
+        RefusedRequest: it is not between 0 and 86,400.
     """
     try:
         seconds = float(given or 0)
@@ -283,29 +266,28 @@ def read_wait(given: str | None) -> float:
 
 
 def read_key(given: str | None) -> str | None:
-    """The key of a request, where it has one.
+    """Return an idempotency key if it is valid or absent.
 
     Raises:
-        RefusedRequest: it is too long, or holds what no key has.
+        RefusedRequest: its length or its characters are wrong.
     """
     if given is not None and (not 8 <= len(given) <= MAX_KEY or not (given.isascii() and given.isprintable())):
         raise RefusedRequest(422, "invalid", f"Idempotency-Key: give 8 to {MAX_KEY} printable characters")
     return given
 
 
-def _owner(token: TokenEntry | None) -> str:
-    """Return whose a job is that comes with a token, or with none on a server that asks for none."""
+def _get_owner(token: TokenEntry | None) -> str:
     return token.id if token else ""
 
 
-def _id(owner: str, key: str | None) -> str:
-    """Names a request: nobody can guess the name of another's."""
+def _make_id(owner: str, key: str | None) -> str:
+    """Return an id that other clients cannot guess: random, or a hash of owner and key."""
     if key is None:
         return uuid.uuid4().hex
     return hashlib.sha256(f"{owner}\0{key}".encode()).hexdigest()[:32]
 
 
-def _unwritable(error: StoreError) -> RefusedRequest:
-    """What a client is told: not where our files are."""
+def _build_queue_error(error: StoreError) -> RefusedRequest:
+    """Log a store error and return a refusal that hides our paths."""
     _log.error("queue", extra={"facts": {"error": str(error).partition("\n")[0]}})
     return RefusedRequest(503, "queue_unusable", "the server cannot use its queue now", FAILED_WRITE_WAIT)

@@ -1,4 +1,4 @@
-"""The server's log: a JSON object a line on standard error, without a word of any answer or token."""
+"""The server's log: one JSON object per line on standard error, free of submissions and tokens."""
 
 import json
 import logging
@@ -8,15 +8,15 @@ from datetime import UTC, datetime
 
 
 class JsonLines(logging.Formatter):
-    """Formats an event: when, how grave, what, and its facts."""
+    """Formatter that writes a record's time, level, event and facts as JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """As `logging.Formatter.format`."""
+        """Return the record as one line of JSON."""
         facts = getattr(record, "facts", {})
         when = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         entry = {"time": when, "level": record.levelname.lower(), "event": record.getMessage(), **facts}
         if record.exc_info and record.exc_info[0]:
-            # the message of an exception may repeat what a client sent; its kind and places do not
+            # an exception's message may quote what a client sent; its type and its frames do not
             frames = traceback.extract_tb(record.exc_info[2])
             entry["error"] = record.exc_info[0].__name__
             entry["at"] = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames[-5:]]

@@ -1,6 +1,6 @@
-"""A process that grades for the server, through an executor: answers come in and records go out, in lines of JSON.
+"""A process that grades for the server: reads requests and writes records as lines of JSON.
 
-What a grade takes of memory, and what it does to its own process, does not reach the server.
+The memory that a grade takes, and any damage it does to its own process, stay out of the server.
 """
 
 import contextlib
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from harness.workspace import Workspace
 
 LEAVE_SECONDS = 10
-"""In which a process that was told to leave leaves."""
+"""Seconds that a process has to exit after SIGTERM."""
 
 
 @dataclass(frozen=True)
 class GraderSettings:
-    """What runs the grades.
+    """Executor that runs the grades, and its options.
 
     Attributes:
         executor: its name.
-        jobs: answers graded at a time by each grader; None for as many as the cluster has processors.
-        address: of the cluster; the one that this machine is in by default.
+        jobs: submissions that each grader grades at a time; None for one per processor of the cluster.
+        address: cluster's address; by default this machine's cluster.
     """
 
     executor: str = "local"
@@ -46,21 +46,17 @@ class GraderSettings:
 
     @property
     def clustered(self) -> bool:
-        """Whether one grader spreads answers over machines, so that there is no need of a second one."""
+        """True if one grader spreads submissions over machines, so that one grader is enough."""
         from harness.running.executors import executor_kind
 
         return executor_kind(self.executor).enter is not None
 
 
 class HeldExecutor:
-    """What runs the grades, group after group; a cluster is held while they are graded in the same way.
-
-    Args:
-        workspace: where the challenges are.
-        settings: which executor it is.
+    """Executor that outlives a group; a cluster's is kept while the grading options stay the same.
 
     Raises:
-        PrerequisiteError: there is no cluster at its address.
+        PrerequisiteError: the settings' address leads to no cluster.
     """
 
     def __init__(self, workspace: "Workspace", settings: GraderSettings) -> None:
@@ -73,10 +69,10 @@ class HeldExecutor:
             enter(settings.address)
 
     def results(self, options: "Options", folders: Sequence[Path]) -> "Iterator[Graded | NotGraded]":
-        """One result for each folder, as they finish.
+        """Yield one result per folder, in the order they finish.
 
         Raises:
-            PrerequisiteError: nothing can be graded now; finished grades are kept.
+            PrerequisiteError: grading is impossible now; finished grades are kept.
         """
         from harness.running.executors import new_executor
 
@@ -93,7 +89,7 @@ class HeldExecutor:
             raise
 
     def close(self) -> None:
-        """Stop what runs, and leave the nodes."""
+        """Cancel running grades and release the nodes."""
         if self._executor is not None:
             self._executor.cancel()
         self._executor = None
@@ -102,17 +98,13 @@ class HeldExecutor:
 def records(
     workspace: "Workspace", executor: HeldExecutor, requests: "Sequence[GradeRequest]"
 ) -> "Iterator[tuple[int, Record, bool]]":
-    """The record of each request, by its place, as they are finished, and whether it was made before.
+    """Yield (index, record, reused) for each request, as the grades finish.
 
-    Every request has one: where it cannot be graded its record says why, as in `harness.grade_many`.
-
-    Args:
-        workspace: where the challenges are.
-        executor: what runs the grades.
-        requests: that are graded in the same way.
+    All `requests` have equal options. One that cannot be graded has a record with the reason, as in
+    `harness.grade_many`.
 
     Raises:
-        PrerequisiteError: nothing can be graded now.
+        PrerequisiteError: grading is impossible now.
     """
     from harness.errors import as_own_error
     from harness.running.executor import NotGraded
@@ -120,7 +112,7 @@ def records(
     from harness.sandbox import scratch
     from harness.serving.answers import lay_out
 
-    options = replace(requests[0].options, cores=1)  # there is a slot for every processor
+    options = replace(requests[0].options, cores=1)  # each processor has a slot of its own
     with contextlib.ExitStack() as stack:
         places: dict[Path, int] = {}
         for place, request in enumerate(requests):
@@ -142,12 +134,9 @@ def records(
 
 
 def serve(answers: TextIO, workspace: "Workspace", settings: GraderSettings) -> None:
-    """Say whether answers can be held here, then grade group after group.
+    """Report whether this machine can isolate submissions, then grade groups of requests from standard input.
 
-    Args:
-        answers: where to say what came of them.
-        workspace: where the challenges are.
-        settings: what runs the grades.
+    Messages to the server go to `answers`, as lines of JSON.
     """
     from harness.errors import HarnessError, PrerequisiteError
     from harness.sandbox.self_attack import assert_holds
@@ -160,7 +149,7 @@ def serve(answers: TextIO, workspace: "Workspace", settings: GraderSettings) -> 
         isolation = choose()
         assert_holds(isolation.tier)
         executor = HeldExecutor(workspace, settings)
-        signal.signal(signal.SIGTERM, _leave)  # Ray has a way of its own
+        signal.signal(signal.SIGTERM, _leave)  # after HeldExecutor: Ray installs a handler of its own
         say(ready=isolation.tier, warning=isolation.warning)
     except HarnessError as error:
         say(unready=str(error))
@@ -170,7 +159,7 @@ def serve(answers: TextIO, workspace: "Workspace", settings: GraderSettings) -> 
             group = json.loads(line)
             for place, record, reused in answered(workspace, executor, group["requests"], group["lost"]):
                 seconds = 0.0 if reused else sum(spent for stage, spent in record.seconds.items() if stage != "box")
-                text = without_places(_without_reasons(record).to_json())
+                text = without_places(_strip_reasons(record).to_json())
                 say(place=place, record=text, status=record.status, seconds=seconds, reused=reused)
     except PrerequisiteError as error:
         say(unready=str(error))
@@ -181,16 +170,14 @@ def serve(answers: TextIO, workspace: "Workspace", settings: GraderSettings) -> 
 def answered(
     workspace: "Workspace", executor: HeldExecutor, texts: "Sequence[str]", lost: str
 ) -> "Iterator[tuple[int, Record, bool]]":
-    """One record for each request, whatever is in the way: it would be sent to the next grader else.
+    """Yield one record per request, even after a failure of ours: the next grader would fail on it again.
 
     Args:
-        workspace: where the challenges are.
-        executor: what runs the grades.
-        texts: the requests as JSON.
-        lost: why they are given up; empty where they are not.
+        texts: requests as JSON.
+        lost: reason for giving all of them up, or "".
 
     Raises:
-        PrerequisiteError: nothing can be graded now; what has no record yet is to be sent to the next grader.
+        PrerequisiteError: grading is impossible now; the rest should go to the next grader.
     """
     from harness.errors import JudgeError, PrerequisiteError
     from harness.running.options import Options
@@ -206,15 +193,15 @@ def answered(
             yield place, record, reused
     except PrerequisiteError:
         raise
-    except Exception as error:  # of ours, or a request that another version accepted
+    except Exception as error:  # a bug of ours, or a request that another version accepted
         failed = error if isinstance(error, JudgeError) else JudgeError(f"{type(error).__name__}: {error}")
         for place, text in left.items():
             challenge = json.loads(text).get("challenge")
             yield place, rejected(workspace, Path("answer"), failed, Options(), challenge), False
 
 
-def _without_reasons(record: "Record") -> "Record":
-    """The record for a client: the words of what failed on this machine name its paths, and are for who runs it."""
+def _strip_reasons(record: "Record") -> "Record":
+    """Return the record with failure texts, which name paths of this machine, cut to their causes."""
     where = record.environment
     unused = where.unused_tiers and tuple(u.model_copy(update={"reason": u.cause.value}) for u in where.unused_tiers)
     update = {"unused_tiers": unused, "passed_over": where.passed_over.partition(":")[0]}
@@ -222,7 +209,7 @@ def _without_reasons(record: "Record") -> "Record":
 
 
 def without_places(text: str) -> str:
-    """The text of a record without the names of this machine's temporary folders."""
+    """Return a record's JSON with paths of temporary folders replaced by "answer"."""
     import re
     import tempfile
 
@@ -230,10 +217,9 @@ def without_places(text: str) -> str:
 
 
 def _end_with(parent: int) -> None:
-    """See to it that this process does not outlive the server."""
     signal.signal(signal.SIGTERM, _leave)
     process_control.prctl(process_control.SET_PDEATHSIG, signal.SIGTERM)
-    if os.getppid() != parent:  # it ended before the line above
+    if os.getppid() != parent:  # the parent exited before prctl took effect
         sys.exit(143)
 
 
@@ -245,8 +231,8 @@ def _leave(*_: object) -> None:
 
 
 def command(root: Path, settings: GraderSettings) -> list[str]:
-    """What starts a grader of this process."""
-    # -P: nothing that the current folder holds may be imported
+    """Return the command line that starts a grader as a child of this process."""
+    # -P keeps the current folder off the import path
     program = [interpreter.EXECUTABLE, "-P", "-m", "harness.serving.slot_process"]
     return [*program, os.fspath(root), json.dumps(asdict(settings)), str(os.getpid())]
 
@@ -258,7 +244,7 @@ def _main(root: str, settings: str, parent: str) -> None:
     from harness.workspace import Workspace
 
     answers = sys.stdout
-    with contextlib.redirect_stdout(sys.stderr):  # what a probe prints is no answer
+    with contextlib.redirect_stdout(sys.stderr):  # a probe's prints must not mix with the messages
         serve(answers, Workspace(Path(root)), GraderSettings(**json.loads(settings)))
 
 

@@ -1,4 +1,4 @@
-"""Who may use the service: bearer tokens, of which only the hashes are kept."""
+"""Access to the service: bearer tokens, stored as hashes."""
 
 import hashlib
 import hmac
@@ -17,57 +17,53 @@ from harness.stored_files import read_stored, remedy, write_atomically
 from harness.workspace import Workspace
 
 PREFIX = "hk_"
-"""By which a token is known for one where it turns up."""
+"""Prefix that makes a leaked token recognisable."""
 SECRET_BYTES = 32
 MAX_TOKEN = 200
-"""Characters; a longer one is none of ours."""
+"""Characters of a token that are hashed; ours are shorter."""
 
 
 class Scope(StrEnum):
-    """What a token allows."""
+    """Permission of a token."""
 
     GRADE = "grade"
-    """Send answers, and read the grades of those sent with the same token."""
+    """Send submissions, and read the grades of those sent with the same token."""
     READ = "read"
     """Read every grade, and the metrics."""
 
 
 class TokenEntry(Model):
-    """A token as it is kept."""
+    """A stored token."""
 
     name: Identifier
-    """Whose it is: in logs, and to remove it."""
+    """Owner's name, for logs and removal."""
     scopes: tuple[Scope, ...] = Field(min_length=1)
-    """What it allows."""
+    """Permissions."""
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
-    """Of the token. It is drawn from 256 random bits, so that a plain hash cannot be turned back."""
+    """Hash of the token; unsalted, since the token has 256 random bits."""
     made: AwareDatetime
-    """When."""
+    """Time of creation."""
 
     @property
     def id(self) -> str:
-        """Names the owner of what is sent with it: a later token of the same name has another."""
+        """Owner id of jobs sent with the token; a later token of the same name gets another."""
         return hashlib.sha256(f"owner {self.sha256}".encode()).hexdigest()[:32]
 
 
 class TokenList(Stored):
-    """The file with the tokens."""
+    """The file of tokens."""
 
     tokens: tuple[TokenEntry, ...] = ()
-    """By name, each once."""
+    """Tokens with distinct names."""
 
 
 def token_path(workspace: Workspace) -> Path:
-    """Where the tokens of a workspace's server are."""
+    """Return the path of the workspace's token file."""
     return workspace.cache_folder / "service_tokens.json"
 
 
 class TokenFile:
-    """A file with tokens, read again whenever it has changed.
-
-    Args:
-        path: of the file; it need not be there.
-    """
+    """A token file, which may be missing, reread whenever it changes. Methods raise `StoreError` if it is unusable."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -75,11 +71,7 @@ class TokenFile:
         self._entries: tuple[TokenEntry, ...] = ()
 
     def entries(self) -> tuple[TokenEntry, ...]:
-        """All tokens.
-
-        Raises:
-            StoreError: the file cannot be read.
-        """
+        """Return all tokens."""
         try:
             found = self.path.stat()
         except FileNotFoundError:
@@ -94,11 +86,7 @@ class TokenFile:
         return self._entries
 
     def owner(self, token: str) -> TokenEntry | None:
-        """The entry of a token. Takes as long whichever it is, and whether or not there is one.
-
-        Raises:
-            StoreError: the file cannot be read.
-        """
+        """Return the entry of a token, in time independent of the outcome."""
         digest = hashlib.sha256(token[:MAX_TOKEN].encode(errors="replace")).hexdigest()
         found = None
         for entry in self.entries():
@@ -107,16 +95,17 @@ class TokenFile:
         return found
 
     def add(self, name: str, scopes: tuple[Scope, ...]) -> str:
-        """Make a token; it is returned here and kept nowhere.
+        """Create a token and return its text, which is stored only as a hash.
 
         Raises:
-            SpecError: there is one of this name.
-            StoreError: the file cannot be read or written.
+            SpecError: the name is taken.
         """
         entries = self.entries()
         if any(entry.name == name for entry in entries):
             raise SpecError(
-                self.path, f"has a token {name!r} already", hint=f"to replace it, remove it first: {_removal(name)}"
+                self.path,
+                f"has a token {name!r} already",
+                hint=f"to replace it, remove it first: {_format_removal(name)}",
             )
         token = PREFIX + secrets.token_urlsafe(SECRET_BYTES)
         digest = hashlib.sha256(token.encode()).hexdigest()
@@ -125,11 +114,10 @@ class TokenFile:
         return token
 
     def remove(self, name: str) -> None:
-        """Take a token back; running servers refuse it from the next request on.
+        """Revoke a token; running servers refuse it from the next request on.
 
         Raises:
-            NotFoundError: there is none of this name.
-            StoreError: the file cannot be read or written.
+            NotFoundError: the name is unknown.
         """
         entries = self.entries()
         known = [entry.name for entry in entries]
@@ -142,5 +130,5 @@ class TokenFile:
         os.chmod(self.path, 0o600)
 
 
-def _removal(name: str) -> str:
+def _format_removal(name: str) -> str:
     return f"harness serve token rm {name}"

@@ -1,1 +1,1 @@
-"""Who is faster, and how sure: the contest, and what makes its times vary."""
+"""Speed contests between submissions and references, and the noise in their times."""

@@ -1,4 +1,4 @@
-"""The clock that timing reads, and what is done to the machine and to a worker so that it reads well."""
+"""The clock for timing, and the preparation of the machine and its workers."""
 
 import os
 import time
@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 
 WARMED = 64 << 20
-"""Bytes touched once: the memory that a few workers and the files between them take."""
+"""Bytes to touch once: about the memory of a few workers and the files between them."""
 
 
 def now() -> float:
-    """Seconds of the monotonic wall clock."""
+    """Return the monotonic wall clock in seconds."""
     return time.perf_counter()
 
 
 def pin(pid: int, core: int) -> bool:
-    """Hold every thread of process `pid`, and those they start, to one core; whether that is allowed here."""
+    """Pin every thread of process `pid`, and future ones, to one core; return False if not permitted."""
     try:
         for thread in Path(f"/proc/{pid}/task").iterdir():
             os.sched_setaffinity(int(thread.name), {core})
@@ -28,5 +28,5 @@ def pin(pid: int, core: int) -> bool:
 
 @cache
 def warm_memory() -> None:
-    """Touch memory once in this process's life: a virtual machine gives out pages never used before far slower."""
+    """Touch memory once per process; a virtual machine hands out fresh pages far more slowly."""
     np.zeros(WARMED, np.uint8).fill(1)

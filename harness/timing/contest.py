@@ -1,10 +1,9 @@
-"""A contest: two answers to one task timed in turns, so that changes in the machine's speed affect both alike.
+"""Contests: a submission and a reference timed in turns, so that changes in the machine's speed affect both.
 
-A trial is three processes: the answer, the reference, and one that does nothing but take the inputs and return outputs
-of their form. What the last one takes is the price of the protocol, and is taken off the other two before they are
-compared. Each round draws fresh inputs and gives them to the three in random order; every output is verified, for an
-answer that does not do the work has no time. Three trials run in turns, each of fresh processes, all on one core each,
-and while nothing is decided three more take their place, and three again.
+A trial is three processes: the submission, the reference, and an identity that takes the inputs and returns outputs of
+their form. The identity's time is the protocol's overhead, and is subtracted. Each round gives fresh inputs to the
+three in random order and verifies every output. Three trials run in turns, each pinned to one core. While the contest
+is undecided, three trials of fresh processes replace them, twice.
 """
 
 import math
@@ -23,30 +22,30 @@ from harness.sandbox import process_stats
 from harness.timing import clock
 
 WARM_UP = 2
-"""First rounds of a trial that are verified but not timed: memory is mapped and code is loaded in them."""
+"""First rounds of a trial, which map memory and load code; verified but not timed."""
 RESTART_PAIRS = (252, 850)
-"""Numbers of pairs at which fresh processes take over: where memory happens to lie makes one process slower than the
-next by a per cent, and only more processes average that out."""
+"""Numbers of pairs after which fresh processes take over. Memory placement makes one process a per cent slower than the
+next, which only more processes average out."""
 SLOW_CALL_SECONDS = 0.25
-"""Seconds of a first round after which no second one is needed to warm up."""
+"""Seconds of a first round that make a second warm-up round unnecessary."""
 SECONDS = 15.0
-"""Processor time, the harness's included, after which an undecided contest stops; near equals need it."""
+"""Processor seconds, the harness's included, after which an undecided contest stops; near equals need them."""
 PATIENCE = 3.0
-"""Times as much wall time that it may take where other work keeps the processor from them."""
+"""Wall seconds allowed per processor second, in case of other work."""
 IDENTITY_EVERY = 4
-"""The identity takes part in every so many rounds: its median is known well enough long before the pairs decide."""
+"""Rounds per run of the identity, whose median converges long before the pairs decide."""
 BACKGROUND = 0.05
-"""Share of one processor that an idle process may use; an honest one uses none."""
+"""Share of a processor that an idle process may use; an honest one uses none."""
 NOISY = 1.1
-"""Wall over processor time above which other work took the processor away."""
+"""Ratio of wall to processor time above which other work took the processor away."""
 RESOLVED = 1.5
-"""Times of the identity that the reference must take for their difference to mean anything."""
+"""Ratio of the reference's time to the identity's from which their difference is meaningful."""
 CLEAR_RATIO = 4.0
 """Ratio that every pair must exceed for a verdict without enough pairs for an interval."""
 
 
 class Role(StrEnum):
-    """Who takes part."""
+    """The participants."""
 
     ANSWER = "answer"
     REFERENCE = "reference"
@@ -55,26 +54,26 @@ class Role(StrEnum):
 
 @dataclass(frozen=True)
 class CallCost:
-    """What one call cost: wall and processor seconds, as `Reply` has them."""
+    """Wall and processor seconds of one call, as in `Reply`."""
 
     seconds: float
     processor: float
 
 
 class Contender(Protocol):
-    """One process that does the task, again and again."""
+    """One process that can repeat the task."""
 
     @property
     def pid(self) -> int:
-        """The process."""
+        """The process id."""
 
     def run(self, given: Any) -> CallCost:
-        """Do it once, and verify the output; what this raises ends the contest."""
+        """Do the task once and verify the output; an exception ends the contest."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """Fresh processes of the three, and where the inputs of a round come from."""
+    """Fresh processes of the three, and the source of a round's inputs."""
 
     contenders: Mapping[Role, Contender]
     draw: Callable[[], Any]
@@ -82,17 +81,17 @@ class Trial:
 
 @dataclass(frozen=True)
 class ContestResult:
-    """What a contest showed.
+    """The result of a contest.
 
     Attributes:
-        processor: the answer's processor time over the reference's, both above the identity's.
-        wall: the same of wall time.
+        processor: submission's over reference's processor time, both above the identity's.
+        wall: the same for wall time.
         noise: the reference's wall time over its processor time.
-        background: largest share of a processor that an answer's process used while nothing was asked of it.
-        resolved: whether the reference takes long enough beside the identity for a comparison.
-        page_faults: median in one call, of the answer and of the reference.
-        pinned: whether each trial was held to one core.
-        seconds: wall time of the whole contest.
+        background: largest processor share of a submission's process between calls.
+        resolved: whether the reference takes long enough, next to the identity.
+        page_faults: medians per call, of submission and reference.
+        pinned: whether each trial was pinned to one core.
+        seconds: wall time of the contest.
     """
 
     processor: PairedComparison
@@ -106,50 +105,50 @@ class ContestResult:
 
     @property
     def comparison(self) -> PairedComparison:
-        """The one that counts: of the clock that shows the answer slower, where the two contradict each other.
+        """The comparison that counts: wall time if it shows the submission clearly slower, else processor time.
 
-        Processor time is what other work on the machine hardly touches. It misses what a process waits for or has done
-        elsewhere, and wall time shows that.
+        Other work on the machine hardly affects processor time. But it misses waiting and work done elsewhere, which
+        wall time includes.
         """
         return self.wall if self.wall.low > self.processor.high else self.processor
 
     @property
     def noisy(self) -> bool:
-        """Whether other work took the processor away."""
+        """True if other work took the processor away."""
         return self.noise > NOISY
 
     @property
     def works_in_background(self) -> bool:
-        """Whether the answer worked while nothing was asked of it: its times then mean nothing."""
+        """True if the submission worked between calls, which makes its times meaningless."""
         return self.background > BACKGROUND
 
 
 Start = Callable[[int], AbstractContextManager[Sequence[Trial]]]
-"""Opens so many trials; leaving ends their processes."""
+"""Opens a number of trials, whose processes end with the context."""
 Enough = Callable[[PairedComparison], bool]
-"""Whether a comparison says all that is asked, though it is not decided which side is faster."""
+"""Tests whether an undecided comparison is precise enough."""
 
 
 def contest(
     start: Start, *, trials: int = PROCESSES, seconds: float = SECONDS, enough: Enough = lambda _: False
 ) -> ContestResult:
-    """Time an answer against a reference until the pairs decide, they say enough, or time is up.
+    """Time a submission against a reference until the pairs decide, `enough` holds, or time is up.
 
     Args:
-        start: opens the trials that run side by side. What it or a contender raises ends the contest and is passed on.
-        trials: how many at a time, at least `PROCESSES` for a verdict.
-        seconds: processor time of play after which an undecided contest ends.
-        enough: asked at every look, of processor and of wall time; what satisfies it by both ends the contest.
+        start: opens the parallel trials. Exceptions of it or a contender propagate.
+        trials: number of parallel trials, at least `PROCESSES` for a verdict.
+        seconds: processor time after which an undecided contest ends.
+        enough: ends the contest if it holds for both processor and wall time.
 
     Returns:
-        The result; its verdict is `unclear` when nothing was decided.
+        The result; its verdict is `unclear` if undecided.
     """
     began = clock.now()
     clock.warm_memory()
     with ExitStack() as running:
 
         def entered() -> list[_Track]:
-            running.close()  # those whose place these take
+            running.close()  # the previous trials
             tracks = [_Track(trial, number) for number, trial in enumerate(running.enter_context(start(trials)))]
             for track in tracks:
                 track.warm_up()
@@ -160,7 +159,7 @@ def contest(
 
 
 class _Entrant:
-    """One contender and what its calls cost."""
+    """One contender and the costs of its calls."""
 
     def __init__(self, contender: Contender, core: int) -> None:
         self.contender = contender
@@ -171,31 +170,31 @@ class _Entrant:
         self.faults: list[float] = []
 
     def run(self, given: Any) -> None:
-        """One call, on the record. Of a process that ended meanwhile the call itself tells."""
+        """Make one call and record its cost. If the process has died, the call itself raises."""
         with suppress(ProcessLookupError):
             self.idle.wake()
-        faults = self._page_faults()
+        faults = self._read_page_faults()
         turn = self.contender.run(given)
         with suppress(ProcessLookupError):
             self.idle.rest()
-        self.faults.append(self._page_faults() - faults)
+        self.faults.append(self._read_page_faults() - faults)
         self.walls.append(turn.seconds)
-        # of a process that ended right after its reply no processor time can be read
+        # no processor time can be read from a process that ended right after its reply
         self.processors.append(turn.processor if turn.processor > 0 else turn.seconds)
 
-    def _page_faults(self) -> int:
+    def _read_page_faults(self) -> int:
         try:
             return process_stats.page_faults(self.contender.pid)
         except ProcessLookupError:
             return 0
 
     def forget(self) -> None:
-        """Strike the costs so far; background work stays on the record."""
+        """Discard the costs so far, but keep the background work."""
         self.walls, self.processors, self.faults = [], [], []
 
 
 class _Track:
-    """One trial, its entrants held to one core."""
+    """One trial, with its entrants pinned to one core."""
 
     def __init__(self, trial: Trial, number: int) -> None:
         cores = sorted(os.sched_getaffinity(0))
@@ -206,7 +205,7 @@ class _Track:
         self.entrants = {r: _Entrant(c, cores[number % len(cores)]) for r, c in trial.contenders.items()}
 
     def warm_up(self) -> None:
-        """The first rounds, which do not count."""
+        """Play the first rounds and discard them."""
         for _ in range(WARM_UP):
             start = clock.now()
             self.round()
@@ -217,7 +216,7 @@ class _Track:
         self.rounds = 0
 
     def round(self) -> None:
-        """The same fresh inputs for everyone, in random order."""
+        """Give the same fresh inputs to every entrant, in random order."""
         given = self.trial.draw()
         roles = [role for role in self.entrants if role is not Role.IDENTITY or self.rounds % IDENTITY_EVERY == 0]
         for role in self.order.sample(roles, len(roles)):
@@ -226,7 +225,7 @@ class _Track:
         self.rounds += 1
 
     def log_ratios(self, times: "Times") -> list[float]:
-        """Of the answer's times over the reference's, above what the identity takes."""
+        """Return the log ratios of the submission's times to the reference's, above the identity's median."""
         answer, reference, identity = (times(self.entrants[role]) for role in Role)
         return log_ratios(answer, reference, overhead=median(identity)) if identity else []
 
@@ -247,15 +246,10 @@ def _faults(entrant: _Entrant) -> list[float]:
 
 
 def _play(entered: Callable[[], list[_Track]], seconds: float, enough: Enough) -> tuple[list[_Track], PairedComparison]:
-    """Rounds in turns until the processor times decide, both clocks say enough, or time is up.
+    """Play rounds until the processor times decide, both clocks are `enough`, or time is up.
 
-    Args:
-        entered: opens the trials that run side by side, in place of those before.
-        seconds: processor time of play.
-        enough: as for `contest`.
-
-    Returns:
-        All trials, and the comparison of processor times at the last look.
+    `entered` opens parallel trials in place of the previous ones. Return all trials, and the last comparison of
+    processor times.
     """
     running = entered()
     tracks, pairs, rule, comparison = list(running), 0, Rule(), compare([])
@@ -265,32 +259,32 @@ def _play(entered: Callable[[], list[_Track]], seconds: float, enough: Enough) -
         worked = time.process_time() - own + sum(track.worked for track in tracks)
         return worked > seconds or clock.now() - began > PATIENCE * seconds
 
-    # one round a trial is played whatever the time: it is what a very slow answer is judged by
+    # each trial plays one round regardless of time, to judge even very slow submissions
     while pairs < len(running) or (pairs < LOOKS[-1] and not time_is_up()):
         running[pairs % len(running)].round()
         pairs += 1
         if pairs in LOOKS:
             comparison = rule.look(_ratios(tracks, _processor))
-            if comparison.decided or _background(tracks) > BACKGROUND:
+            if comparison.decided or _measure_background(tracks) > BACKGROUND:
                 return tracks, comparison
             if enough(comparison) and enough(compare(_ratios(tracks, _wall))):
                 return tracks, comparison
         if pairs in RESTART_PAIRS:
             running = entered()
             tracks += running
-    return tracks, _clearly_slower(tracks, _processor, comparison)
+    return tracks, _decide_clearly_slower(tracks, _processor, comparison)
 
 
 def _ratios(tracks: Sequence[_Track], times: Times) -> list[list[float]]:
     return [track.log_ratios(times) for track in tracks]
 
 
-def _background(tracks: Sequence[_Track]) -> float:
+def _measure_background(tracks: Sequence[_Track]) -> float:
     return max(track.entrants[Role.ANSWER].idle.share for track in tracks)
 
 
-def _clearly_slower(tracks: Sequence[_Track], times: Times, undecided: PairedComparison) -> PairedComparison:
-    """Few pairs decide as well, where every one of them says the same beyond doubt."""
+def _decide_clearly_slower(tracks: Sequence[_Track], times: Times, undecided: PairedComparison) -> PairedComparison:
+    """Decide on few pairs if every one exceeds `CLEAR_RATIO`."""
     ratios = _ratios(tracks, times)
     every = [value for process in ratios for value in process]
     comparison = compare(ratios)
@@ -306,9 +300,9 @@ def _result(tracks: Sequence[_Track], processor: PairedComparison, seconds: floa
     reference = middle(Role.REFERENCE, _processor)
     return ContestResult(
         processor=processor,
-        wall=_clearly_slower(tracks, _wall, compare(_ratios(tracks, _wall))),
+        wall=_decide_clearly_slower(tracks, _wall, compare(_ratios(tracks, _wall))),
         noise=middle(Role.REFERENCE, _wall) / reference,
-        background=_background(tracks),
+        background=_measure_background(tracks),
         resolved=reference >= RESOLVED * middle(Role.IDENTITY, _processor),
         page_faults=(middle(Role.ANSWER, _faults), middle(Role.REFERENCE, _faults)),
         pinned=all(entrant.pinned for track in tracks for entrant in track.entrants.values()),

@@ -1,8 +1,7 @@
-"""Quiet for one grade: work that other grades of this machine must stay out of while it runs.
+"""Locks between the grades of one user, for exclusive use of the machine.
 
-Every piece of a grade that keeps the processor busy runs `beside_others`. What must run `alone` waits until all such
-pieces of other processes ended, and keeps new ones waiting until it is done. The locks are files of this user, so they
-end with the process that holds them.
+Busy parts of a grade run `beside_others`. Work that must run `alone` waits for those of other processes, and holds up
+new ones. The locks are on files, so they end with their process.
 """
 
 import fcntl
@@ -19,29 +18,29 @@ from harness.sandbox.wall_bound import ends_by, wall_bound
 from harness.timing.timeline import span
 
 WAIT_SECONDS = 120.0
-"""Longest wait for other grades' work to end; they begin nothing new meanwhile."""
+"""Longest wait for other grades' work, during which they start no more."""
 FOLDER = "HARNESS_LOCK_FOLDER"
-"""Environment variable naming the folder of the locks, which is that of temporary files by default."""
+"""Environment variable for the folder of the locks; that of temporary files by default."""
 LOOK_SECONDS = 0.05
 
 
 class MachineBusy(Exception):
-    """Other grades kept the machine busy all the time that may be waited."""
+    """Other grades kept the machine busy for the whole wait."""
 
 
 @contextmanager
 def beside_others() -> Iterator[None]:
-    """Run the block beside other grades' work, though not beside what must be alone."""
+    """Run the block beside other grades' work, but not beside exclusive work."""
     with _shared("work", "gate"):
         yield
 
 
 @contextmanager
 def alone(wait: float = WAIT_SECONDS) -> Iterator[None]:
-    """Run the block with no other work of this user's grades beside it. Not to be used inside `beside_others`.
+    """Run the block with no other grade of this user at work; not inside `beside_others`.
 
     Raises:
-        MachineBusy: the others did not end within `wait` seconds.
+        MachineBusy: other work did not end within `wait` seconds.
     """
     alone_in_grade()
     deadline = time.monotonic() + wait
@@ -54,16 +53,16 @@ def alone(wait: float = WAIT_SECONDS) -> Iterator[None]:
 
 @contextmanager
 def second_try(limit: float, spent: float) -> Iterator[None]:
-    """Run the block alone, and end it when the wall bound of both tries is over.
+    """Run the block alone, until the wall bound for both tries.
 
     Args:
-        limit: processor seconds that a try may use.
-        spent: wall seconds that the first try took.
+        limit: limit of processor seconds of a try.
+        spent: wall seconds of the first try.
 
     Raises:
-        MachineBusy: the others did not end while there was time for a second try.
+        MachineBusy: no time remained for a second try.
     """
-    alone_in_grade()  # takes no longer than the answer's own tests, which have a bound of their own
+    alone_in_grade()  # takes no longer than the submission's own tests, which have their own limit
     left = wall_bound(limit) - spent
     if left < limit:
         raise MachineBusy("its first try took all the time that both may take")
@@ -73,16 +72,16 @@ def second_try(limit: float, spent: float) -> Iterator[None]:
 
 @contextmanager
 def gpu_beside_others() -> Iterator[None]:
-    """Use the GPU for the length of the block beside others who do, though not beside what is timed on it."""
+    """Use the GPU beside other grades, but not beside timing on it."""
     with _shared("gpu", "gpu-gate"):
         yield
 
 
 @contextmanager
 def gpu_alone() -> Iterator[None]:
-    """Keep all other grades of this user off the GPU for the length of the block: something is timed on it.
+    """Keep this user's other grades off the GPU, for timing.
 
-    Nothing but the timing belongs inside: no build, no drawing of inputs, no judging.
+    Do only the timing inside: build, draw inputs and judge outside.
     """
     alone_in_grade()
     with _opened("gpu-gate") as gate, _opened("gpu") as gpu:
@@ -95,7 +94,7 @@ def gpu_alone() -> Iterator[None]:
 
 @contextmanager
 def timing_lock() -> Iterator[None]:
-    """Keep other timings of this user on this machine out for the length of the block, and all else of this grade."""
+    """Exclude this user's other timings on this machine, and the rest of this grade."""
     alone_in_grade()
     with _opened("timing") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -104,7 +103,7 @@ def timing_lock() -> Iterator[None]:
 
 @contextmanager
 def _shared(name: str, gate_name: str) -> Iterator[None]:
-    """Hold a lock beside others; who wants it alone holds the gate, and is waited for there."""
+    """Hold a shared lock; an exclusive holder keeps newcomers waiting at the gate."""
     with _opened(gate_name) as gate, _opened(name) as held:
         with span("wait", waits_for=name):
             fcntl.flock(gate, fcntl.LOCK_SH)
@@ -126,7 +125,6 @@ def _lock(file: BinaryIO, deadline: float) -> None:
 
 
 def _opened(name: str) -> BinaryIO:
-    """A lock file of this user; closing it gives the lock back."""
     folder = Path(os.environ.get(FOLDER) or tempfile.gettempdir())
     path = folder / f"harness-{name}-{os.getuid()}.lock"
     return open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600), "rb+", buffering=0)

@@ -1,4 +1,4 @@
-"""What on this machine makes times vary, as the kernel tells it."""
+"""Causes of noise in timings on this machine, from the kernel."""
 
 import os
 import re
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 WINDOW_SECONDS = 0.2
-"""How long the machine is watched: the kernel counts in ticks of a hundredth of a second on each core."""
+"""Seconds of observation; the kernel counts in ticks of a hundredth of a second per core."""
 BUSY_SHARE = 0.1
-"""Processor time that other work may take before it is worth a word."""
+"""Share of processor time that other work may take without a warning."""
 STOLEN_SHARE = 0.01
-"""Processor time that the host may take before it is worth a word."""
+"""Share of processor time that the host may take without a warning."""
 
 
 @dataclass(frozen=True)
@@ -19,17 +19,17 @@ class MachineNoise:
     """Sources of noise in timings.
 
     Attributes:
-        cores: that this process may use.
-        load: processes that wanted to run, averaged over the last minute.
-        busy: share of all processor time that was in use while this process slept, 0 to 1.
-        stolen: share of all processor time that the host gave to others over the same span, 0 to 1.
-        quota: cores' worth of time that a container may use; None without a limit.
-        governor: what sets the processor's speed; empty when the kernel does not say.
-        turbo: whether that speed depends on heat and on how many cores work.
+        cores: cores available to this process.
+        load: runnable processes, averaged over the last minute.
+        busy: share of processor time in use while this process slept, 0 to 1.
+        stolen: share of processor time that the host took meanwhile, 0 to 1.
+        quota: a container's limit in cores, if any.
+        governor: governor of the processor's speed; empty if unknown.
+        turbo: whether that speed depends on heat and busy cores.
         threads_share_cores: whether two hardware threads share a core.
         virtual: whether this is a virtual machine.
-        swapped_bytes: memory that was moved to disk.
-        counters: whether the processor's own counters, of instructions and the like, can be read.
+        swapped_bytes: memory swapped to disk.
+        counters: whether hardware counters can be read.
     """
 
     cores: int
@@ -45,7 +45,7 @@ class MachineNoise:
     counters: bool
 
     def sentences(self) -> tuple[str, ...]:
-        """What is worth a word, with its figure and, where there is one, the remedy; the worst first."""
+        """Return a sentence for each problem, with its figure and any remedy, worst first."""
         return tuple(
             text
             for applies, text in (
@@ -83,15 +83,15 @@ class MachineNoise:
 
 
 def conditions(seconds: float = WINDOW_SECONDS, root: Path = Path("/")) -> MachineNoise:
-    """Watch the machine for a moment.
+    """Observe the machine for a moment.
 
     Args:
-        seconds: how long.
-        root: where /proc and /sys lie.
+        seconds: duration.
+        root: parent of /proc and /sys.
     """
-    before = _ticks(root)
+    before = _read_ticks(root)
     time.sleep(seconds)
-    spent = [max(after - earlier, 0) for after, earlier in zip(_ticks(root), before, strict=True)]
+    spent = [max(after - earlier, 0) for after, earlier in zip(_read_ticks(root), before, strict=True)]
     total = sum(spent) or 1
     _, _, _, idle, waiting, _, _, stolen = spent
     cpus = root / "sys/devices/system/cpu"
@@ -100,24 +100,23 @@ def conditions(seconds: float = WINDOW_SECONDS, root: Path = Path("/")) -> Machi
         load=float((_read(root / "proc/loadavg").split() or ["0"])[0]),
         busy=(total - idle - waiting - stolen) / total,
         stolen=stolen / total,
-        quota=_quota(root / "sys/fs/cgroup"),
+        quota=_read_quota(root / "sys/fs/cgroup"),
         governor=_read(cpus / "cpu0/cpufreq/scaling_governor"),
         turbo=_read(cpus / "intel_pstate/no_turbo") == "0" or _read(cpus / "cpufreq/boost") == "1",
         threads_share_cores=_read(cpus / "smt/active") == "1",
         virtual=" hypervisor" in _read(root / "proc/cpuinfo") or (root / "sys/hypervisor/type").exists(),
         swapped_bytes=_swapped(_read(root / "proc/meminfo")),
-        counters=any(_counting(root / "sys/bus/event_source/devices")),
+        counters=any(_find_counters(root / "sys/bus/event_source/devices")),
     )
 
 
-def _ticks(root: Path) -> list[int]:
-    """Ticks of all cores since the start: user, nice, system, idle, waiting, two of interrupts, stolen."""
+def _read_ticks(root: Path) -> list[int]:
+    """Return the ticks of all cores since boot: user, nice, system, idle, iowait, irq, softirq, steal."""
     words = _read(root / "proc/stat").partition("\n")[0].split()[1:9]
     return [int(word) for word in words] if len(words) == 8 else [0] * 8
 
 
-def _quota(groups: Path) -> float | None:
-    """Cores' worth of time that the control group of a container allows, in either version's words."""
+def _read_quota(groups: Path) -> float | None:
     limit, _, period = _read(groups / "cpu.max").partition(" ")
     if not limit:
         limit, period = _read(groups / "cpu/cpu.cfs_quota_us"), _read(groups / "cpu/cpu.cfs_period_us")
@@ -129,8 +128,8 @@ def _swapped(meminfo: str) -> int:
     return (kib.get("SwapTotal", 0) - kib.get("SwapFree", 0)) << 10
 
 
-def _counting(devices: Path) -> list[Path]:
-    """Counters of the processor itself; the kernel lists them beside those it keeps of its own doings."""
+def _find_counters(devices: Path) -> list[Path]:
+    """Return the processor's own counters; the kernel lists software counters beside them."""
     return [found for pattern in ("cpu", "cpu_core", "armv*") for found in devices.glob(pattern)]
 
 

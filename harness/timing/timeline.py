@@ -1,4 +1,4 @@
-"""When each piece of a grade began and ended, and what it waited for: lines of JSON in a file that is asked for."""
+"""A timeline of each stage of a grade and its waits, as JSON lines in an optional file."""
 
 import json
 import os
@@ -8,17 +8,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 FILE = "HARNESS_TIMELINE"
-"""Environment variable naming the file; lines are appended, by every process of the grades."""
+"""Environment variable with the file's path; every process of a grade appends to it."""
 
 
 @contextmanager
 def span(stage: str, what: str = "", *, waits_for: str = "") -> Iterator[None]:
-    """Write down when the block ran, in seconds of this machine's monotonic clock.
+    """Record when the block ran, by this machine's monotonic clock in seconds.
 
     Args:
-        stage: what runs, such as "compile".
-        what: which of its kind.
-        waits_for: the lock that the block only waits for.
+        stage: kind of work, such as "compile".
+        what: instance of that kind.
+        waits_for: lock that the block waits for.
     """
     path = os.environ.get(FILE)
     start = time.monotonic()

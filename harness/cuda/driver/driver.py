@@ -1,6 +1,6 @@
-"""Runs in the box beside an answer built for the emulated device: arrays to the device, one call, arrays back.
+"""The driver beside a submission for the emulated device in the sandbox: arrays in, one call, arrays out.
 
-The parent believes none of it: it compares the arrays with what it drew, and reads the report with bounds.
+The parent trusts none of it: it compares arrays with its own draws, and reads the report with bounds.
 """
 
 import ctypes
@@ -11,15 +11,15 @@ import numpy as np
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 REPORT_BYTES = 1 << 18
-"""Room for a report; a longer one is cut and no longer parses."""
+"""Bytes for a report; a longer one is cut and no longer parses."""
 MODES = {"plain": 0, "check": 1, "count": 2, "all": 3, "sample": 4}
-"""Bits by name; `sample` runs only some blocks of large grids, and watches no access."""
+"""Mode bits by name; `sample` runs only some blocks of large grids, without watching accesses."""
 FILLS = {"nan": 0, "mixed": 1, "left": 2, "zeros": 3}
-"""What memory holds that nobody has written: NaN bytes, several values in turn, or what was there before."""
+"""Contents of uninitialised memory: NaN bytes, several values in turn, previous contents, or zeros."""
 
 
 class Library:
-    """One build of the answer, with the device it was linked with."""
+    """One build of the submission, linked with the device."""
 
     def __init__(self, name: str) -> None:
         self.c = ctypes.CDLL(os.path.join(HERE, name), os.RTLD_NOW | os.RTLD_LOCAL)
@@ -35,17 +35,21 @@ class Library:
         self.c.emu_stream.argtypes = [ctypes.c_void_p]
         self.c.emu_stream.restype = ctypes.c_void_p
         self.stream = self.c.emu_stream(None)
-        """One that is not the default stream."""
+        """A stream other than the default one."""
 
     def allocate(self, size: int, name: str) -> int:
-        """Device memory of `size` bytes, called `name` in the report."""
+        """Allocate device memory of `size` bytes, called `name` in the report.
+
+        Raises:
+            MemoryError: too little memory left on the device.
+        """
         address = self.c.emu_allocate(size, name.encode())
         if not address:
             raise MemoryError(f"the emulated device has no {size} bytes left")
         return int(address)
 
     def report(self) -> Any:
-        """The report since the start as (REPORT_BYTES,) uint8, padded with zeros."""
+        """Return the report since the start as (REPORT_BYTES,) uint8, padded with zeros."""
         out = np.zeros(REPORT_BYTES, np.uint8)
         self.c.emu_report(out.ctypes.data, REPORT_BYTES - 1)
         return out
@@ -54,7 +58,7 @@ class Library:
 _libraries: dict[str, Library] = {}
 
 
-def _library(mode: str) -> Library:
+def _load_library(mode: str) -> Library:
     name = "plain.so" if mode in ("plain", "sample") else "instrumented.so"
     if name not in _libraries:
         _libraries[name] = Library(name)
@@ -64,27 +68,26 @@ def _library(mode: str) -> Library:
 def launch(
     symbol: str, arguments: list[Any], mode: str = "plain", seed: int = 0, fill: str = "nan", turn: int = 0
 ) -> tuple[Any, ...]:
-    """Call a C function of the answer on the emulated device.
+    """Call a C function of the submission on the emulated device.
 
     Args:
-        symbol: its name.
-        arguments: ints, floats (a C float each), "stream" for one that is not the default stream, and buffers as dicts:
-            `buffer` an array, `shift` bytes into it that the pointer points at, `name` for the report, `back` whether
-            to bring it back, `moved` whether it lies elsewhere than in the call before.
+        arguments: ints, floats (as C floats), "stream" for a stream of its own, and buffers as dicts: `buffer` the
+            array, `shift` offset of the pointer in bytes, `name` for the report, `back` whether to return the array,
+            `moved` whether to change its address.
         mode: plain, check, count, all or sample.
-        seed: of the schedule; 0 is in order.
-        fill: what memory holds that nobody has written, one of `FILLS`.
-        turn: where the values of `mixed` begin.
+        seed: schedule seed; 0 is in order.
+        fill: contents of uninitialised memory, one of `FILLS`.
+        turn: index at which `mixed` values begin.
 
     Returns:
-        The function's int, the arrays asked back as they are after the call, and the report.
+        The function's int, the arrays marked `back` as they are after the call, and the report.
     """
-    library = _library(mode)
+    library = _load_library(mode)
     function = getattr(library.c, symbol)
     library.c.emu_fill(FILLS[fill], turn)
     buffers = [argument for argument in arguments if isinstance(argument, dict)]
     usual = [library.allocate(each["buffer"].nbytes, each["name"]) for each in buffers]
-    places = [_place(library, *each) for each in zip(buffers, usual, strict=True)]
+    places = [_write_buffer(library, *each) for each in zip(buffers, usual, strict=True)]
     passed: list[Any] = []
     following = iter(places)
     for argument in arguments:
@@ -97,28 +100,28 @@ def launch(
     library.c.emu_start(MODES[mode], seed)
     code = function(*passed)
     report = library.report()
-    back = [_fetched(library, each["buffer"], at) for each, at in zip(buffers, places, strict=True) if each.get("back")]
+    back = [_fetch(library, each["buffer"], at) for each, at in zip(buffers, places, strict=True) if each.get("back")]
     for address in {*usual, *places}:
         library.c.emu_free(address)
     return (int(code), *back, report)
 
 
-def _place(library: Library, argument: dict[str, Any], usual: int) -> int:
-    """Write a buffer where it lay in the call before, if that had buffers of these sizes, or elsewhere."""
+def _write_buffer(library: Library, argument: dict[str, Any], usual: int) -> int:
     array = argument["buffer"]
+    # buffers of the same sizes keep their addresses between calls, unless moved
     address = library.allocate(array.nbytes, argument["name"]) if argument.get("moved") else usual
     library.c.emu_write(address, array.ctypes.data, array.nbytes)
     return address
 
 
-def _fetched(library: Library, array: Any, address: int) -> Any:
+def _fetch(library: Library, array: Any, address: int) -> Any:
     after = np.empty_like(array)
     library.c.emu_read(after.ctypes.data, address, array.nbytes)
     return after
 
 
 def __getattr__(name: str) -> Any:
-    """The C functions of the answer, for the parent to know which there are."""
+    # the parent looks up which C functions the submission has
     if name.startswith("__"):
         raise AttributeError(name)
-    return getattr(_library("plain").c, name)
+    return getattr(_load_library("plain").c, name)

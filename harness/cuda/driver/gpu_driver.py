@@ -1,6 +1,6 @@
-"""Runs in the box beside an answer built for a GPU: the same `launch` as on the emulated device, and measurements.
+"""The driver beside a GPU submission in the sandbox: `launch` as on the emulated device, and measurements.
 
-The parent believes none of it: it compares the arrays with what it drew, and event times with its own clock.
+The parent trusts none of it: it compares arrays with its own draws, and event times with its own clock.
 """
 
 import ctypes
@@ -14,26 +14,26 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 REPORT_BYTES = 1 << 18
 ANSWER = "answer.so"
 POISON = 0xFF
-"""NaN in every floating-point type, and no index."""
+"""Poison byte: NaN in every floating-point type, and an invalid index."""
 WARM_UP = 3
 UNWRITTEN = (0xFFFFFFFF, 0x7F7F7F7F, 0xFFFFFFFF, 0x7F7F7F7F, 0xFFFFFFFF, 0x7F7F7F7F, 0, 0xFF800000)
-"""Words that memory holds that nobody has written: NaN, large numbers, zero and minus infinity."""
+"""Words for uninitialised memory: NaN, large numbers, zero and minus infinity."""
 DIRTIED = (1 << 20, 1 << 20, 1 << 24)
-"""Bytes of the allocations that are filled so before a call, and freed for it."""
+"""Bytes of the allocations that are filled with such words and freed before a call."""
 FLUSH_FACTOR = 2
-"""Times the L2 cache's size that is written to empty it."""
+"""Multiple of the L2 cache's size that is written to empty it."""
 COPIED_BYTES = 1 << 30
 _HOST_TO_DEVICE, _DEVICE_TO_HOST, _DEVICE_TO_DEVICE = 1, 2, 3
 
 
 class Gpu:
-    """The first GPU through CuPy's bindings of the CUDA runtime: memory as addresses, a stream, events."""
+    """The first GPU, through CuPy's bindings of the CUDA runtime."""
 
     def __init__(self) -> None:
         with open(os.path.join(HERE, "gpu.json"), encoding="utf-8") as file:
             settings = json.load(file)
         if settings["libcuda"]:
-            # the box has no list of libraries: once loaded, it is found by its name
+            # the sandbox has no ld.so cache: a loaded library is found by its name
             ctypes.CDLL(settings["libcuda"], ctypes.RTLD_GLOBAL)
         from cupy.cuda import runtime
 
@@ -46,17 +46,17 @@ class Gpu:
         self.owned: list[int] = []
 
     def allocate(self, size: int) -> int:
-        """Device memory of `size` bytes, freed by `release`."""
+        """Allocate device memory of `size` bytes, which `release` frees."""
         self.owned.append(self.runtime.malloc(size))
         return self.owned[-1]
 
     def release(self) -> None:
-        """Free all memory allocated since the last time."""
+        """Free all memory allocated since the last release."""
         while self.owned:
             self.runtime.free(self.owned.pop())
 
     def dirty(self, fill: str, turn: int) -> None:
-        """Fill memory that nobody holds, so far as the allocator hands out again what was freed last."""
+        """Fill free memory, as far as the allocator reuses what was freed last."""
         if fill == "left":
             return
         words = np.full(max(DIRTIED) // 4, 0 if fill == "zeros" else UNWRITTEN[0], np.uint32)
@@ -73,27 +73,27 @@ class Gpu:
         self.runtime.memcpy(address, array.ctypes.data, array.nbytes, _HOST_TO_DEVICE)
 
     def get(self, address: int, shape: Any, dtype: Any) -> Any:
-        """An array from the device, as it is when the stream's work is done."""
+        """Copy an array from the device after the stream's pending work."""
         array = np.empty(tuple(shape), dtype)
-        # ordered on the stream: a result that was computed elsewhere may not be there yet, as it would not for a caller
+        # ordered on the stream: a result from another stream may be missing, as it would be for a caller
         self.runtime.memcpyAsync(array.ctypes.data, address, array.nbytes, _DEVICE_TO_HOST, self.stream)
         self.runtime.streamSynchronize(self.stream)
         return array
 
     def copy(self, target: int, source: int, size: int) -> None:
-        """Copy within the device, ordered on the stream."""
+        """Copy within the device, in stream order."""
         self.runtime.memcpyAsync(target, source, size, _DEVICE_TO_DEVICE, self.stream)
 
     def fill(self, address: int, value: int, size: int) -> None:
-        """Set bytes, ordered on the stream."""
+        """Set bytes, in stream order."""
         self.runtime.memsetAsync(address, value, size, self.stream)
 
     def wait(self) -> None:
-        """Until the stream's work is done; raises when a kernel failed."""
+        """Wait for the stream's work; raises if a kernel failed."""
         self.runtime.streamSynchronize(self.stream)
 
     def timed(self, act: Any) -> float:
-        """Milliseconds on the device between two events around what `act` puts on the stream."""
+        """Return the milliseconds on the device between two events around the stream work of `act`."""
         self.runtime.eventRecord(self.start, self.stream)
         act()
         self.runtime.eventRecord(self.stop, self.stream)
@@ -106,20 +106,20 @@ _libraries: dict[str, Any] = {}
 
 
 def gpu() -> Gpu:
-    """The GPU, set up on first use."""
+    """Return the GPU, set up on first use."""
     if not _gpu:
         _gpu.append(Gpu())
     return _gpu[0]
 
 
 def ready() -> int:
-    """0 once the GPU is set up."""
+    """Set up the GPU and return 0."""
     gpu()
     return 0
 
 
 def library(name: str) -> Any:
-    """A build beside this file."""
+    """Load a build that lies beside this file."""
     if name not in _libraries:
         _libraries[name] = ctypes.CDLL(os.path.join(HERE, name), os.RTLD_NOW | os.RTLD_LOCAL)
     return _libraries[name]
@@ -128,20 +128,20 @@ def library(name: str) -> Any:
 def launch(
     symbol: str, arguments: list[Any], mode: str = "plain", seed: int = 0, fill: str = "nan", turn: int = 0
 ) -> tuple[Any, ...]:
-    """Call a C function of the answer on the GPU.
+    """Call a C function of the submission on the GPU, like `launch` of the emulated device's driver.
 
     Args:
-        symbol: its name.
-        arguments: ints, floats, "stream" for one that is not the default stream, and buffers as dicts: `buffer` an
-            array, `shift` bytes into it that the pointer points at, `back` whether to bring it back, `moved` whether it
-            lies elsewhere than in the call before.
-        mode: plain; a GPU checks and counts nothing here.
-        seed: of the schedule, which a GPU makes itself.
-        fill: what memory holds that nobody has written: "nan", "zeros", "mixed", or "left" for what was there before.
-        turn: seed of what is mixed.
+        arguments: as for that `launch`; `name` is unused.
+        mode: plain; a GPU neither checks nor counts.
+        seed: unused.
+        fill: contents of uninitialised memory: "nan", "zeros", "mixed", or "left" for the previous ones.
+        turn: seed of mixed contents.
 
     Returns:
-        The function's int, the arrays asked back as they are after the call, and an empty report.
+        The function's int, the arrays marked `back` as they are after the call, and an empty report.
+
+    Raises:
+        NotImplementedError: a mode other than plain.
     """
     if mode != "plain":
         raise NotImplementedError(f"mode {mode} is the emulated device's; a GPU runs plain calls")
@@ -149,7 +149,7 @@ def launch(
     buffers = [argument for argument in arguments if isinstance(argument, dict)]
     passed: list[Any] = []
     try:
-        # what was freed is handed out again: buffers of equal sizes lie where they lay, unless their place is taken
+        # freed memory is reused: buffers of equal sizes return to their addresses unless these are taken
         usual = [device.allocate(each["buffer"].nbytes) for each in buffers]
         places = [
             device.allocate(b["buffer"].nbytes) if b.get("moved") else u for b, u in zip(buffers, usual, strict=True)
@@ -162,7 +162,7 @@ def launch(
             if isinstance(argument, dict):
                 passed.append(ctypes.c_void_p(next(following) + argument.get("shift", 0)))
             else:
-                passed.append(_plain(argument))
+                passed.append(_convert_plain(argument))
         code = int(getattr(library(ANSWER), symbol)(*passed))
         device.wait()
         back = [
@@ -171,17 +171,16 @@ def launch(
         ]  # fmt: skip
     finally:
         device.release()
-    return (code, *back, _report())
+    return (code, *back, _make_report())
 
 
-def _plain(argument: Any) -> Any:
-    """An argument that is no buffer as the C function takes it: an int, a float, or the stream."""
+def _convert_plain(argument: Any) -> Any:
     if argument == "stream":
         return ctypes.c_void_p(gpu().stream)
     return ctypes.c_float(argument) if isinstance(argument, float) else ctypes.c_int(argument)
 
 
-def _report() -> Any:
+def _make_report() -> Any:
     out = np.zeros(REPORT_BYTES, np.uint8)
     text = b'{"version": 1}'
     out[: len(text)] = np.frombuffer(text, np.uint8)
@@ -189,7 +188,7 @@ def _report() -> Any:
 
 
 class Problem:
-    """One set of arguments in device memory: inputs of which several versions take turns, and poisoned outputs."""
+    """Arguments in device memory: inputs that rotate among versions, and poisoned outputs."""
 
     def __init__(self, arguments: list[Any]) -> None:
         self.passed: list[Any] = []
@@ -197,11 +196,11 @@ class Problem:
         self.outputs: list[tuple[int, int, Any, Any]] = []
         for argument in arguments:
             if not isinstance(argument, dict):
-                self.passed.append(_plain(argument))
+                self.passed.append(_convert_plain(argument))
             else:
-                self.passed.append(ctypes.c_void_p(self._place(argument)))
+                self.passed.append(ctypes.c_void_p(self._place_argument(argument)))
 
-    def _place(self, argument: dict[str, Any]) -> int:
+    def _place_argument(self, argument: dict[str, Any]) -> int:
         device = gpu()
         shape, dtype = tuple(argument["shape"]), np.dtype(argument["dtype"])
         size = int(np.prod(shape)) * dtype.itemsize
@@ -217,26 +216,25 @@ class Problem:
         return address
 
     def refresh(self, turn: int) -> None:
-        """Other inputs than the turn before, and outputs that hold nothing."""
+        """Switch the inputs to this turn's version and poison the outputs."""
         for address, size, versions in self.inputs:
             gpu().copy(address, versions[turn % len(versions)], size)
         for address, size, _, _ in self.outputs:
             gpu().fill(address, POISON, size)
 
     def results(self) -> list[Any]:
-        """The outputs as they are."""
+        """Copy the outputs from the device."""
         return [gpu().get(address, shape, dtype) for address, _, shape, dtype in self.outputs]
 
 
 def drawn(shape: tuple[int, ...], seed: int) -> Any:
-    """Normal float32 numbers, which the parent draws again to know what is right."""
+    """Draw normal float32 numbers, which the parent draws again to compute the expected result."""
     return np.random.default_rng(seed).standard_normal(shape, np.float32) * np.float32(4)
 
 
-def _contender(name: str, symbol: str, problem: Problem) -> Any:
-    """What one turn of `name` runs: a function of a build beside this file, or `torch`'s own operations."""
+def _make_contender(name: str, symbol: str, problem: Problem) -> Any:
     if name == "torch":
-        return _torch(problem)
+        return _make_torch_contender(problem)
     function = getattr(library(name), symbol)
 
     def run() -> None:
@@ -247,8 +245,7 @@ def _contender(name: str, symbol: str, problem: Problem) -> Any:
     return run
 
 
-def _torch(problem: Problem) -> Any:
-    """`torch.softmax` and `torch.topk` on the same logits, on the same stream."""
+def _make_torch_contender(problem: Problem) -> Any:
     import torch
 
     address, _, _ = problem.inputs[0]
@@ -269,7 +266,7 @@ _problem: list[Problem] = []
 
 
 def prepare(arguments: list[Any]) -> int:
-    """Put the arguments of the calls to be measured into device memory, in place of any before; 0 when done.
+    """Place the arguments of the calls to measure in device memory and return 0.
 
     Args:
         arguments: ints, floats, "stream", inputs as `{"shape", "dtype", "seeds"}` and outputs as `{"shape", "dtype"}`.
@@ -281,28 +278,27 @@ def prepare(arguments: list[Any]) -> int:
 
 
 def measure(symbol: str, contenders: list[str], order: list[list[int]]) -> tuple[Any, ...]:
-    """Time contenders against each other on the device, in turns, with the arguments prepared.
+    """Time contenders in turns on the device, with the prepared arguments.
 
     Before each call the inputs change, the outputs are poisoned and the L2 cache is emptied.
 
     Args:
-        symbol: the C function that each build exports.
+        symbol: C function that each build exports.
         contenders: builds beside this file, and "torch".
-        order: for each round the contenders in the order of their turns.
+        order: for each round, indices of the contenders in turn.
 
     Returns:
-        Milliseconds (rounds, contenders), and the outputs of one more call of the first contender on the inputs of
-        the first seed.
+        Milliseconds (rounds, contenders), and the first contender's outputs for the inputs of the first seed.
     """
     device, problem = gpu(), _problem[0]
-    runs = [_contender(name, symbol, problem) for name in contenders]
+    runs = [_make_contender(name, symbol, problem) for name in contenders]
     flushed = max(int(device.properties["l2CacheSize"]), 1 << 20) * FLUSH_FACTOR
     flush = device.allocate(flushed)
     times = np.zeros((len(order), len(contenders)))
     for turn, indices in enumerate(order):
         for index in indices:
             problem.refresh(turn)
-            # the device is still at this when the call comes: what the host takes to launch is not measured
+            # the device is still busy with this when the call arrives, which hides the host's launch overhead
             device.fill(flush, turn & 0x7F, flushed)
             times[turn, index] = device.timed(runs[index])
     problem.refresh(0)
@@ -312,8 +308,8 @@ def measure(symbol: str, contenders: list[str], order: list[list[int]]) -> tuple
 
 
 def repeat(symbol: str, name: str, times: int) -> int:
-    """Call one build `times` times without a pause, so that the parent can time it by its own clock; 0 when done."""
-    run = _contender(name, symbol, _problem[0])
+    """Call one build `times` times without a pause, for the parent to time, and return 0."""
+    run = _make_contender(name, symbol, _problem[0])
     for _ in range(times):
         run()
     gpu().wait()
@@ -321,7 +317,7 @@ def repeat(symbol: str, name: str, times: int) -> int:
 
 
 def copy_bandwidth(rounds: int) -> Any:
-    """Bytes read and written per second when device memory is copied, (rounds,)."""
+    """Return the bytes read and written per second by copies of device memory, (rounds,)."""
     device = gpu()
     _problem.clear()
     device.release()
@@ -337,7 +333,7 @@ def copy_bandwidth(rounds: int) -> Any:
 
 
 def has_torch() -> int:
-    """Whether PyTorch with a GPU is among the packages here."""
+    """Return 1 if PyTorch with GPU support is installed, else 0."""
     try:
         import torch
 
@@ -347,7 +343,7 @@ def has_torch() -> int:
 
 
 def __getattr__(name: str) -> Any:
-    """The C functions of the answer, for the parent to know which there are."""
+    # the parent looks up which C functions the submission has
     if name.startswith("__"):
         raise AttributeError(name)
     return getattr(library(ANSWER), name)

@@ -1,8 +1,8 @@
-"""Runs in the box: NVRTC, a library that compiles device code, on one file of a submission.
+"""NVRTC, a library that compiles device code, run in the sandbox on one file.
 
     python nvrtc.py LIBRARY HEADERS ARCHITECTURE SOURCE NAME FOLDER PTX
 
-Prints the compiler's log, writes the PTX, and exits with 1 when the source does not compile.
+Prints the compiler's log, writes the PTX, and exits with 1 if the source does not compile.
 """
 
 import ctypes
@@ -59,7 +59,7 @@ typedef unsigned short ushort;
 namespace std { using ::size_t; using ::ptrdiff_t; }
 """
 )
-"""What nvcc's own cuda_runtime.h brings from the host's headers without being asked."""
+"""Declarations that nvcc's own cuda_runtime.h takes from the host's headers implicitly."""
 _INTEGER_TYPES = (
     *(f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)), "intptr_t", "uintptr_t",
 )  # fmt: skip
@@ -89,11 +89,11 @@ HEADERS = {
         "",
     ),
 }  # fmt: skip
-"""Standard headers, which NVRTC has none of: what device code takes from them."""
+"""Replacements for the standard headers, which NVRTC lacks: the parts that device code uses."""
 
 
 def compile_source(library: Any, source: bytes, name: str, options: list[str]) -> tuple[int, bytes, bytes]:
-    """NVRTC's status, its log and the PTX of one source text."""
+    """Compile one source text and return NVRTC's status, log and PTX."""
     program = ctypes.c_void_p()
     names = (ctypes.c_char_p * len(HEADERS))(*(n.encode() for n in HEADERS))
     texts = (ctypes.c_char_p * len(HEADERS))(*(t.encode() for t in HEADERS.values()))
@@ -102,12 +102,12 @@ def compile_source(library: Any, source: bytes, name: str, options: list[str]) -
         return status, b"the program could not be created", b""
     words = (ctypes.c_char_p * len(options))(*(o.encode() for o in options))
     status = library.nvrtcCompileProgram(program, len(options), words)
-    log = _text(library.nvrtcGetProgramLogSize, library.nvrtcGetProgramLog, program)
-    ptx = b"" if status else _text(library.nvrtcGetPTXSize, library.nvrtcGetPTX, program)
+    log = _read_text(library.nvrtcGetProgramLogSize, library.nvrtcGetProgramLog, program)
+    ptx = b"" if status else _read_text(library.nvrtcGetPTXSize, library.nvrtcGetPTX, program)
     return status, log, ptx
 
 
-def _text(size_of: Any, get: Any, program: ctypes.c_void_p) -> bytes:
+def _read_text(size_of: Any, get: Any, program: ctypes.c_void_p) -> bytes:
     size = ctypes.c_size_t()
     if size_of(program, ctypes.byref(size)) or not size.value:
         return b""
@@ -116,7 +116,7 @@ def _text(size_of: Any, get: Any, program: ctypes.c_void_p) -> bytes:
 
 
 def main(words: list[str]) -> int:
-    """Compile as the command line says."""
+    """Compile the source that the command line names."""
     library_path, headers, architecture, source_path, name, folder, ptx_path = words
     library = ctypes.CDLL(library_path)
     with open(source_path, "rb") as file:
@@ -131,7 +131,7 @@ def main(words: list[str]) -> int:
     sys.stdout.buffer.write(log)
     with open(ptx_path, "wb") as file:
         file.write(ptx)
-    if status not in (0, 6):  # 6: the source does not compile; any other is about options or the installation
+    if status not in (0, 6):  # 6 is a compile error; any other status is about options or the installation
         print(f"nvrtc fatal : status {status}")
     return 1 if status else 0
 

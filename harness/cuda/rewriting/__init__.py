@@ -1,4 +1,4 @@
-"""CUDA source to C++ for the emulated device: what is not CUDA stays byte for byte the author's."""
+"""CUDA source to C++ for the emulated device; what is not CUDA stays byte for byte."""
 
 from harness.cuda.rewriting.includes import SourceTree
 from harness.cuda.rewriting.submission import Rewriting, rewrite

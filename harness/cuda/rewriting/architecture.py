@@ -1,6 +1,6 @@
-"""`__CUDA_ARCH__`: host and device code are compiled in one go here, so each place is given the answer meant for it.
+"""`__CUDA_ARCH__`: host and device code compile together, so each place gets the value meant for it.
 
-Device code sees 800. Outside functions a test of the value is for the device, a mere test of definedness for the host.
+Device code sees 800. Outside functions, tests of the value are for the device, tests of definedness for the host.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ _VALUE = b"800"
 
 
 def rewrite(directive: Directive, device: Sequence[tuple[int, int]], edits: Edits) -> None:
-    """Answer a conditional directive."""
+    """Resolve the name in a conditional directive."""
     names = [index for index, token in enumerate(directive.tokens) if token.text == _NAME]
     if not names or directive.name not in (b"if", b"elif", b"ifdef", b"ifndef"):
         return
@@ -24,7 +24,7 @@ def rewrite(directive: Directive, device: Sequence[tuple[int, int]], edits: Edit
         answer = b"if 1" if inside == (directive.name == b"ifdef") else b"if 0"
         edits.replace(directive.tokens[0].start, directive.tokens[names[0]].end, answer)
         return
-    asked = [_asked(directive.tokens, index) for index in names]
+    asked = [_find_defined(directive.tokens, index) for index in names]
     defined = inside or any(start is None for start in asked)
     for index, start in zip(names, asked, strict=True):
         if start is None:
@@ -35,14 +35,14 @@ def rewrite(directive: Directive, device: Sequence[tuple[int, int]], edits: Edit
 
 
 def rewrite_code(fragment: Fragment, start: int, end: int) -> None:
-    """Give the value where device code names it."""
+    """Replace the name in device code by its value."""
     for token in fragment.syntax.words(start, end):
         if token.text == _NAME:
             fragment.edits.replace(token.start, token.end, _VALUE)
 
 
-def _asked(tokens: Sequence[Token], index: int) -> int | None:
-    """Index of the `defined` that asks for the name at `index`; None where its value is used."""
+def _find_defined(tokens: Sequence[Token], index: int) -> int | None:
+    """Return the index of the `defined` that tests the name at `index`; None for a use of its value."""
     if tokens[index - 1].text == b"defined":
         return index - 1
     closed = index + 1 < len(tokens) and tokens[index + 1].text == b")"

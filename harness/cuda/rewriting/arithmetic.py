@@ -1,4 +1,4 @@
-"""Operators and functions of device code become those that count their arithmetic: see counted.h."""
+"""Arithmetic of device code, rewritten to operators and functions that count it: see counted.h."""
 
 import bisect
 from collections.abc import Iterator, Sequence
@@ -16,12 +16,12 @@ _PASSED_OVER = frozenset(
     b"static_assert_declaration decltype sizeof_expression alignof_expression bitfield_clause enumerator "
     b"attribute_specifier string_literal raw_string_literal comment".decode().split()
 )
-"""Where no kernel computes: sizes and arguments that are constants, and operands that are not evaluated."""
+"""Nodes without a kernel's arithmetic: constant sizes and arguments, and unevaluated operands."""
 _INTEGERS_ONLY = frozenset(
     b"identifier number_literal binary_expression parenthesized_expression field_expression field_identifier "
     b"subscript_argument_list + - * / % . -> ( ) [ ] ,".decode().split()
 )
-"""Of an index made of these alone nothing is a floating-point number: an index is none."""
+"""Nodes of integer arithmetic, if an index consists of them alone."""
 _BEFORE = b"auto emu = "
 _ROUNDINGS = (b"rn", b"rz", b"ru", b"rd")
 
@@ -31,11 +31,10 @@ _FUNCTIONS = frozenset(
     b"cosh tanh asinh acosh atanh sinpi cospi erf erfc erfinv erfcinv erfcx normcdf normcdfinv lgamma tgamma fmod "
     b"remainder rcp".decode().split()
 )
-"""Of mathematics; each also with the letters that CUDA puts before or behind its name for other types."""
+"""Functions of mathematics; CUDA adds letters before or after them for other types."""
 
 
-def _names() -> dict[bytes, bytes]:
-    """Functions by what they count as."""
+def _list_functions() -> dict[bytes, bytes]:
     found = {name: b"fused" for name in (b"fma", b"fmaf", b"__hfma", b"__hfma2", b"__hfma_relu", b"__hfma2_relu")}
     for stem, what in (("add", b"added"), ("sub", b"added"), ("mul", b"multiplied"), ("div", b"divided")):
         for name in (f"__h{stem}", f"__h{stem}2", f"__h{stem}_rn", f"__h{stem}2_rn", f"__h{stem}_sat"):
@@ -55,17 +54,17 @@ def _names() -> dict[bytes, bytes]:
     return found
 
 
-FUNCTIONS = _names()
+FUNCTIONS = _list_functions()
 _SCOPE = (b"::", b"std", b"cuda")
 
 
 def rewrite(fragment: Fragment, functions: Sequence[Node]) -> None:
-    """Rewrite the arithmetic of functions of the device."""
-    _rewrite(fragment, list(_code(functions)))
+    """Rewrite the arithmetic of device functions."""
+    _rewrite(fragment, list(_find_bodies(functions)))
 
 
 def rewrite_macro(fragment: Fragment) -> None:
-    """Rewrite the arithmetic of a macro's body, which may be an expression without any sign of its end."""
+    """Rewrite a macro's body, which may be an expression without a terminator."""
     text = fragment.syntax.text
     if any(token.text in (b";", b"{", b"}") for token in fragment.syntax.tokens):
         _rewrite(fragment, [fragment.syntax.root])
@@ -81,13 +80,13 @@ def _rewrite(fragment: Fragment, code: Sequence[Node]) -> None:
     names = _Names.of(fragment)
     done: set[int] = set()
     for node in code:
-        for sign in _operators(node, names):
+        for sign in _find_operators(node, names):
             if sign.start_byte not in done:
                 done.add(sign.start_byte)
                 spelled = fragment.text(sign.start_byte, sign.end_byte)
                 word = b"::emu::counted::" + OPERATORS[spelled.rstrip(b"=")]
                 fragment.edits.replace(sign.start_byte, sign.end_byte, b"%s %s %s " % (spelled, word, spelled))
-        for index, token in _words(fragment, node):
+        for index, token in _find_words(fragment, node):
             if token.text in FUNCTIONS and token.start not in done:
                 done.add(token.start)
                 _rewrite_call(fragment, index, FUNCTIONS[token.text])
@@ -97,21 +96,21 @@ def _rewrite_call(fragment: Fragment, index: int, what: bytes) -> None:
     tokens = fragment.syntax.tokens
     called = index + 1 < len(tokens) and tokens[index + 1].text == b"("
     end = fragment.syntax.partners.get(index + 1) if called else None
-    first = _first(tokens, index)
+    first = _find_start(tokens, index)
     if end is not None and first is not None:
         fragment.edits.insert(tokens[first].start, b"::emu::counted::" + what + b"(")
         fragment.edits.insert(tokens[end].end, b")")
 
 
 def asked(directives: Sequence[Directive]) -> frozenset[bytes]:
-    """Names that conditions of the preprocessor ask for: what these macros stand for must stay a number."""
+    """Return names in preprocessor conditions, whose macros must stay plain numbers."""
     conditions = (directive for directive in directives if directive.name in (b"if", b"elif"))
     return frozenset(token.text for directive in conditions for token in directive.tokens)
 
 
 @dataclass(frozen=True)
 class _Names:
-    """Names that a text uses as those of values, and of types: `(n) * x` may be a product, or a cast of `*x`."""
+    """Names of values and of types in a text: `(n) * x` may be a product, or a cast of `*x`."""
 
     values: frozenset[bytes]
     types: frozenset[bytes]
@@ -128,13 +127,13 @@ class _Names:
 
 
 def _is_cast(node: Node | None) -> bool:
-    """Whether it is `(name) * x`, or with another sign that may stand before one operand or between two."""
+    # `(name) * x`, or with another sign that is both unary and binary
     value = node.child_by_field_name("value") if node is not None and node.type == "cast_expression" else None
     return value is not None and value.type in ("pointer_expression", "unary_expression")
 
 
-def _computes(node: Node, names: _Names) -> bool:
-    """Whether two operands are computed with, as far as the tree can tell."""
+def _is_computing(node: Node, names: _Names) -> bool:
+    # the grammar cannot tell casts from products, so the names decide
     if _is_cast(node):
         named = node.child_by_field_name("type")
         text = (named.text or b"").strip() if named is not None else b""
@@ -146,8 +145,7 @@ def _computes(node: Node, names: _Names) -> bool:
     return node.type in ("binary_expression", "assignment_expression")
 
 
-def _code(functions: Sequence[Node]) -> Iterator[Node]:
-    """The bodies, with what initialises members before them."""
+def _find_bodies(functions: Sequence[Node]) -> Iterator[Node]:
     for function in functions:
         for child in function.children:
             if child.type == "field_initializer_list":
@@ -156,8 +154,8 @@ def _code(functions: Sequence[Node]) -> Iterator[Node]:
             yield body
 
 
-def _operators(root: Node, names: _Names) -> Iterator[Node]:
-    """The operators of two operands that compute, and not where a constant is asked for."""
+def _find_operators(root: Node, names: _Names) -> Iterator[Node]:
+    """Yield binary operators that compute, outside constant expressions."""
     waiting = [root]
     while waiting:
         node = waiting.pop()
@@ -171,7 +169,7 @@ def _operators(root: Node, names: _Names) -> Iterator[Node]:
         if node.type == "case_statement":
             value = node.child_by_field_name("value")
             children = [child for child in children if child != value]
-        if _computes(node, names):
+        if _is_computing(node, names):
             owner = node.child_by_field_name("value") if node.type == "cast_expression" else node
             sign = owner and owner.child_by_field_name("operator")
             if sign is not None and (sign.text or b"").rstrip(b"=") in OPERATORS:
@@ -189,7 +187,7 @@ def _is_of_integers(node: Node) -> bool:
     return True
 
 
-def _words(fragment: Fragment, node: Node) -> Iterator[tuple[int, Token]]:
+def _find_words(fragment: Fragment, node: Node) -> Iterator[tuple[int, Token]]:
     tokens = fragment.syntax.tokens
     index = bisect.bisect_left(tokens, node.start_byte, key=lambda token: token.start)
     while index < len(tokens) and tokens[index].start < node.end_byte:
@@ -198,8 +196,8 @@ def _words(fragment: Fragment, node: Node) -> Iterator[tuple[int, Token]]:
         index += 1
 
 
-def _first(tokens: Sequence[Token], index: int) -> int | None:
-    """Where the name that a function is called by begins; None for a member, or one of the author's own scope."""
+def _find_start(tokens: Sequence[Token], index: int) -> int | None:
+    """Return the start of a called name; None for members and the author's own scopes."""
     while index > 0 and tokens[index - 1].text in _SCOPE:
         index -= 1
     before = tokens[index - 1] if index else None

@@ -1,7 +1,7 @@
-"""Inline PTX of the common kinds becomes C++ that does the same; the rest is unsupported where it is reached.
+"""Inline PTX of the common kinds to C++; other PTX is unsupported where it is reached.
 
-Understood are moves (of special registers, too), integer and floating-point arithmetic, bit operations, predicates,
-loads and stores with their cache hints, copies ahead (`cp.async`), shuffles, votes, barriers and fences.
+The common kinds are moves (of special registers, too), integer and floating-point arithmetic, bit operations,
+predicates, loads and stores with cache hints, asynchronous copies (`cp.async`), shuffles, votes, barriers and fences.
 """
 
 import re
@@ -35,9 +35,9 @@ _CALLS = {
     "shl": "::emu::ptx::shifted_left({1}, {2})", "shr": "::emu::ptx::shifted_right({1}, {2})",
 }  # fmt: skip
 _PLAIN = frozenset(["rn", "ftz", "approx", "full", "lo", "hi", "wide"])
-"""Modifiers of arithmetic that C++ does as asked for; any other one (another rounding, a carry) is not understood."""
+"""Modifiers that C++ arithmetic satisfies; others (another rounding, a carry) are unsupported."""
 _ORDERED = frozenset(["acquire", "release", "relaxed", "volatile", "mmio", "bulk", "multimem", "async"])
-"""Modifiers that make an access more than a plain one."""
+"""Modifiers of accesses that are more than plain ones."""
 _COMPARED = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _STATEMENT = re.compile(r"(?:@(?P<not>!?)%?(?P<guard>\w+)\s+)?(?P<name>[a-z][\w.:]*)\s*(?P<operands>.*)", re.DOTALL)
 _SHUFFLES = {
@@ -47,20 +47,18 @@ _SHUFFLES = {
 
 
 class _UnknownError(Exception):
-    """An instruction that is not understood."""
+    """An unsupported instruction."""
 
 
 @dataclass
 class _Translation:
-    """One `asm` statement on its way to C++."""
-
     values: Sequence[bytes]
     outputs: int
     registers: dict[str, str] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
 
     def read(self, operand: str, kind: str) -> str:
-        """An operand's value as the C++ type of a PTX type."""
+        """Return an operand's value as the C++ type of a PTX type."""
         cpp = _TYPES[kind]
         if match := re.fullmatch(r"%(\d+)", operand):
             if int(match[1]) >= len(self.values):
@@ -82,7 +80,7 @@ class _Translation:
         raise _UnknownError(operand)
 
     def write(self, operand: str, value: str) -> None:
-        """Put a value where an operand says."""
+        """Assign a value to an operand."""
         match = re.fullmatch(r"%(\d+)", operand)
         name = operand.removeprefix("%")
         if match and int(match[1]) < self.outputs:
@@ -93,7 +91,7 @@ class _Translation:
             raise _UnknownError(operand)
 
     def place(self, operand: str, cpp: str, shared: bool) -> str:
-        """The pointer that `[address + offset]` is."""
+        """Return the pointer for `[address + offset]`."""
         match = re.fullmatch(r"\[\s*(%?\w+)\s*(?:\+\s*(-?\w+)\s*)?\]", operand)
         if not match:
             raise _UnknownError(operand)
@@ -102,34 +100,34 @@ class _Translation:
 
 
 def mnemonic(tokens: Sequence[Token]) -> str:
-    """What a message calls an `asm` statement: by its first instruction, where it has one."""
+    """Return a message's name for an `asm` statement, with its first instruction if found."""
     code = next((token.text.decode(errors="replace") for token in tokens if token.kind == "string"), "")
     match = re.search(r"(?:^|[;{\s]|\\n|\\t)([a-z]\w*(?:[.:]+\w+)+)", code.strip('"'))
     return f"inline assembly ({match[1]})" if match else "inline assembly"
 
 
 def translated(tokens: Sequence[Token], text: bytes) -> bytes | None:
-    """C++ in place of an `asm` statement, on one line; None where it is not understood.
+    """Translate an `asm` statement to C++ on one line; None if it is unsupported.
 
     Args:
-        tokens: of the statement, from `asm` to its closing parenthesis.
-        text: what their offsets are in.
+        tokens: from `asm` to the closing parenthesis.
+        text: source of the tokens' offsets.
     """
     opening = next((i for i, token in enumerate(tokens) if token.text == b"("), None)
     if opening is None:
         return None
-    parts = _parts(tokens[opening + 1 : -1])
+    parts = _split_parts(tokens[opening + 1 : -1])
     if not parts or any(token.kind != "string" for token in parts[0]):
         return None
     code = "".join(token.text.decode(errors="replace").strip('"') for token in parts[0])
-    operands = [_operands(part, text) for part in parts[1:3]]
+    operands = [_read_operands(part, text) for part in parts[1:3]]
     if any(found is None for found in operands):
         return None
     values = [value for found in operands for value in found or ()]
     translation = _Translation(values, len(operands[0] or ()) if operands else 0)
     try:
         for statement in re.split(r";|\\n", re.sub(r"//[^\\]*|\\t", " ", code)):
-            _statement(translation, statement.strip(" {}\n\t") if "{" not in statement or "}" not in statement
+            _translate_statement(translation, statement.strip(" {}\n\t") if "{" not in statement or "}" not in statement
                        else statement.strip())  # fmt: skip
     except (_UnknownError, KeyError, IndexError, StopIteration, ValueError):
         return None
@@ -141,8 +139,8 @@ def translated(tokens: Sequence[Token], text: bytes) -> bytes | None:
     return b"do { " + bound + used + " ".join(translation.lines).encode() + b" } while (0)"
 
 
-def _parts(tokens: Sequence[Token]) -> list[Sequence[Token]]:
-    """The template, the outputs, the inputs and the clobbers."""
+def _split_parts(tokens: Sequence[Token]) -> list[Sequence[Token]]:
+    # template, outputs, inputs, clobbers
     partners, parts, start, index = brackets(tokens), [], 0, 0
     while index < len(tokens):
         if tokens[index].text in (b"(", b"["):
@@ -155,8 +153,7 @@ def _parts(tokens: Sequence[Token]) -> list[Sequence[Token]]:
     return [*parts, tokens[start:]]
 
 
-def _operands(tokens: Sequence[Token], text: bytes) -> list[bytes] | None:
-    """The expressions of one list of operands."""
+def _read_operands(tokens: Sequence[Token], text: bytes) -> list[bytes] | None:
     partners, values, index = brackets(tokens), [], 0
     while index < len(tokens):
         if tokens[index].kind == "string" and index + 1 < len(tokens) and (end := partners.get(index + 1)):
@@ -170,8 +167,7 @@ def _operands(tokens: Sequence[Token], text: bytes) -> list[bytes] | None:
     return values
 
 
-def _statement(to: _Translation, statement: str) -> None:
-    """Translate one instruction or declaration of registers."""
+def _translate_statement(to: _Translation, statement: str) -> None:
     if not statement:
         return
     if match := re.fullmatch(r"\.reg\s+\.(\w+)\s+(.*)", statement, re.DOTALL):
@@ -189,32 +185,31 @@ def _statement(to: _Translation, statement: str) -> None:
     if parsed["guard"]:
         to.lines.append(f"if ({parsed['not']}{to.registers[parsed['guard']]}) {{")
     name, *modifiers = parsed["name"].replace("::", ".").split(".")
-    _instruction(to, name, modifiers, operands)
+    _translate_instruction(to, name, modifiers, operands)
     if parsed["guard"]:
         to.lines.append("}")
 
 
-def _instruction(to: _Translation, name: str, modifiers: list[str], operands: list[str]) -> None:
+def _translate_instruction(to: _Translation, name: str, modifiers: list[str], operands: list[str]) -> None:
     kind = next((m for m in reversed(modifiers) if m in _TYPES), "b32")
     if name in ("ld", "ldu", "st"):
-        _access(to, name == "st", modifiers, kind, operands)
+        _translate_access(to, name == "st", modifiers, kind, operands)
     elif name == "cp" and modifiers[:1] == ["async"]:
-        _copy_ahead(to, modifiers, operands)
+        _translate_copy_ahead(to, modifiers, operands)
     elif name in ("bar", "barrier", "membar", "fence", "nanosleep", "trap", "prefetch"):
-        to.lines.append(_ordering(to, name, modifiers, operands))
+        to.lines.append(_translate_ordering(to, name, modifiers, operands))
     elif name == "activemask":
         to.write(operands[0], "__activemask()")
     elif name == "shfl" and "sync" in modifiers:
-        _shuffle(to, modifiers, operands)
+        _translate_shuffle(to, modifiers, operands)
     elif name == "vote" and "sync" in modifiers:
         word = next(m for m in modifiers if m in ("ballot", "any", "all"))
         to.write(operands[0], f"__{word}_sync({to.read(operands[2], 'u32')}, {to.read(operands[1], 'pred')})")
     else:
-        to.write(operands[0].split("|")[0], _value(to, name, modifiers, kind, operands))
+        to.write(operands[0].split("|")[0], _translate_value(to, name, modifiers, kind, operands))
 
 
-def _ordering(to: _Translation, name: str, modifiers: list[str], operands: list[str]) -> str:
-    """What orders threads, or ends or delays one."""
+def _translate_ordering(to: _Translation, name: str, modifiers: list[str], operands: list[str]) -> str:
     if name in ("membar", "fence"):
         if {"proxy", "mbarrier_init"} & set(modifiers):
             raise _UnknownError(name)
@@ -229,8 +224,7 @@ def _ordering(to: _Translation, name: str, modifiers: list[str], operands: list[
     return {"nanosleep": "::emu::yield();", "trap": "__trap();"}.get(name, "")
 
 
-def _value(to: _Translation, name: str, modifiers: list[str], kind: str, operands: list[str]) -> str:
-    """What an instruction computes."""
+def _translate_value(to: _Translation, name: str, modifiers: list[str], kind: str, operands: list[str]) -> str:
     if modifiers[-1] not in _TYPES or (
         name != "cvt" and not {m for m in modifiers[:-1] if m not in _COMPARED} <= _PLAIN
     ):
@@ -240,14 +234,14 @@ def _value(to: _Translation, name: str, modifiers: list[str], kind: str, operand
     if name == "selp":
         return f"({to.read(operands[3], 'pred')} ? {to.read(operands[1], kind)} : {to.read(operands[2], kind)})"
     if name == "cvt":
-        return _conversion(to, modifiers, operands)
+        return _translate_conversion(to, modifiers, operands)
     if name == "lop3":
         a, b, c, table = (to.read(operand, "u32") for operand in operands[1:5])
         return f"::emu::ptx::looked_up({a}, {b}, {c}, {table})"
     if name == "prmt":
         return f"__byte_perm({', '.join(to.read(operand, 'u32') for operand in operands[1:4])})"
     if name in ("mul", "mad"):
-        return _product(to, name, modifiers, kind, operands)
+        return _translate_product(to, name, modifiers, kind, operands)
     values = [to.read(operand, kind) for operand in operands[1:]]
     if name == "not" and kind == "pred":
         return f"!{values[0]}"
@@ -260,10 +254,10 @@ def _value(to: _Translation, name: str, modifiers: list[str], kind: str, operand
     return f"static_cast<{_TYPES[kind]}>({_CALLS[name].format('', *values)})"
 
 
-def _conversion(to: _Translation, modifiers: list[str], operands: list[str]) -> str:
-    """Between numbers as a cast does it: to integers towards zero, to floats to the nearest."""
+def _translate_conversion(to: _Translation, modifiers: list[str], operands: list[str]) -> str:
     target, source = modifiers[-2:]
     rounding = [m for m in modifiers[:-2] if m != "ftz"]
+    # C++ casts round to integers towards zero, and to floats to the nearest
     narrows = target.startswith("f") and (not source.startswith("f") or (target, source) == ("f32", "f64"))
     truncates = source.startswith("f") and not target.startswith("f")
     if rounding != (["rn"] if narrows else ["rzi"] if truncates else []):
@@ -271,8 +265,7 @@ def _conversion(to: _Translation, modifiers: list[str], operands: list[str]) -> 
     return f"static_cast<{_TYPES[target]}>({to.read(operands[1], source)})"
 
 
-def _product(to: _Translation, name: str, modifiers: list[str], kind: str, operands: list[str]) -> str:
-    """`mul` and `mad`: of floats, of the low or high half, or as wide as both halves."""
+def _translate_product(to: _Translation, name: str, modifiers: list[str], kind: str, operands: list[str]) -> str:
     a, b = to.read(operands[1], kind), to.read(operands[2], kind)
     cpp = _TYPES[kind]
     if "wide" in modifiers:
@@ -287,13 +280,13 @@ def _product(to: _Translation, name: str, modifiers: list[str], kind: str, opera
     return f"static_cast<{cpp}>({product}{f' + {to.read(operands[3], kind)}' if name == 'mad' else ''})"
 
 
-def _access(to: _Translation, store: bool, modifiers: list[str], kind: str, operands: list[str]) -> None:
-    """A load or store, of a vector in one access."""
+def _translate_access(to: _Translation, store: bool, modifiers: list[str], kind: str, operands: list[str]) -> None:
     if not {"global", "shared", "const", "local", "param"} & set(modifiers) and modifiers[0] not in _TYPES:
         raise _UnknownError("space")
     if _ORDERED & set(modifiers):
         raise _UnknownError("order")
     count = next((int(m[1:]) for m in modifiers if m in ("v2", "v4")), 1)
+    # a vector is one access
     address, values = (operands[0], operands[1]) if store else (operands[1], operands[0])
     parts = [p.strip() for p in values.strip("{} ").split(",")]
     if len(parts) != count:
@@ -310,9 +303,9 @@ def _access(to: _Translation, store: bool, modifiers: list[str], kind: str, oper
         to.write(part, f"{register}.at[{index}]" if count > 1 else register)
 
 
-def _copy_ahead(to: _Translation, modifiers: list[str], operands: list[str]) -> None:
-    """`cp.async`: done at once, so that committing and waiting is nothing."""
+def _translate_copy_ahead(to: _Translation, modifiers: list[str], operands: list[str]) -> None:
     if "commit_group" in modifiers or "wait_group" in modifiers or "wait_all" in modifiers:
+        # the copy is done at once, so committing and waiting are no-ops
         return
     if "bulk" in modifiers or "mbarrier" in modifiers:
         raise _UnknownError("bulk")
@@ -321,8 +314,8 @@ def _copy_ahead(to: _Translation, modifiers: list[str], operands: list[str]) -> 
     to.lines.append(f"::emu::ptx::copied_ahead({there}, {here}, {to.read(operands[2], 'u32')}, {taken});")
 
 
-def _shuffle(to: _Translation, modifiers: list[str], operands: list[str]) -> None:
-    """Over the whole warp only: a clamp that makes segments is not understood."""
+def _translate_shuffle(to: _Translation, modifiers: list[str], operands: list[str]) -> None:
+    # shuffles over the whole warp only: other clamps make segments
     if operands[3] not in ("0x1f", "31", "0", "0x0") or "|" in operands[0]:
         raise _UnknownError("shfl")
     word = next(m for m in modifiers if m in _SHUFFLES)

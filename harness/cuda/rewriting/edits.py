@@ -1,4 +1,4 @@
-"""Byte-range replacements: everything outside them stays byte for byte the author's."""
+"""Byte-range replacements, outside which the author's text stays byte for byte."""
 
 from dataclasses import dataclass, field
 
@@ -14,20 +14,20 @@ class Edit:
 
 @dataclass
 class Edits:
-    """Replacements of one text, in any order; of two that overlap the first one given holds."""
+    """Replacements of one text, in any order; the one that starts first wins an overlap."""
 
     edits: list[Edit] = field(default_factory=list)
 
     def replace(self, start: int, end: int, text: bytes) -> None:
-        """Put `text` in place of a range."""
+        """Replace a range by `text`."""
         self.edits.append(Edit(start, end, text))
 
     def insert(self, at: int, text: bytes) -> None:
-        """Put `text` before the byte at `at`; what is inserted later at the same place follows."""
+        """Insert `text` before the byte at `at`, after earlier insertions there."""
         self.edits.append(Edit(at, at, text))
 
     def apply(self, text: bytes) -> bytes:
-        """The text with all replacements made."""
+        """Return the text with all replacements made."""
         pieces = []
         at = 0
         order = sorted(enumerate(self.edits), key=lambda item: (item[1].start, item[1].end, item[0]))
@@ -40,6 +40,6 @@ class Edits:
 
 
 def blank_lines(text: bytes) -> bytes:
-    """The line ends of `text`, with their backslashes where it continues a line: what keeps later lines in place."""
+    """Return the line ends of `text` with continuation backslashes, which keep later lines in place."""
     lines = text.split(b"\n")[:-1]
     return b"".join(b" \\\n" if line.rstrip(b"\r").endswith(b"\\") else b"\n" for line in lines)

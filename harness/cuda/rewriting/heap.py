@@ -1,4 +1,4 @@
-"""`malloc`, `free`, `new`, `delete` and `clock` of device code become the device's."""
+"""Device code's `malloc`, `free`, `new`, `delete` and `clock` become the device's."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ _MEMBERS = (b".", b"->", b"::")
 
 
 def rewrite(fragment: Fragment, start: int, end: int) -> None:
-    """Rewrite what lies between two offsets of device code."""
+    """Rewrite device code between two offsets."""
     tokens = list(fragment.syntax.words(start, end))
     for index, (before, token, after) in enumerate(zip([None, *tokens], tokens, tokens[1:], strict=False)):
         if before is not None and before.text in _MEMBERS:
@@ -24,8 +24,8 @@ def rewrite(fragment: Fragment, start: int, end: int) -> None:
 
 
 def _delete(fragment: Fragment, index: int, tokens: Sequence[Token]) -> None:
-    """`delete p` as an operator of its own that binds as loosely: `->*` takes what a unary operator would."""
     array = [token.text for token in tokens[index + 1 : index + 3]] == [b"[", b"]"]
     end = tokens[index + 2].end if array else tokens[index].end
+    # an operator that binds as loosely as `delete p`: `->*` takes what a unary operator would
     kind = b"true" if array else b"false"
     fragment.edits.replace(tokens[index].start, end, b"::emu::KernelDelete<%s>{} ->* " % kind)

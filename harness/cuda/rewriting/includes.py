@@ -1,4 +1,4 @@
-"""What a source may include: files of its submission, the shims, and the C++ library; never another path."""
+"""Allowed includes: files of the submission, the shims, and the C++ library."""
 
 import itertools
 import posixpath
@@ -12,21 +12,20 @@ from harness.cuda.rewriting.lexer import Directive, Macro, Token, brackets
 
 SHIMS = Path(__file__).parents[1] / "include"
 _OF_PROGRAMS = ("thrust/", "emu/thrust/")
-"""What these headers bring moves other bytes than a GPU's version of it does: no answer is measured by them."""
+"""Headers for programs only: they move other bytes than a GPU's version, which would falsify measurements."""
 _INCLUDING = (b"include", b"include_next", b"import")
 _HOST_HEADERS = Path(__file__).with_name("host_headers.txt")
 
 
 @dataclass(frozen=True)
 class IncludeTarget:
-    """What an include names.
+    """The target of an include.
 
     Attributes:
-        name: as the author writes it.
-        file: the submission's file, relative to its root; None when it is none.
-        problem: why it is refused, empty when it is not.
+        file: the submission's file, relative to its root, or None.
+        problem: reason for refusal, or empty.
         known: whether the compiler will find it.
-        computed: whether it is made of macros that are not known, or not yet.
+        computed: whether it consists of macros that are unknown so far.
     """
 
     name: str
@@ -38,14 +37,12 @@ class IncludeTarget:
 
 @dataclass(frozen=True)
 class SourceTree:
-    """Where the files that a submission may include lie: in its folder, and in those searched for headers.
+    """Locations of the files that a submission may include.
 
     Attributes:
-        root: the submission's folder.
-        searched: the folders of `-I` by the path that they have in the tree, in the order in which they are searched.
-        program: whether it is a program of its own: what some headers bring runs, but is not what a GPU would measure.
-        whole: whether it is all that this machine holds: nothing lies outside, and what no folder of `-I` has is left
-            to the compiler.
+        searched: folders of `-I` by their path in the tree, in search order.
+        program: whether it is a program, which may use headers unfit for measurements.
+        whole: whether it is the whole machine: nothing lies outside, and the compiler finds what no `-I` folder has.
     """
 
     root: Path
@@ -55,7 +52,7 @@ class SourceTree:
 
     @classmethod
     def of(cls, root: Path, folders: Iterable[Path] = (), *, program: bool = False) -> "SourceTree":
-        """A tree with these folders, which may lie outside `root`; each of those gets a name of its own beside it."""
+        """Create a tree; header folders outside `root` get names of their own beside it."""
         searched: dict[str, Path] = {}
         for folder in dict.fromkeys(each.resolve() for each in folders):
             if folder.is_relative_to(root.resolve()):
@@ -68,17 +65,17 @@ class SourceTree:
 
     @classmethod
     def of_machine(cls, folders: Iterable[Path]) -> "SourceTree":
-        """All that this machine holds, with these folders searched for headers."""
+        """Create a tree of the whole machine, with these header folders."""
         paths = dict.fromkeys(each.resolve() for each in folders)
         searched = {path.relative_to("/").as_posix(): path for path in paths}
         return cls(Path("/"), searched, whole=True, program=True)
 
     def told(self, path: str) -> str:
-        """A file of the tree as reports and the compiler name it."""
+        """Return a file's name in reports and for the compiler."""
         return f"/{path}" if self.whole else path
 
     def find(self, path: str) -> Path | None:
-        """The file with this path in the tree, if there is one."""
+        """Return the file with this path in the tree, or None."""
         if self.whole:
             place = self.root / path
             return place if place.is_file() else None
@@ -89,8 +86,9 @@ class SourceTree:
         return place if place.is_file() and place.resolve().is_relative_to(base.resolve()) else None
 
     def search(self, name: str) -> str | None:
-        """The path in the tree of the header that the folders of `-I` hold under `name`; never NVIDIA's own text of a
-        library that the device has in another form, or not at all.
+        """Return the path of a header in the `-I` folders, or None.
+
+        NVIDIA's own text of a library that the device replaces or lacks is skipped.
         """
         library = name.split("/")[0]
         if library in ("cub", "thrust") or (library == "cuda" and name in shims()):
@@ -101,56 +99,56 @@ class SourceTree:
 
 @dataclass(frozen=True)
 class Includes:
-    """The includes of one file of a submission."""
+    """The includes of one file."""
 
     tree: SourceTree
     file: str
     macros: Mapping[bytes, Sequence[Macro]]
 
     def of(self, directive: Directive) -> Iterator[IncludeTarget]:
-        """What an `#include` line names; more than one when a macro says it in several ways."""
+        """Yield the targets of an `#include` line, several if macros name it."""
         if directive.name == b"embed" or directive.name not in _INCLUDING:
             return
-        yield from self._named(directive.tokens[1:])
+        yield from self._resolve(directive.tokens[1:])
 
     def asked(self, tokens: Sequence[Token]) -> Iterator[tuple[int, int, IncludeTarget]]:
-        """Every `__has_include(...)` among tokens: byte offsets and what it names."""
+        """Yield start offset, end offset and target of every `__has_include(...)`."""
         partners = brackets(tokens)
         for index, token in enumerate(tokens):
             if token.text in (b"__has_include", b"__has_include_next", b"__has_embed"):
                 end = partners.get(index + 1)
                 inner = [] if end is None else tokens[index + 2 : end]
                 last = token if end is None else tokens[end]
-                for target in self._named(inner):
+                for target in self._resolve(inner):
                     yield token.start, last.end, target
 
-    def _named(self, tokens: Sequence[Token]) -> Iterator[IncludeTarget]:
+    def _resolve(self, tokens: Sequence[Token]) -> Iterator[IncludeTarget]:
         if tokens and tokens[0].kind == "string":
-            yield self._quoted(_text(tokens[0].text).strip('"'))
+            yield self._resolve_quoted(_decode(tokens[0].text).strip('"'))
         elif tokens and tokens[0].text == b"<":
-            yield self._angled(_angled_name(tokens))
+            yield self._resolve_angled(_read_angled_name(tokens))
         elif len(tokens) == 1 and (macros := self.macros.get(tokens[0].text)):
             for macro in macros:
                 direct = macro.body and (macro.body[0].kind == "string" or macro.body[0].text == b"<")
-                yield from self._named(macro.body) if direct else iter((_unknown(tokens),))
+                yield from self._resolve(macro.body) if direct else iter((_make_unknown(tokens),))
         else:
-            yield _unknown(tokens)
+            yield _make_unknown(tokens)
 
-    def _quoted(self, name: str) -> IncludeTarget:
+    def _resolve_quoted(self, name: str) -> IncludeTarget:
         if _is_absolute(name):
-            return self._outside(name)
+            return self._make_outside(name)
         beside = posixpath.normpath(posixpath.join(posixpath.dirname(self.file), name))
         at_root = None if self.tree.whole else posixpath.normpath(name)
         for path in (beside, self.tree.search(name), at_root):
             if path and not path.startswith("..") and self.tree.find(path):
                 return IncludeTarget(name, path)
         if beside.startswith(".."):
-            return self._outside(name)
+            return self._make_outside(name)
         return IncludeTarget(name, known=True)
 
-    def _angled(self, name: str) -> IncludeTarget:
+    def _resolve_angled(self, name: str) -> IncludeTarget:
         if _is_absolute(name) or (".." in name.split("/") and not self.tree.whole):
-            return self._outside(name)
+            return self._make_outside(name)
         if found := self.tree.search(name):
             return IncludeTarget(name, found)
         if name in host_headers() or (name in shims() and (self.tree.program or not name.startswith(_OF_PROGRAMS))):
@@ -159,41 +157,41 @@ class Includes:
         beside = not self.tree.whole and self.tree.find(path)
         return IncludeTarget(name, path) if beside else IncludeTarget(name, known=False)
 
-    def _outside(self, name: str) -> IncludeTarget:
+    def _make_outside(self, name: str) -> IncludeTarget:
         return IncludeTarget(name, problem="" if self.tree.whole else "leaves the submission")
 
 
 @cache
 def shims() -> frozenset[str]:
-    """The bundled headers that CUDA source may include."""
+    """Return the bundled headers that CUDA source may include."""
     return frozenset(p.relative_to(SHIMS).as_posix() for p in SHIMS.rglob("*") if p.is_file())
 
 
 @cache
 def host_headers() -> frozenset[str]:
-    """Headers of the C and C++ libraries and of POSIX that host code asks for."""
+    """Return the headers of C, C++ and POSIX that host code may include."""
     return frozenset(_HOST_HEADERS.read_text(encoding="utf-8").split())
 
 
 def refuse(directive: Directive, what: str, text: bytes, edits: Edits) -> None:
-    """An error in place of a line, raised only where the preprocessor comes by."""
+    """Replace a line by an error, raised if the preprocessor reaches it."""
     lines = b"\n" * blank_lines(text[directive.start : directive.end]).count(b"\n")
     edits.replace(directive.start, directive.end, b"#error " + what.encode() + lines)
 
 
-def _angled_name(tokens: Sequence[Token]) -> str:
+def _read_angled_name(tokens: Sequence[Token]) -> str:
     closing = next((i for i, token in enumerate(tokens) if token.text in (b">", b">>>")), len(tokens))
-    return _text(b"".join(token.text for token in tokens[1:closing]))
+    return _decode(b"".join(token.text for token in tokens[1:closing]))
 
 
 def _is_absolute(name: str) -> bool:
     return name.startswith(("/", "\\")) or name[1:2] == ":"
 
 
-def _unknown(tokens: Sequence[Token]) -> IncludeTarget:
-    name = _text(b" ".join(token.text for token in tokens))[:80]
+def _make_unknown(tokens: Sequence[Token]) -> IncludeTarget:
+    name = _decode(b" ".join(token.text for token in tokens))[:80]
     return IncludeTarget(name, problem="is computed: only the preprocessor knows what it names", computed=True)
 
 
-def _text(name: bytes) -> str:
+def _decode(name: bytes) -> str:
     return name.decode(errors="replace")

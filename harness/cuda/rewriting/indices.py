@@ -1,4 +1,4 @@
-"""`threadIdx.x` and its like become calls that the compiler may keep in a register; also in macros' bodies."""
+"""`threadIdx.x` and its like become calls that the compiler may keep in a register."""
 
 import re
 
@@ -12,7 +12,7 @@ _DECLARED = re.compile(
 
 
 def rewrite(fragment: Fragment, start: int, end: int) -> None:
-    """Rewrite the indices between two offsets of device code, but not those that the author has declared there."""
+    """Rewrite indices between two offsets of device code, except names declared there."""
     tokens = list(fragment.syntax.words(start, end))
     declared = {match.group(1) for match in _DECLARED.finditer(fragment.text(start, end))}
     for index, token in enumerate(tokens[:-2]):

@@ -1,4 +1,4 @@
-"""What nvcc does without `-rdc=true`: device functions and variables belong to their unit, `static` before each."""
+"""Internal linkage as without nvcc's `-rdc=true`: `static` before device functions and variables."""
 
 from tree_sitter import Node
 
@@ -9,11 +9,11 @@ _OTHERWISE = frozenset(
     b"static extern inline __inline __inline__ __forceinline__ constexpr friend template typedef using virtual "
     b"explicit operator __host__ __global__ __shared__".split()
 )
-"""Words of a declaration that says already whose it is, or that is no device code alone."""
+"""Words that give a declaration another linkage, or more than device code."""
 
 
 def rewrite(fragment: Fragment) -> None:
-    """Rewrite every such declaration of a namespace; templates and members may be in several units anyway."""
+    """Rewrite declarations of namespaces; templates and members may be in several units anyway."""
     for marked in fragment.syntax.marked:
         start = min(marked.node.start_byte, marked.qualifiers[0].start)
         if (

@@ -1,4 +1,4 @@
-"""A `__global__` function becomes a body of another name and a stub of its own: calling the stub launches the body."""
+"""A kernel becomes a body of another name and a stub: calling the stub launches the body."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ _TYPES = ("type_parameter_declaration", "optional_type_parameter_declaration", "
 
 @dataclass(frozen=True)
 class Listed:
-    """A parameter list as a stub declares it, the arguments that pass all of it on, and the types of these."""
+    """A parameter list for a stub, the arguments that pass it on, and their types."""
 
     declared: bytes
     passed: bytes
@@ -21,25 +21,26 @@ class Listed:
 
 
 def rewrite(fragment: Fragment, marked: Qualified) -> None:
-    """Rename the body of a kernel and put its stub behind it; declarations and instantiations already name the stub."""
+    """Rename the body of a kernel and put its stub behind it."""
     node = marked.node
-    body, function = node.child_by_field_name("body"), _function(node.child_by_field_name("declarator"))
+    body, function = node.child_by_field_name("body"), _find_function(node.child_by_field_name("declarator"))
+    # declarations and instantiations already name the stub
     if node.type != "function_definition" or body is None or function is None:
         return
     declarator, parameters = function.child_by_field_name("declarator"), function.child_by_field_name("parameters")
     if declarator is None or parameters is None:
         return
     outer = outermost(node)
-    scope, name = _scoped(fragment, outer, declarator)
+    scope, name = _reopen_scopes(fragment, outer, declarator)
     plain = name if name.type == "identifier" else name.child_by_field_name("name") or name
     specialised = name.type == "template_function"
     suffix = b"body_%d" % line_of(fragment.syntax.text, node.start_byte) if specialised else b"body"
     renamed = fragment.derived(fragment.text(plain.start_byte, plain.end_byte), suffix)
     fragment.edits.replace(name.start_byte, name.end_byte, renamed)
-    prefix, arguments = _prefix(fragment, outer, declarator.start_byte, specialised)
+    prefix, arguments = _make_prefix(fragment, outer, declarator.start_byte, specialised)
     if specialised:
-        _without_template(fragment, outer, node)
-    listed = _listed(fragment, parameters, b"emu_argument_")
+        _drop_template(fragment, outer, node)
+    listed = _list_parameters(fragment, parameters, b"emu_argument_")
     stub = b" %s%s%s%s { static const ::emu::Kernel emu_kernel{__func__, %s};" % (
         prefix, fragment.text(name.start_byte, name.end_byte), listed.declared,
         flat(fragment.text(parameters.end_byte, body.start_byte)), fragment.site(name.start_byte),
@@ -50,8 +51,8 @@ def rewrite(fragment: Fragment, marked: Qualified) -> None:
     fragment.edits.insert(body.end_byte, stub + call + b" }" * scope)
 
 
-def _function(declarator: Node | None) -> Node | None:
-    """The function's declarator, under pointers of its result if there are any."""
+def _find_function(declarator: Node | None) -> Node | None:
+    # a result that is a pointer puts declarators above the function's
     for _ in range(8):
         if declarator is None or declarator.type == "function_declarator":
             return declarator
@@ -59,8 +60,8 @@ def _function(declarator: Node | None) -> Node | None:
     return None
 
 
-def _scoped(fragment: Fragment, outer: Node, declarator: Node) -> tuple[int, Node]:
-    """The last part of a kernel's name; `a::b::k` is defined in its namespaces, reopened."""
+def _reopen_scopes(fragment: Fragment, outer: Node, declarator: Node) -> tuple[int, Node]:
+    """Reopen the namespaces of `a::b::k`; return their number and the last part of the name."""
     depth = 0
     while declarator.type == "qualified_identifier" and depth < 8:
         scope, name = declarator.child_by_field_name("scope"), declarator.child_by_field_name("name")
@@ -75,8 +76,8 @@ def _scoped(fragment: Fragment, outer: Node, declarator: Node) -> tuple[int, Nod
     return depth, declarator
 
 
-def _prefix(fragment: Fragment, outer: Node, end: int, specialised: bool) -> tuple[bytes, bytes]:
-    """What stands before a stub's name, and the template arguments its body is called with."""
+def _make_prefix(fragment: Fragment, outer: Node, end: int, specialised: bool) -> tuple[bytes, bytes]:
+    """Return the text before a stub's name, and the template arguments of its body."""
     template = outer
     while template.type == "linkage_specification" and (inner := template.child_by_field_name("body")) is not None:
         template = inner
@@ -85,21 +86,20 @@ def _prefix(fragment: Fragment, outer: Node, end: int, specialised: bool) -> tup
     parameters = template.child_by_field_name("parameters")
     if parameters is None:
         return flat(fragment.text(outer.start_byte, end)) + b" ", b""
-    listed = _listed(fragment, parameters, b"EmuParameter")
+    listed = _list_parameters(fragment, parameters, b"EmuParameter")
     before = flat(fragment.text(outer.start_byte, parameters.start_byte))
     after = flat(fragment.text(parameters.end_byte, end))
     return before + b" " + listed.declared + b" " + after + b" ", b"<" + listed.passed + b">"
 
 
-def _without_template(fragment: Fragment, outer: Node, node: Node) -> None:
-    """The body of an explicit specialisation is a plain function."""
+def _drop_template(fragment: Fragment, outer: Node, node: Node) -> None:
+    # the body of an explicit specialisation is a plain function
     parameters = outer.child_by_field_name("parameters")
     if outer.type == "template_declaration" and parameters is not None and parameters.end_byte <= node.start_byte:
         fragment.edits.replace(outer.start_byte, parameters.end_byte, b"")
 
 
-def _listed(fragment: Fragment, parameters: Node, stem: bytes) -> Listed:
-    """A list of function or template parameters with a name for each."""
+def _list_parameters(fragment: Fragment, parameters: Node, stem: bytes) -> Listed:
     pieces: list[bytes] = []
     passed: list[bytes] = []
     types: list[bytes] = []
@@ -108,12 +108,13 @@ def _listed(fragment: Fragment, parameters: Node, stem: bytes) -> Listed:
         if parameter.type == "parameter_declaration" and parameter.text == b"void":
             continue
         pack = parameter.type.startswith("variadic") or any(c.type == "..." for c in parameter.children)
-        name = _parameter_name(parameter)
+        name = _find_parameter_name(parameter)
         if name is not None:
             spelled = fragment.text(name.start_byte, name.end_byte)
         else:
+            # the stub must name a parameter to pass it on
             spelled = stem + b"%d" % index
-            place = _unnamed_place(parameter)
+            place = _find_unnamed_place(parameter)
             pieces += [fragment.text(at, place), b" ", spelled]
             at = place
         passed.append(spelled + b"..." if pack else spelled)
@@ -122,18 +123,17 @@ def _listed(fragment: Fragment, parameters: Node, stem: bytes) -> Listed:
     return Listed(flat(b"".join(pieces)), b", ".join(passed), b"<" + b", ".join(types) + b">")
 
 
-def _parameter_name(parameter: Node) -> Node | None:
+def _find_parameter_name(parameter: Node) -> Node | None:
     if parameter.type == "template_template_parameter_declaration":
         inner = next((c for c in parameter.named_children if c.type in _TYPES), None)
-        return None if inner is None else _parameter_name(inner)
+        return None if inner is None else _find_parameter_name(inner)
     if parameter.type in _TYPES:
         name = parameter.child_by_field_name("name")
         return name or next((c for c in parameter.named_children if c.type == "type_identifier"), None)
     return name_of(parameter.child_by_field_name("declarator"))
 
 
-def _unnamed_place(parameter: Node) -> int:
-    """Where the name of a parameter without one goes."""
+def _find_unnamed_place(parameter: Node) -> int:
     if parameter.type == "template_template_parameter_declaration":
         return parameter.end_byte
     if parameter.type in _TYPES:

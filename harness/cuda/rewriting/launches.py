@@ -1,4 +1,4 @@
-"""`kernel<<<grid, block, shared, stream>>>(arguments)` becomes a configuration and a call, also in macros' bodies."""
+"""`kernel<<<grid, block, shared, stream>>>(arguments)` becomes a configuration and a call, also in macros."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,14 +7,14 @@ from harness.cuda.rewriting.edits import Edits, blank_lines
 from harness.cuda.rewriting.lexer import Token
 
 _REACH = 4096
-"""Tokens that a configuration or a template argument list may have."""
+"""Most tokens of a configuration or template argument list."""
 _JOINTS = (b"::", b".", b"->", b"##")
 _STATEMENTS = frozenset((b"if", b"else", b"for", b"while", b"do", b"switch", b"case", b"return"))
 
 
 @dataclass(frozen=True)
 class LaunchSite:
-    """Byte offsets of a launch's parts: `start` kernel `left` <<< `inner` ... `outer` >>> `right` ( ... ) `end`."""
+    """Byte offsets of a launch: `start` kernel `left` <<< `inner` ... `outer` >>> `right` ( ... ) `end`."""
 
     start: int
     left: int
@@ -25,10 +25,10 @@ class LaunchSite:
 
 
 def find(tokens: Sequence[Token], partners: Mapping[int, int]) -> Iterator[LaunchSite]:
-    """The launches in a run of tokens, in order."""
+    """Yield the launches among tokens, in order."""
     for index, token in enumerate(tokens):
         if token.text == b"<<<":
-            start, close = _kernel(tokens, partners, index), _configuration_end(tokens, partners, index)
+            start, close = _find_kernel(tokens, partners, index), _find_configuration_end(tokens, partners, index)
             if start is None or close is None or close[1] + 1 >= len(tokens) or tokens[close[1] + 1].text != b"(":
                 continue
             first, last = close
@@ -39,7 +39,7 @@ def find(tokens: Sequence[Token], partners: Mapping[int, int]) -> Iterator[Launc
 
 
 def rewrite(launch: LaunchSite, text: bytes, edits: Edits) -> None:
-    """Configure first, then call the stub."""
+    """Rewrite a launch: configure first, then call the stub."""
     configuration = text[launch.inner : launch.outer]
     edits.insert(launch.start, b"(::emu::configured(" + configuration + b"), ")
     edits.replace(launch.left, launch.right, b"")
@@ -47,13 +47,13 @@ def rewrite(launch: LaunchSite, text: bytes, edits: Edits) -> None:
 
 
 def refuse(launch: LaunchSite, text: bytes, edits: Edits) -> None:
-    """A launch by a kernel ends the run as unsupported."""
+    """Make a launch by a kernel end the run as unsupported."""
     lines = blank_lines(text[launch.start : launch.end])
     edits.replace(launch.start, launch.end, b'::emu::unsupported("a launch by a kernel", EMU_HERE)' + lines)
 
 
-def _configuration_end(tokens: Sequence[Token], partners: Mapping[int, int], at: int) -> tuple[int, int] | None:
-    """Indices of the first and the last token of what ends the configuration opened at `at`: `>>>`, or else `>> >`."""
+def _find_configuration_end(tokens: Sequence[Token], partners: Mapping[int, int], at: int) -> tuple[int, int] | None:
+    """Return the first and last token of the `>>>`, or else `>> >`, for the configuration opened at `at`."""
     index = at + 1
     spaced = None
     while index < min(len(tokens), at + _REACH):
@@ -77,23 +77,23 @@ def _is_spaced_end(tokens: Sequence[Token]) -> bool:
     return [token.text for token in tokens] == [b">", b">", b">", b"("] and tokens[0].end == tokens[1].start
 
 
-def _kernel(tokens: Sequence[Token], partners: Mapping[int, int], at: int) -> int | None:
-    """Index of the first token of the expression before `at`: a name with its scopes and arguments, or a bracket."""
-    index = _primary(tokens, partners, at - 1)
+def _find_kernel(tokens: Sequence[Token], partners: Mapping[int, int], at: int) -> int | None:
+    """Return the first token of the expression before `at`: a name with scopes and arguments, or a bracket."""
+    index = _find_primary(tokens, partners, at - 1)
     while index is not None and index > 0:
         before = tokens[index - 1].text
         if before == b"template" and index > 1 and tokens[index - 2].text in _JOINTS:
             index -= 1
         elif before in _JOINTS:
             qualified = index > 1 and (_is_name(tokens[index - 2]) or tokens[index - 2].text in (b">", b")", b"]"))
-            index = _primary(tokens, partners, index - 2) if qualified else index - 1
+            index = _find_primary(tokens, partners, index - 2) if qualified else index - 1
         else:
             break
     return index
 
 
-def _primary(tokens: Sequence[Token], partners: Mapping[int, int], at: int) -> int | None:
-    """Index where the name, call or subscript that ends at `at` starts."""
+def _find_primary(tokens: Sequence[Token], partners: Mapping[int, int], at: int) -> int | None:
+    """Return the start of the name, call or subscript that ends at `at`."""
     while at >= 0:
         text = tokens[at].text
         if text in (b")", b"]"):
@@ -104,7 +104,7 @@ def _primary(tokens: Sequence[Token], partners: Mapping[int, int], at: int) -> i
                 return start
             at = start - 1
         elif text in (b">", b">>>"):
-            start = _angle(tokens, partners, at)
+            start = _find_angle(tokens, partners, at)
             if start is None:
                 return None
             at = start - 1
@@ -113,8 +113,8 @@ def _primary(tokens: Sequence[Token], partners: Mapping[int, int], at: int) -> i
     return None
 
 
-def _angle(tokens: Sequence[Token], partners: Mapping[int, int], at: int) -> int | None:
-    """Index of the `<` that opens the template arguments that end at `at`."""
+def _find_angle(tokens: Sequence[Token], partners: Mapping[int, int], at: int) -> int | None:
+    """Return the `<` of the template arguments that end at `at`."""
     depth = 0
     least = max(0, at - _REACH)
     while at >= least:

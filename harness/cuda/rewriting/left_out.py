@@ -1,4 +1,4 @@
-"""Device functions that ask for what the device lacks: built without their bodies, so that reaching them says why."""
+"""Device functions that use what the device lacks: empty bodies report it when reached."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from harness.cuda.rewriting.unsupported import Lacking
 
 
 def rewrite(fragment: Fragment, functions: Sequence[Node], lacking: Lacking) -> int:
-    """Empty the bodies that hold one of the lines; returns how many."""
+    """Empty the bodies that hold a lacking line; return their number."""
     emptied = 0
     for function in functions:
         body = function.child_by_field_name("body")

@@ -1,4 +1,4 @@
-"""C++ tokens with their byte offsets: what holds also where no tree can be built, as in the body of a macro."""
+"""C++ tokens with byte offsets, available even where no tree can be built, as in a macro's body."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -32,7 +32,7 @@ class Token:
 
 @dataclass
 class Directive:
-    """A preprocessor line: its tokens after the `#`, and the bytes from the `#` to the end of the logical line."""
+    """A preprocessor line: tokens after the `#`, and bytes from the `#` to the end of the logical line."""
 
     start: int
     end: int = 0
@@ -46,7 +46,7 @@ class Directive:
 
 @dataclass(frozen=True)
 class Macro:
-    """A `#define`: parameters are None for an object-like one."""
+    """A `#define`; object-like macros have None as parameters."""
 
     name: bytes
     parameters: frozenset[bytes] | None
@@ -62,7 +62,7 @@ class Lexed:
 
 
 def lex(text: bytes) -> Lexed:
-    """Split `text`; never fails: what is no token is a sign of one byte."""
+    """Split `text`; unknown bytes become signs."""
     tokens: list[Token] = []
     directives: list[Directive] = []
     directive: Directive | None = None
@@ -86,22 +86,22 @@ def lex(text: bytes) -> Lexed:
             fresh = False
             joined = match.group().replace(b"\\\r\n", b"").replace(b"\\\n", b"")
             if joined.startswith(b"<<"):
-                # `<< <` opens a launch, too: two operators cannot follow each other
+                # `<< <` also opens a launch: two operators cannot follow each other
                 joined = b"<<<"
             token = Token(kind, joined, match.start(), match.end())
             (tokens if directive is None else directive.tokens).append(token)
-    return Lexed(tokens, [_without_digraph(text, d) for d in directives])
+    return Lexed(tokens, [_drop_digraph(text, d) for d in directives])
 
 
-def _without_digraph(text: bytes, directive: Directive) -> Directive:
-    """`%:` opens a directive as `#` does."""
+def _drop_digraph(text: bytes, directive: Directive) -> Directive:
+    # the digraph `%:` opens a directive as `#` does
     if text[directive.start : directive.start + 1] == b"%" and directive.name == b":":
         directive.tokens = directive.tokens[1:]
     return directive
 
 
 def macro(directive: Directive) -> Macro | None:
-    """The macro that a directive defines, None when it defines none."""
+    """Return the macro that a directive defines, or None."""
     if directive.name != b"define" or len(directive.tokens) < 2:
         return None
     name, rest = directive.tokens[1], directive.tokens[2:]
@@ -115,7 +115,7 @@ def macro(directive: Directive) -> Macro | None:
 
 
 def brackets(tokens: Sequence[Token]) -> dict[int, int]:
-    """For every bracket that has a partner, the partner's index: from the opening to the closing one and back."""
+    """Map the index of every matched bracket to its partner's."""
     partners: dict[int, int] = {}
     opened: list[int] = []
     for index, token in enumerate(tokens):
@@ -128,7 +128,7 @@ def brackets(tokens: Sequence[Token]) -> dict[int, int]:
 
 
 def flat(text: bytes) -> bytes:
-    """`text` on one line, without comments and directives."""
+    """Return `text` on one line, without comments and directives."""
     tokens = lex(text).tokens
     pieces = []
     for before, token in zip([None, *tokens], tokens, strict=False):
@@ -138,7 +138,7 @@ def flat(text: bytes) -> bytes:
 
 
 def groups(tokens: Sequence[Token], partners: dict[int, int], names: frozenset[bytes]) -> Iterator[tuple[int, int]]:
-    """Index ranges of `name ( ... )` for the given names; of the name alone where no parenthesis follows."""
+    """Yield index ranges of `name ( ... )` for the given names, or of the name alone."""
     for index, token in enumerate(tokens):
         if token.kind == "word" and token.text in names:
             called = index + 1 < len(tokens) and tokens[index + 1].text == b"("

@@ -33,12 +33,12 @@ from harness.cuda.rewriting.unsupported import Lacking
 
 @dataclass
 class Rewritten:
-    """A file's new text.
+    """A rewritten file.
 
     Attributes:
-        text: line by line what it was.
-        shared: `__shared__` variables of files, which later files may name.
-        left_out: how many functions have lost their bodies.
+        text: new text with the same lines.
+        shared: `__shared__` variables of files, for later files.
+        left_out: number of functions without their bodies.
     """
 
     text: bytes
@@ -53,21 +53,20 @@ def rewrite(
     """Rewrite a file.
 
     Args:
-        text: the file.
-        known: shared variables of the files it includes.
-        edits: already made, to its directives.
-        lacking: lines whose functions are built without their bodies.
-        own_unit: whether device functions and variables are those of the unit alone.
+        known: shared variables of included files.
+        edits: earlier edits, to its directives.
+        lacking: lines whose functions lose their bodies.
+        own_unit: whether device functions and variables are the unit's alone.
         counted: whether device code counts its arithmetic.
     """
     lexed = lexer.lex(text)
     fragment = Fragment(syntax.parse(text, lexed), edits=edits)
-    device = _device_spans(fragment)
-    emptied = left_out.rewrite(fragment, _device_functions(fragment), lacking) if lacking else 0
+    device = _find_device_spans(fragment)
+    emptied = left_out.rewrite(fragment, _find_device_functions(fragment), lacking) if lacking else 0
     if own_unit:
         internal.rewrite(fragment)
     if counted:
-        arithmetic.rewrite(fragment, _device_functions(fragment))
+        arithmetic.rewrite(fragment, _find_device_functions(fragment))
     asked = arithmetic.asked(lexed.directives) if counted else frozenset()
     found = _rewrite_fragment(fragment, known, device)
     for directive in lexed.directives:
@@ -92,7 +91,7 @@ def _rewrite_fragment(
     fragment: Fragment, known: Mapping[bytes, SharedVariable], device: Sequence[tuple[int, int]]
 ) -> Mapping[bytes, SharedVariable]:
     tree = fragment.syntax
-    _assembly(fragment)
+    _rewrite_assembly(fragment)
     found = dict(known)
     for marked in tree.marked:
         if marked.has(b"__shared__"):
@@ -102,7 +101,7 @@ def _rewrite_fragment(
         elif marked.has(b"__device__", b"__constant__", b"__managed__"):
             variables.rewrite(fragment, marked)
     if not fragment.is_macro:
-        shared.refer(fragment, _device_functions(fragment), found)
+        shared.refer(fragment, _find_device_functions(fragment), found)
     for start, end in device:
         indices.rewrite(fragment, start, end)
         if not fragment.is_macro:
@@ -113,28 +112,27 @@ def _rewrite_fragment(
         (launches.refuse if nested else launches.rewrite)(launch, tree.text, fragment.edits)
     copies.rewrite(fragment)
     untyped.rewrite(fragment)
-    _unread(fragment)
+    _mark_unread(fragment)
     return found
 
 
-def _device_functions(fragment: Fragment) -> list[Node]:
+def _find_device_functions(fragment: Fragment) -> list[Node]:
     return [m.node for m in fragment.syntax.marked if m.has(b"__global__", b"__device__")]
 
 
-def _device_spans(fragment: Fragment) -> tuple[tuple[int, int], ...]:
-    """Where device code is: functions and lambdas that bear the qualifier."""
-    nodes = [node for node in _device_functions(fragment) if node.child_by_field_name("body") is not None]
+def _find_device_spans(fragment: Fragment) -> tuple[tuple[int, int], ...]:
+    nodes = [node for node in _find_device_functions(fragment) if node.child_by_field_name("body") is not None]
     return syntax.outer_spans((node.start_byte, node.end_byte) for node in nodes)
 
 
-def _assembly(fragment: Fragment) -> None:
-    """Inline assembly is translated, or unsupported where it is reached; outside functions it is nothing."""
+def _rewrite_assembly(fragment: Fragment) -> None:
     tree = fragment.syntax
     for start, end in syntax.asm(tree.tokens, tree.partners):
         first, last = tree.tokens[start], tree.tokens[end - 1]
         lines = blank_lines(fragment.text(first.start, last.end))
         if end - start == 1:
             replacement = b"EMU_UNREAD_ASSEMBLY"
+        # at file scope there is no code to reach
         elif not (fragment.is_macro or tree.in_function(first.start)):
             replacement = b"static_assert(true)"
         elif (understood := assembly.translated(tree.tokens[start:end], tree.text)) is not None:
@@ -145,8 +143,8 @@ def _assembly(fragment: Fragment) -> None:
         fragment.edits.replace(first.start, last.end, replacement + lines)
 
 
-def _unread(fragment: Fragment) -> None:
-    """Make what could not be placed an error of the compiler rather than code of another meaning."""
+def _mark_unread(fragment: Fragment) -> None:
+    # an error of the compiler is better than code of another meaning
     tokens = list(fragment.syntax.lost)
     if fragment.is_macro and b"{" not in fragment.syntax.text:
         tokens += [token for token in fragment.syntax.tokens if token.text == b"__global__"]

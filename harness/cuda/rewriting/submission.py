@@ -1,4 +1,4 @@
-"""All files of a submission that its entries reach, rewritten into another folder."""
+"""All files that a submission's entries reach, rewritten."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ MAX_FILES_OF_MACHINE = 2000
 C_SUFFIX = ".c"
 HOST_SUFFIXES = frozenset({C_SUFFIX, ".cc", ".cpp", ".cxx"})
 _CUDA = frozenset({b"<<<", b"__global__", b"cudaLaunchKernel", b"cudaLaunchCooperativeKernel"})
-"""What makes host code of it that nvcc must see."""
+"""Tokens that need nvcc in host code."""
 _SPECIFIERS = QUALIFIERS | frozenset(
     b'inline static extern "C" void const volatile __forceinline__ __noinline__ __inline__ constexpr'.split()
 )
@@ -27,15 +27,14 @@ _SPECIFIERS = QUALIFIERS | frozenset(
 
 @dataclass(frozen=True)
 class Rewriting:
-    """A submission for the emulated device.
+    """A submission rewritten for the emulated device.
 
     Attributes:
-        files: their new text by path in the submission.
-        suspects: what the device may lack; it does where the compiler reports it, too.
-        problems: why it must not be compiled, each naming file and line.
-        left_out: how many device functions are built without their bodies.
-        host: files as host code sees them, which is no CUDA: their text by path in the submission.
-        host_entries: the entries that are host code.
+        files: new text by path in the submission.
+        suspects: constructs that the device may lack; compiler errors confirm them.
+        problems: reasons not to compile it, each with file and line.
+        left_out: number of device functions without their bodies.
+        host: files as host code sees them, by path.
     """
 
     files: Mapping[str, bytes]
@@ -48,8 +47,6 @@ class Rewriting:
 
 @dataclass
 class _File:
-    """A file on its way: its text, and the edits to its directives."""
-
     path: str
     text: bytes
     lexed: Lexed
@@ -59,8 +56,6 @@ class _File:
 
 @dataclass
 class _Reader:
-    """Reads entries and what they include."""
-
     tree: SourceTree
     lacking: Mapping[str, Lacking] = field(default_factory=dict)
     files: dict[str, _File] = field(default_factory=dict)
@@ -73,7 +68,7 @@ class _Reader:
         """Read all that the entries reach."""
         most = MAX_FILES_OF_MACHINE if self.tree.whole else MAX_FILES
         waiting = list(reversed(entries))
-        while waiting or (waiting := self._computed()):
+        while waiting or (waiting := self._resolve_computed()):
             path = waiting.pop()
             if path in self.files:
                 continue
@@ -83,11 +78,11 @@ class _Reader:
             text = self._load(path)
             if text is not None:
                 file = self.files[path] = _File(path, text, lexer.lex(text))
-                self._directives(file)
+                self._read_directives(file)
                 waiting += reversed(file.follows)
 
     def ordered(self, entries: Sequence[str]) -> list[_File]:
-        """The files, each after those that it includes."""
+        """Return the files, each after those that it includes."""
         done: dict[str, _File] = {}
         entered: set[str] = set()
         waiting = [(path, False) for path in reversed(entries)]
@@ -114,7 +109,7 @@ class _Reader:
             return None
         return text.removeprefix(b"\xef\xbb\xbf")
 
-    def _directives(self, file: _File) -> None:
+    def _read_directives(self, file: _File) -> None:
         for macro in filter(None, map(lexer.macro, file.lexed.directives)):
             self.macros.setdefault(macro.name, []).append(macro)
         asked = Includes(self.tree, file.path, self.macros)
@@ -136,7 +131,6 @@ class _Reader:
                 self.problems.append(f"{self.tree.told(file.path)}:{line}: #embed is not allowed")
 
     def _include(self, file: _File, directive: Directive, targets: Sequence[IncludeTarget]) -> None:
-        """One include; of what a macro may stand for it is enough that one is there."""
         line, told = line_of(file.text, directive.start), self.tree.told(file.path)
         for target in targets:
             if not target.known:
@@ -145,13 +139,14 @@ class _Reader:
                 if line in self.lacking.get(told, {}):
                     file.edits.replace(directive.start, directive.end, b"")
                     continue
+                # of several targets of a macro, one is enough
                 if not (self.tree.whole or any(other.known for other in targets)):
                     said = f"{what} is not available on the emulated device"
                     includes.refuse(directive, said, file.text, file.edits)
             self._follow(file, target, line)
 
-    def _computed(self) -> list[str]:
-        """The files that computed includes name now that more macros are known; without any, the others are refused."""
+    def _resolve_computed(self) -> list[str]:
+        """Return the files that computed includes now name; if there are none, refuse the remaining ones."""
         left, reached = [], list[str]()
         for file, directive in self.computed:
             targets = list(Includes(self.tree, file.path, self.macros).of(directive))
@@ -187,61 +182,60 @@ def rewrite(
     """Rewrite the entries of a submission and everything they include from it.
 
     Args:
-        folder: the submission's files.
-        entries: paths relative to it.
-        tree: it and the folders that are searched for headers; None without any.
-        lacking: by file, lines over which the compiler stumbled: device functions that hold one lose their bodies, and
-            includes of headers that are not there are passed over.
-        host_too: whether entries in C and C++ without CUDA are host code, which the compiler sees as it is written.
-        own_unit: whether device functions and variables belong to their unit, as without nvcc's `-rdc=true`.
+        entries: paths relative to `folder`.
+        tree: the submission with its header folders; None for `folder` alone.
+        lacking: by file, lines that stopped the compiler: their device functions lose their bodies, and includes of
+            missing headers are dropped.
+        host_too: whether C and C++ entries without CUDA are host code, compiled as written.
+        own_unit: whether device functions and variables are their unit's, as without nvcc's `-rdc=true`.
         counted: whether device code counts its arithmetic.
     """
     tree = tree or SourceTree(folder)
     reader = _Reader(tree, lacking)
     reader.read(entries)
     host = [path for path in entries if host_too and _is_host_code(reader.files.get(path))]
-    expansions = {name: text for name, macros in reader.macros.items() if (text := _qualifiers(macros))}
+    expansions = {name: text for name, macros in reader.macros.items() if (text := _find_qualifiers(macros))}
     known: Mapping[bytes, SharedVariable] = {}
     files = {}
     left_out = 0
-    as_written = {file.path: _named(tree.told(file.path), file.edits.apply(file.text)) for file in reader.ordered(host)}
+    as_written = {
+        file.path: _add_line_marker(tree.told(file.path), file.edits.apply(file.text)) for file in reader.ordered(host)
+    }
     for file in reader.ordered([path for path in entries if path not in host]):
         told = tree.told(file.path)
-        if file.path in entries and file.path.endswith(C_SUFFIX):  # C is no CUDA
-            files[file.path] = _named(told, file.edits.apply(file.text))
+        if file.path in entries and file.path.endswith(C_SUFFIX):  # C is never CUDA
+            files[file.path] = _add_line_marker(told, file.edits.apply(file.text))
             continue
-        reader.suspects += _suspects(file, told)
+        reader.suspects += _find_suspects(file, told)
         text, edits = _expand(file, expansions)
         done = source.rewrite(text, known, edits, lacking.get(told, {}), own_unit=own_unit, counted=counted)
         left_out += done.left_out
         known = done.shared
-        files[file.path] = _named(told, done.text)
+        files[file.path] = _add_line_marker(told, done.text)
     problems = tuple(dict.fromkeys(reader.problems))
     return Rewriting(files, tuple(reader.suspects), problems, left_out, as_written, frozenset(host))
 
 
 def _is_host_code(file: _File | None) -> bool:
-    """Whether a file is C or C++ that a host compiler can read."""
     if file is None or Path(file.path).suffix not in HOST_SUFFIXES:
         return False
     tokens = [*file.lexed.tokens, *(token for directive in file.lexed.directives for token in directive.tokens)]
     return not any(token.text in _CUDA for token in tokens)
 
 
-def _named(path: str, text: bytes) -> bytes:
-    """A text whose lines the compiler tells as those of `path`."""
+def _add_line_marker(path: str, text: bytes) -> bytes:
     return b'#line 1 "' + path.encode() + b'"\n' + text
 
 
 def _is_blanked(directive: Directive) -> bool:
-    """Whether a directive would move lines, or ask about a file outside."""
+    # these would move lines, or depend on a file outside
     if directive.name == b"line" or directive.name.isdigit():
         return True
     return [token.text for token in directive.tokens[:3]] == [b"pragma", b"GCC", b"dependency"]
 
 
-def _qualifiers(macros: Sequence[Macro]) -> bytes:
-    """What a macro that stands for CUDA qualifiers expands to; empty for any other."""
+def _find_qualifiers(macros: Sequence[Macro]) -> bytes:
+    # only macros that stand for CUDA qualifiers
     for macro in macros:
         texts = [token.text for token in macro.body]
         if macro.parameters is None and QUALIFIERS & set(texts) and set(texts) <= _SPECIFIERS:
@@ -250,7 +244,6 @@ def _qualifiers(macros: Sequence[Macro]) -> bytes:
 
 
 def _expand(file: _File, expansions: Mapping[bytes, bytes]) -> tuple[bytes, Edits]:
-    """The text with such macros expanded, and the edits to its directives where they have come to be."""
     expanding = Edits()
     shifts: list[tuple[int, int]] = []
     for token in file.lexed.tokens:
@@ -259,6 +252,7 @@ def _expand(file: _File, expansions: Mapping[bytes, bytes]) -> tuple[bytes, Edit
             shifts.append((token.start, len(text) - (token.end - token.start)))
     if not shifts:
         return file.text, file.edits
+    # the edits to directives move with the text
     moved = Edits()
     for edit in file.edits.edits:
         by = sum(shift for at, shift in shifts if at < edit.start)
@@ -266,7 +260,7 @@ def _expand(file: _File, expansions: Mapping[bytes, bytes]) -> tuple[bytes, Edit
     return expanding.apply(file.text), moved
 
 
-def _suspects(file: _File, told: str) -> Iterator[UnsupportedConstruct]:
+def _find_suspects(file: _File, told: str) -> Iterator[UnsupportedConstruct]:
     runs = [
         file.lexed.tokens,
         *(directive.tokens for directive in file.lexed.directives if directive.name == b"define"),

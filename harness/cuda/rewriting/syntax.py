@@ -1,6 +1,6 @@
-"""The tree of a text whose CUDA is masked: what is left is plain C++, which the grammar knows best.
+"""Trees of texts with masked CUDA: the rest is plain C++, which the grammar knows best.
 
-A mask has the length of what it hides, so offsets in the tree are offsets in the text.
+A mask has the length of what it hides, so offsets in tree and text are the same.
 """
 
 import bisect
@@ -27,18 +27,18 @@ _DECLARATIONS = frozenset(
     b"friend_declaration alias_declaration type_definition".decode().split()
 )
 _FAR = 32
-"""Levels above a node that are looked at."""
+"""Most levels to follow from a node."""
 
 
 @dataclass(frozen=True)
 class Qualified:
-    """A declaration, function or lambda and the CUDA qualifiers it bears, each where it stands."""
+    """A declaration, function or lambda with its CUDA qualifiers."""
 
     node: Node
     qualifiers: tuple[Token, ...]
 
     def has(self, *names: bytes) -> bool:
-        """Whether one of the qualifiers is among `names`."""
+        """Return whether one of the qualifiers is among `names`."""
         return any(token.text in names for token in self.qualifiers)
 
 
@@ -47,14 +47,12 @@ class SyntaxTree:
     """A parsed text.
 
     Attributes:
-        text: the author's.
-        root: of the tree.
-        tokens: outside directives.
-        partners: of brackets among `tokens`.
-        functions: every function and lambda with a body, in order of their starts.
+        tokens: tokens outside directives.
+        partners: indices of matching brackets in `tokens`.
+        functions: functions and lambdas with a body, by start.
         bodies: offsets of the outermost bodies.
-        marked: what bears a CUDA qualifier.
-        lost: qualifiers that could not be placed.
+        marked: declarations with CUDA qualifiers.
+        lost: qualifiers without a known declaration.
     """
 
     text: bytes
@@ -67,25 +65,25 @@ class SyntaxTree:
     lost: tuple[Token, ...]
 
     def words(self, start: int, end: int) -> Iterator[Token]:
-        """The tokens from one offset to another."""
+        """Yield the tokens between two offsets."""
         index = bisect.bisect_left(self.tokens, start, key=lambda token: token.start)
         while index < len(self.tokens) and self.tokens[index].start < end:
             yield self.tokens[index]
             index += 1
 
     def in_function(self, offset: int) -> bool:
-        """Whether a byte is in the body of a function or lambda."""
+        """Return whether an offset is in the body of a function or lambda."""
         return within(self.bodies, offset)
 
 
 def within(spans: Sequence[tuple[int, int]], offset: int) -> bool:
-    """Whether an offset is in one of some disjoint spans, in order."""
+    """Return whether an offset is in one of some disjoint, sorted spans."""
     index = bisect.bisect_right(spans, offset, key=lambda span: span[0]) - 1
     return index >= 0 and offset < spans[index][1]
 
 
 def outer_spans(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Of spans that nest, the outermost, in order."""
+    """Return the outermost of nested spans, in order."""
     outer: list[tuple[int, int]] = []
     for span in sorted(spans):
         if not outer or span[0] >= outer[-1][1]:
@@ -94,26 +92,26 @@ def outer_spans(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]
 
 
 @cache
-def _parser() -> Parser:
+def _make_parser() -> Parser:
     return Parser(Language(tree_sitter_cuda.language()))
 
 
 def parse(text: bytes, lexed: Lexed) -> SyntaxTree:
-    """Parse `text`; errors in it leave holes in the tree, never an exception."""
+    """Parse `text`; errors leave holes in the tree instead of raising."""
     tokens = lexed.tokens
     partners = brackets(tokens)
-    hidden = list(_hidden(tokens, partners))
-    tree = _parser().parse(_mask(text, lexed, hidden))
+    hidden = list(_find_hidden(tokens, partners))
+    tree = _make_parser().parse(_mask(text, lexed, hidden))
     nodes = [node for node in walk(tree.root_node) if node.type in _DECLARATIONS]
     functions = tuple(node for node in nodes if node.child_by_field_name("body") is not None)
     bodies = outer_spans((b.start_byte, b.end_byte) for n in functions if (b := n.child_by_field_name("body")))
-    covered = _covered(tokens, hidden)
+    covered = _find_covered(tokens, hidden)
     marked, lost = _mark(nodes, tokens, covered)
     return SyntaxTree(text, tree.root_node, tokens, partners, functions, bodies, marked, lost)
 
 
 def walk(root: Node) -> Iterator[Node]:
-    """All nodes in order of their starts, without recursion."""
+    """Yield all nodes by their starts, without recursion."""
     cursor = root.walk()
     while True:
         if cursor.node is not None:
@@ -126,15 +124,15 @@ def walk(root: Node) -> Iterator[Node]:
 
 
 def line_of(text: bytes, offset: int) -> int:
-    """The line, counted from 1, of a byte."""
+    """Return the line of a byte, counted from 1."""
     return text.count(b"\n", 0, offset) + 1
 
 
-def _hidden(tokens: Sequence[Token], partners: dict[int, int]) -> Iterator[tuple[int, int, bytes]]:
-    """Index ranges of what the grammar need not see, and what it sees instead."""
+def _find_hidden(tokens: Sequence[Token], partners: dict[int, int]) -> Iterator[tuple[int, int, bytes]]:
+    """Yield index ranges to hide from the grammar, and what it sees instead."""
     for index, token in enumerate(tokens):
         if token.text in (b"__shared__", b"__constant__"):
-            # never an expression: `T *p;` alone could be one
+            # rules out an expression, which `T *p;` alone could be
             yield index, index + 1, b"static"
         elif token.text in QUALIFIERS or token.text in _PLAIN:
             yield index, index + 1, b""
@@ -145,7 +143,7 @@ def _hidden(tokens: Sequence[Token], partners: dict[int, int]) -> Iterator[tuple
 
 
 def asm(tokens: Sequence[Token], partners: dict[int, int]) -> Iterator[tuple[int, int]]:
-    """Index ranges of inline assembly, with its qualifiers and operands."""
+    """Yield index ranges of inline assembly, with qualifiers and operands."""
     for index, token in enumerate(tokens):
         if token.kind == "word" and token.text in ASM:
             at = index + 1
@@ -162,11 +160,11 @@ def _mask(text: bytes, lexed: Lexed, hidden: Sequence[tuple[int, int, bytes]]) -
     spans += [(launch.left, launch.right, b"") for launch in launches.find(lexed.tokens, brackets(lexed.tokens))]
     for start, end, seen in spans:
         masked[start:end] = seen.ljust(end - start)
-    # a macro's body: its line ends and pastes are no tokens of the grammar
+    # in a macro's body, line ends and pastes are no tokens of the grammar
     return bytes(masked).replace(b"\\\r\n", b"   ").replace(b"\\\n", b"  ").replace(b"##", b"__")
 
 
-def _covered(tokens: Sequence[Token], hidden: Sequence[tuple[int, int, bytes]]) -> list[bool]:
+def _find_covered(tokens: Sequence[Token], hidden: Sequence[tuple[int, int, bytes]]) -> list[bool]:
     covered = [False] * len(tokens)
     for start, end, seen in hidden:
         if seen != b"0":
@@ -177,7 +175,7 @@ def _covered(tokens: Sequence[Token], hidden: Sequence[tuple[int, int, bytes]]) 
 def _mark(
     nodes: Sequence[Node], tokens: Sequence[Token], covered: Sequence[bool]
 ) -> tuple[tuple[Qualified, ...], tuple[Token, ...]]:
-    """Give each qualifier to the innermost declaration whose head the next plain token is in."""
+    """Assign each qualifier to the innermost declaration with the next plain token in its head."""
     bearers: dict[int, tuple[Node, list[Token]]] = {}
     lost: list[Token] = []
     waiting: list[Token] = []
@@ -196,7 +194,7 @@ def _mark(
             open_nodes.pop()
         if waiting:
             node = open_nodes[-1] if open_nodes else None
-            if node is None or not _in_head(node, token.start):
+            if node is None or not _is_in_head(node, token.start):
                 lost += waiting
             else:
                 bearers.setdefault(node.id, (node, []))[1].extend(waiting)
@@ -205,13 +203,13 @@ def _mark(
     return marked, (*lost, *waiting)
 
 
-def _in_head(node: Node, at: int) -> bool:
+def _is_in_head(node: Node, at: int) -> bool:
     body = node.child_by_field_name("body")
     return body is None or at < body.start_byte
 
 
 def name_of(declarator: Node | None) -> Node | None:
-    """The node that holds the name a declarator declares; None when it declares none."""
+    """Return the node of the name that a declarator declares, or None."""
     node = declarator
     for _ in range(_FAR):
         if node is None or node.type in ("identifier", "field_identifier", "qualified_identifier", "template_function"):
@@ -224,7 +222,7 @@ def name_of(declarator: Node | None) -> Node | None:
 
 
 def outermost(node: Node) -> Node:
-    """The declaration with its `template <...>` and `extern "C"` before it."""
+    """Return the declaration with its `template <...>` and `extern "C"`."""
     for _ in range(_FAR):
         parent = node.parent
         if parent is None or parent.type not in ("template_declaration", "linkage_specification"):

@@ -1,4 +1,4 @@
-"""Names of CUDA that the emulated device does not have: where the compiler stumbles over one, that is the reason."""
+"""CUDA names that the emulated device lacks, as reasons for compiler errors."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ from harness.cuda.rewriting.lexer import Token
 
 @dataclass(frozen=True)
 class UnsupportedConstruct:
-    """Something the emulated device cannot do, and where the author asks for it."""
+    """A construct that the emulated device lacks, and its place."""
 
     what: str
     file: str
@@ -19,7 +19,7 @@ class UnsupportedConstruct:
 
 
 Lacking = Mapping[int, str]
-"""Lines of a file on which the compiler stumbled over something that the device does not have, and over what."""
+"""Lines of a file that stopped the compiler, with what the device lacks there."""
 
 _NAMESPACES = {
     b"cub": "CUB", b"thrust": "Thrust", b"cutlass": "CUTLASS", b"cute": "CUTLASS (CuTe)", b"cuda": "libcu++",
@@ -27,12 +27,12 @@ _NAMESPACES = {
     b"cudnn_frontend": "cuDNN",
 }  # fmt: skip
 _LIBRARIES = frozenset((b"cub", b"thrust"))
-"""The device has parts of these: the name is told that is asked for."""
+"""Libraries that the device has in part: messages name the member."""
 _OF_CUB = frozenset(
     b"BlockReduce BlockScan BlockLoad BlockStore BlockExchange BlockRadixSort WarpReduce WarpScan Sum Difference "
     b"Division Max Min ArgMax ArgMin Equality Inequality KeyValuePair NullType".decode().split()
 )
-"""What the device has of CUB, beside names of algorithms, `BLOCK_...`."""
+"""Supported names of CUB, beside the algorithms `BLOCK_...`."""
 _PREFIXES = {
     b"cudaGraph": "CUDA graphs", b"cudaStreamBeginCapture": "CUDA graphs", b"cudaStreamEndCapture": "CUDA graphs",
     b"cudaMipmapped": "mipmapped arrays", b"cudaMallocMipmapped": "mipmapped arrays",
@@ -52,43 +52,41 @@ UNREAD = {
     b"__global__": (b"EMU_UNREAD_KERNEL", "a kernel in a form that is not understood"),
     b"__shared__": (b"EMU_UNREAD_SHARED", "shared memory in a form that is not understood"),
 }
-"""Qualifiers that must not be passed over in silence: what stands in their place, and what is said of it."""
+"""Qualifiers that must not vanish silently: their replacement, and its message."""
 
 
 def names(tokens: Sequence[Token]) -> Iterator[tuple[Token, str]]:
-    """The tokens that name what the device does not have, and what that is."""
+    """Yield the tokens that name what the device lacks, and what that is."""
     for index, token in enumerate(tokens):
         if token.kind != "word":
             continue
         inner = index and tokens[index - 1].text == b"::" and index > 1 and tokens[index - 2].kind == "word"
         if index + 1 < len(tokens) and tokens[index + 1].text == b"::" and token.text in _NAMESPACES and not inner:
-            if what := _of_namespace(token.text, tokens[index + 2].text if index + 2 < len(tokens) else b""):
+            if what := _find_in_namespace(token.text, tokens[index + 2].text if index + 2 < len(tokens) else b""):
                 yield token, what
             continue
-        if what := _of_prefix(token.text):
+        if what := _find_by_prefix(token.text):
             yield token, what
 
 
 @cache
 def words_of_thrust() -> frozenset[str]:
-    """What stands in the device's headers for Thrust: names that it has, and other words."""
+    """Return the words of the device's headers for Thrust."""
     texts = [path.read_text(encoding="utf-8") for path in sorted((SHIMS / "emu" / "thrust").glob("*.h"))]
     return frozenset(re.findall(r"\w+", " ".join(texts)))
 
 
 def is_name(word: bytes) -> bool:
-    """Whether a word alone names something that the device may lack."""
-    return word in _NAMESPACES or bool(_of_prefix(word))
+    """Return whether a word alone names what the device may lack."""
+    return word in _NAMESPACES or bool(_find_by_prefix(word))
 
 
-def _of_prefix(word: bytes) -> str:
-    """What a word is of by its first letters; empty for none of it."""
+def _find_by_prefix(word: bytes) -> str:
     lengths = range(4, min(len(word), 26) + 1)
     return next((_PREFIXES[word[:length]] for length in lengths if word[:length] in _PREFIXES), "")
 
 
-def _of_namespace(namespace: bytes, member: bytes) -> str:
-    """What a member is called that the device lacks; empty for one that it has."""
+def _find_in_namespace(namespace: bytes, member: bytes) -> str:
     name, what = member.decode(errors="replace"), _NAMESPACES[namespace]
     if namespace not in _LIBRARIES:
         return what

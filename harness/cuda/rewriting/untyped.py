@@ -1,4 +1,4 @@
-"""`cudaLaunchKernel((void*)kernel, ...)` loses the cast, and with it the question what the kernel's parameters are."""
+"""The cast in `cudaLaunchKernel((void*)kernel, ...)`, dropped because it hides the kernel's parameters."""
 
 from collections.abc import Sequence
 
@@ -15,13 +15,13 @@ def rewrite(fragment: Fragment) -> None:
     tokens = fragment.syntax.tokens
     for index, token in enumerate(tokens):
         if token.text in _CALLS and index + 1 < len(tokens) and tokens[index + 1].text == b"(":
-            cast = _cast(tokens[index + 2 : index + 9])
+            cast = _find_cast(tokens[index + 2 : index + 9])
             if cast:
                 fragment.edits.replace(cast[0].start, cast[-1].end, b"")
 
 
-def _cast(tokens: Sequence[Token]) -> Sequence[Token]:
-    """The tokens of a cast to `void*` that these begin with; of a C++ one without the operand's parentheses."""
+def _find_cast(tokens: Sequence[Token]) -> Sequence[Token]:
+    """Return the leading tokens that cast to `void*`; of a C++ cast, all but the operand's parentheses."""
     named = bool(tokens) and tokens[0].text in _CASTS
     opening, closing = (b"<", b">") if named else (b"(", b")")
     inside = tokens[1 if named else 0 :]

@@ -1,4 +1,4 @@
-"""`__device__`, `__constant__` and `__managed__` variables stay variables, and are registered as device memory."""
+"""`__device__`, `__constant__` and `__managed__` variables, registered as device memory."""
 
 from tree_sitter import Node
 
@@ -7,7 +7,7 @@ from harness.cuda.rewriting.syntax import Qualified, name_of
 
 
 def rewrite(fragment: Fragment, marked: Qualified) -> None:
-    """Register every variable that a declaration defines; functions and declarations only are left alone."""
+    """Register every variable that a declaration defines."""
     node = marked.node
     if node.type != "declaration" or (node.parent is not None and node.parent.type == "template_declaration"):
         return
@@ -32,10 +32,10 @@ def rewrite(fragment: Fragment, marked: Qualified) -> None:
 
 
 def _is_function(declarator: Node) -> bool:
-    """Whether a function is declared, rather than a pointer to one."""
     for _ in range(8):
         if declarator.type == "function_declarator":
             inner = declarator.child_by_field_name("declarator")
+            # a parenthesised inner declarator makes it a pointer to a function
             return inner is None or inner.type != "parenthesized_declarator"
         inner = declarator.child_by_field_name("declarator")
         if inner is None:

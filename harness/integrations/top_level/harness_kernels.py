@@ -1,4 +1,4 @@
-"""The challenges under a name that verifiers finds: a taskset's id there is that of a top-level module."""
+"""The taskset under a top-level module name, which verifiers uses as its id."""
 
 from harness.integrations.verifiers_tasks import KernelTaskset
 

@@ -1,1 +1,1 @@
-"""The files that run an answer's own test suite inside the box."""
+"""Programs that run a submission's own tests inside the sandbox."""

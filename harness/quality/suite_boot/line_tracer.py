@@ -1,7 +1,7 @@
-"""Notes which lines of an answer are executed, in the process that executes them: what it says is the answer's word.
+"""Tracer of a submission's lines in the process that runs it, so its report is untrusted.
 
-The process that runs an answer's own tests imports this file; a worker, which is called through the contract, has it
-loaded as trusted source.
+The process of the submission's own tests imports it; a worker for calls through the contract loads it as trusted
+source.
 """
 
 import os
@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 TRACED_EVENTS = 3_000_000
-"""Lines executed, again or for the first time, after which it gives up."""
+"""Line events after which tracing stops."""
 
 
 class Tracer:
-    """Notes which lines under a folder are executed; gives up after so many that it would slow them."""
+    """Recorder of executed lines below a folder, with a limit on line events."""
 
     def __init__(self, root: str) -> None:
         self.root = root + os.sep
@@ -26,7 +26,7 @@ class Tracer:
         self.left = TRACED_EVENTS
 
     def watch(self, frame: types.FrameType, event: str, argument: Any) -> Callable[..., Any] | None:
-        """The trace function: follows a call of the answer's code that has lines left to see."""
+        """Trace calls of the submission's code with lines left to see; a trace function."""
         code = frame.f_code
         if not code.co_filename.startswith(self.root):
             return None
@@ -39,7 +39,7 @@ class Tracer:
         return self.follow(code, missing) if missing else None
 
     def follow(self, code: types.CodeType, missing: set[int]) -> Callable[..., Any]:
-        """A tracer for one call of `code`, whose lines not yet seen are `missing`."""
+        """Return a local trace function for one call of `code`, whose unseen lines are `missing`."""
         lines = self.lines.setdefault(code.co_filename, set())
 
         def local(frame: types.FrameType, event: str, argument: Any) -> Callable[..., Any] | None:
@@ -58,11 +58,11 @@ class Tracer:
 
     @property
     def gave_up(self) -> bool:
-        """Whether there may be lines that it did not see."""
+        """True if lines may have been missed."""
         return self.left < 0
 
     def found(self) -> dict[str, list[int]]:
-        """The lines that were seen since this was last asked, by path relative to the folder."""
+        """Return and clear the lines seen since the last call, by path relative to the folder."""
         new = {path.removeprefix(self.root): sorted(lines) for path, lines in self.lines.items() if lines}
         for lines in self.lines.values():
             lines.clear()
@@ -70,14 +70,14 @@ class Tracer:
 
 
 def start(root: str) -> None:
-    """Begin to note the lines under `root` that this process executes."""
+    """Start tracing lines below `root` in this process."""
     global _started
     _started = Tracer(root)
     sys.settrace(_started.watch)
 
 
 def executed_lines() -> dict[str, Any]:
-    """The lines that were seen since this was last asked, by path, as arrays."""
+    """Return the lines seen since the last call, by path, as arrays."""
     return {path: np.array(lines) for path, lines in _started.found().items()} if _started else {}
 
 

@@ -1,17 +1,16 @@
-"""The process that runs of an answer's own tests are forked from.
+"""Parent process of all runs of a submission's own tests.
 
-It is forked from the server (`suite_server.py`) before that knows what will be asked, and learns of each run only what
-all runs of a kind have in common: a child finds nothing in it that tells one changed copy of the source from another.
+The server (`suite_server.py`) forks it before the plan is read. It learns only what all runs of a kind have in common,
+so a child cannot find out which changed copy of the source it runs.
 
-A request is one line of JSON: `program`, `arguments`, `folder`, `trace`, `quick`, `seconds` (of processor time),
-`idle_seconds`.
-Replied is `READY` at first, then one line of JSON a run: `end`, `status`, `processor_seconds`, and unless the run is
-`quick` the child's `word` and the last of its `output`. How a run ends:
+A request is one line of JSON: `program`, `arguments`, `folder`, `trace`, `quick`, `seconds` (processor time),
+`idle_seconds`. The reply is `READY` at first, then one line of JSON per run: `end`, `status`, `processor_seconds`, and
+unless `quick` the child's `word` and the end of its `output`. Values of `end`:
 
-* `exit`, `signal`: by itself.
-* `late`: it used its processor time. On a busy machine it ends the same way.
-* `idle`: it waits for something that does not come: for so long a process that wants to run gets its turn.
-* `cut`: neither; the machine gave it too little time to say.
+* `exit`, `signal`: ended by itself.
+* `late`: used up its processor time, as it would on any machine.
+* `idle`: waited for so long that even a busy machine would have given it a turn.
+* `cut`: undecided, as the machine gave it too little time.
 """
 
 import contextlib
@@ -40,21 +39,21 @@ READY = b"ready\n"
 WORD_LIMIT = 1 << 18
 OUTPUT_KEPT = 8 << 10
 UNSEEN_FACTOR = 2.0
-"""How many times its idle seconds a run may wait where only its first process can be seen."""
+"""Factor on the idle seconds if only the first process of a run is visible."""
 IDLE_SHARE = 0.02
-"""Share of its idle seconds it must use the processor for."""
+"""Share of its idle seconds for which a run must use the processor."""
 WALL_FACTOR, WALL_SECONDS = 20.0, 60.0
-"""Wall time for a run: so many times its processor time, and so many seconds more."""
+"""Wall time of a run: a factor on its processor time, plus seconds."""
 LOOK_SECONDS = 0.25
-"""How often the processor time of a run is looked at."""
+"""Seconds between checks of a run's processor time."""
 LEFT_SECONDS = 2.0
-"""Within which what a run left behind has to be gone."""
+"""Seconds within which remaining processes of a run must be gone."""
 UNSEEN_SECONDS = 0.2
-"""The same where the status is unknown: for processes killed with their group."""
+"""The same if processes cannot be listed, so that only their group is killed."""
 
 
 def make_undumpable() -> None:
-    """Keep children away from this process's memory and files, and collect what they leave behind.
+    """Protect this process from its children and adopt orphaned descendants.
 
     Raises:
         OSError: the kernel or a filter refused.
@@ -87,7 +86,7 @@ def serve(requests: int, replies: int, parent: int) -> None:
 def one_run(
     program: str, arguments: Sequence[str], folder: str, trace: bool, quick: bool, seconds: float, idle_seconds: float
 ) -> dict[str, Any]:
-    """Fork a child for one run of the suite and say how it ended."""
+    """Fork a child for one run of the suite and report its end."""
     word_read, word_write = os.pipe()
     output_read, output_write = os.pipe()
     child = os.fork()
@@ -110,7 +109,7 @@ def one_run(
 
 
 class ChildPipe:
-    """The reading end of a pipe from a child: what comes is drained, its tail kept."""
+    """Reading end of a child's pipe, which drains data and keeps its end."""
 
     def __init__(self, fd: int, kept: int) -> None:
         os.set_blocking(fd, False)
@@ -120,7 +119,7 @@ class ChildPipe:
         self.tail = b""
 
     def drain(self, rounds: int = 64) -> None:
-        """Read what is there, at most `rounds` times."""
+        """Read available data, at most `rounds` times."""
         for _ in range(rounds):
             try:
                 data = os.read(self.fd, 1 << 16)
@@ -133,7 +132,7 @@ class ChildPipe:
             self.tail = (self.tail + data)[-self.kept :]
 
     def parsed(self) -> Any:
-        """The JSON that came, None when it is cut short, too long or none."""
+        """Return the received JSON, or None if cut short, too long or missing."""
         if self.total > self.kept:
             return None
         try:
@@ -142,7 +141,7 @@ class ChildPipe:
             return None
 
     def text(self) -> str:
-        """The end of what came."""
+        """Return the end of the received text."""
         return self.tail.decode(errors="replace")
 
     def close(self) -> None:
@@ -151,7 +150,7 @@ class ChildPipe:
 
 
 def wait(child: int, pipes: Sequence[ChildPipe], seconds: float, idle_seconds: float) -> dict[str, Any]:
-    """Drain `pipes` until `child` ends or has to be ended; `end`, `status` and `processor_seconds`."""
+    """Drain `pipes` until `child` ends or must be killed; return `end`, `status` and `processor_seconds`."""
     watch = Watch(child, seconds, idle_seconds)
     end = ""
     while True:
@@ -163,7 +162,7 @@ def wait(child: int, pipes: Sequence[ChildPipe], seconds: float, idle_seconds: f
             used = usage.ru_utime + usage.ru_stime
             code = os.waitstatus_to_exitcode(status)
             if code in (-signal.SIGXCPU, -signal.SIGKILL) and used >= seconds:
-                end = "late"  # the kernel was quicker
+                end = "late"  # the kernel's limit fired before our check
             own = "exit" if code >= 0 else "signal"
             line: dict[str, Any] = {"end": end or own, "status": None if end else abs(code)}
             return line | {"processor_seconds": round(max(used, watch.used), 4)}
@@ -175,7 +174,7 @@ def wait(child: int, pipes: Sequence[ChildPipe], seconds: float, idle_seconds: f
 
 
 class Watch:
-    """Looks at how much processor time a run uses, it and all it started."""
+    """Monitor of the processor time of a run and its descendants."""
 
     def __init__(self, child: int, seconds: float, idle_seconds: float) -> None:
         self.child, self.seconds, self.idle_seconds = child, seconds, idle_seconds
@@ -184,7 +183,7 @@ class Watch:
         self.used_before = 0.0
 
     def verdict(self) -> str:
-        """Why the run has to be ended now; empty while it need not be."""
+        """Return the reason to end the run now, or an empty string."""
         now = time.monotonic()
         if now < self.looked + LOOK_SECONDS:
             return ""
@@ -203,7 +202,7 @@ class Watch:
 
 
 def clock_of(pid: int) -> float:
-    """Processor time of one process, 0 when it is gone; the kernel shows it without /proc."""
+    """Return the processor time of one process, 0 if gone; works without /proc."""
     try:
         return time.clock_gettime((~pid << 3) | 2)
     except OSError:
@@ -211,10 +210,10 @@ def clock_of(pid: int) -> float:
 
 
 def descendants_seconds() -> float:
-    """Processor time of every process that descends from this one, and of those they have waited for.
+    """Return the processor time of all descendants, including those already reaped.
 
     Raises:
-        PermissionError: nothing of /proc is shown here.
+        PermissionError: /proc is hidden.
     """
     parents: dict[int, int] = {}
     seconds: dict[int, float] = {}
@@ -231,10 +230,10 @@ def descendants_seconds() -> float:
 
 
 def processes() -> Iterator[tuple[int, list[bytes]]]:
-    """Every process that can be seen: its number, and what the kernel says of it from its state on.
+    """Yield pid and the fields of /proc/PID/stat, from the state on, of each visible process.
 
     Raises:
-        PermissionError: nothing of /proc is shown here.
+        PermissionError: /proc is hidden.
     """
     for name in os.listdir("/proc"):
         if name.isdigit():
@@ -243,9 +242,9 @@ def processes() -> Iterator[tuple[int, list[bytes]]]:
 
 
 def remove_descendants(child: int) -> None:
-    """Kill what a finished run left running: its group, then whatever was handed to this process.
+    """Kill processes left by a finished run: its group, then adopted orphans.
 
-    In tier C these processes cannot be listed: what left the group runs on until the end of all runs.
+    Tier C hides the orphans, which then live until all runs are over.
     """
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child, signal.SIGKILL)
@@ -269,18 +268,18 @@ def remove_descendants(child: int) -> None:
 
 
 def own_children() -> list[int]:
-    """Processes whose parent this one is.
+    """Return the pids of this process's children.
 
     Raises:
-        PermissionError: nothing of /proc is shown here.
+        PermissionError: /proc is hidden.
     """
     return [pid for pid, fields in processes() if int(fields[1]) == os.getpid()]
 
 
 def become_child(folder: str, output: int, word: int, quiet: bool, seconds: float) -> None:
-    """Make a forked copy of the forker a process the suite can be run in."""
+    """Prepare a forked copy of the forker for running the suite."""
     os.setsid()
-    # of each process, also of those that cannot be listed; twice what is watched for, since the kernel samples this one
+    # a backstop for each process, listed or not: twice the limit of `Watch`, since the kernel samples processor time
     # and may be a fifth ahead of the processor time it reports
     limit = math.ceil(2 * seconds) + 1
     resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 1))
@@ -291,5 +290,5 @@ def become_child(folder: str, output: int, word: int, quiet: bool, seconds: floa
     control.prctl(control.SET_DUMPABLE, 1)
     control.prctl(control.SET_PDEATHSIG, signal.SIGKILL)
     os.chdir(folder)
-    np.random.seed()  # a fork shares the state of NumPy's generator: every run would draw the same
+    np.random.seed()  # forks share the state of NumPy's generator, so every run would draw the same numbers
     tempfile.tempdir = None

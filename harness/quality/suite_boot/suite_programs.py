@@ -1,4 +1,4 @@
-"""An answer's own tests run in this process, as pytest, unittest or a script would be."""
+"""Runs a submission's own tests in this process, as pytest, unittest or a script would."""
 
 import contextlib
 import hashlib
@@ -16,7 +16,7 @@ from line_tracer import Tracer  # type: ignore[import-not-found]
 
 
 def run_suite(program: str, arguments: Sequence[str], trace: bool, quick: bool, word: int) -> int:
-    """Run the suite in this process; its exit status. Its word is written when it comes to its end."""
+    """Run the suite, write its report to the pipe `word`, and return the exit status."""
     tracer = Tracer(os.getcwd()) if trace else None
     if tracer:
         threading.settrace(tracer.watch)
@@ -35,7 +35,7 @@ def run_suite(program: str, arguments: Sequence[str], trace: bool, quick: bool, 
 
 
 def exit_status(call: Callable[[], int]) -> int:
-    """The exit status that `call` would give a process of its own."""
+    """Return the exit status of a process that runs `call`."""
     try:
         return call() & 0xFF
     except SystemExit as error:
@@ -48,7 +48,7 @@ def exit_status(call: Callable[[], int]) -> int:
 
 
 def run_pytest(program: str, arguments: Sequence[str], quick: bool, counts: dict[str, Any]) -> int:
-    """`python -m pytest ARGUMENTS`; stops at the first failure when `quick`."""
+    """Run `python -m pytest ARGUMENTS`; `quick` stops at the first failure."""
     sys.path.insert(0, os.getcwd())
     sys.argv = [program, *arguments]
     options = ["-p", "no:cacheprovider", *(["-x", "--tb=no"] if quick else [])]
@@ -59,30 +59,30 @@ def run_pytest(program: str, arguments: Sequence[str], quick: bool, counts: dict
 
 
 class OutcomeCounter:
-    """A pytest plugin that counts tests and remembers how each went."""
+    """A pytest plugin that counts tests and their outcomes."""
 
     def __init__(self) -> None:
         self.collected = 0
         self.outcomes: dict[str, str] = {}
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Count what is about to run."""
+        """Count the tests to run."""
         self.collected = len(session.items)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Remember one outcome; a failure in any phase of a test is one."""
+        """Record an outcome; a failure in any phase fails the test."""
         if report.when == "call" or report.outcome != "passed":
             self.outcomes[report.nodeid] = report.outcome
 
     def counts(self) -> dict[str, Any]:
-        """Tests collected and passed, and a digest of all outcomes."""
+        """Return the numbers of collected and passed tests, and a digest of all outcomes."""
         digest = hashlib.sha256(json.dumps(sorted(self.outcomes.items())).encode()).hexdigest()
         passed = sum(outcome == "passed" for outcome in self.outcomes.values())
         return {"collected": self.collected, "passed": passed, "digest": digest}
 
 
 def run_unittest(program: str, arguments: Sequence[str], quick: bool, counts: dict[str, Any]) -> int:
-    """`python -m unittest ARGUMENTS`; stops at the first failure when `quick`."""
+    """Run `python -m unittest ARGUMENTS`; `quick` stops at the first failure."""
     sys.path.insert(0, os.getcwd())
     argv = ["python -m unittest", *arguments]
     ran = unittest.main(module=None, argv=argv, exit=False, failfast=quick or None).result
@@ -92,7 +92,7 @@ def run_unittest(program: str, arguments: Sequence[str], quick: bool, counts: di
 
 
 def run_script(program: str, arguments: Sequence[str], quick: bool, counts: dict[str, Any]) -> int:
-    """`python FILE.py ARGUMENTS`."""
+    """Run `python FILE.py ARGUMENTS`."""
     path = os.path.abspath(program)
     sys.path.insert(0, os.path.dirname(path))
     sys.argv = [program, *arguments]

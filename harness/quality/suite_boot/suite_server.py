@@ -1,17 +1,16 @@
-"""The side of the box that runs an answer's own tests, again and again, on changed copies of its source.
+"""Server in the sandbox that runs a submission's own tests repeatedly, on changed copies of its source.
 
-It forks a process with NumPy and pytest loaded (`suite_forker.py`) that forks the children, and only then reads from
-its standard input what is asked for. What it knows and what it reports, no child can reach: it is in no memory that a
-child was copied from, the server is not dumpable, its input is emptied once it is read, and only the server holds the
-report (file descriptor 3). What a child says of itself (tests, lines executed) is its word; the verdict is its exit
-status.
+It first forks a process with NumPy and pytest loaded (`suite_forker.py`), the parent of all runs, and only then reads
+the plan from standard input. Children can reach neither the plan nor the report: their memory is copied from a process
+that never had the plan, the server is not dumpable, it empties its input after reading, and it alone holds the report
+(file descriptor 3). A child's own report (tests, executed lines) is untrusted; the verdict is its exit status.
 
-The plan is JSON: `command` (words), `run_seconds` (processor time of one run), `idle_seconds` (wall time within which a
-run must do something), `seconds` (processor time of all), `runs`: each `files` (path and text of those that are
-changed), `trace`, `quick`, `must_pass`.
-Reported is one JSON line a run: `run` (its index), `end` (exit, signal, late, idle, cut), `status`,
-`processor_seconds`, and unless the run is `quick` the child's `word` and the last of its `output`. The plan ends early
-at a run with `must_pass` that fails, and when the processor time is used up: the run under way is then `cut`.
+The plan is JSON: `command` (words), `run_seconds` (processor time per run), `idle_seconds` (wall time within which a
+run must use the processor), `seconds` (processor time of all runs), and `runs`, each with `files` (path and text of
+changed files), `trace`, `quick` and `must_pass`.
+The report has one JSON line per run: `run` (index), `end` (exit, signal, late, idle, cut), `status`,
+`processor_seconds`, and unless `quick` the child's `word` and the end of its `output`. The plan ends early if a run
+with `must_pass` fails, or processor time runs out, in which case the last run is `cut`.
 """
 
 import contextlib
@@ -27,24 +26,24 @@ sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), sys.argv[1]]  # this
 import suite_forker  # noqa: E402
 
 del sys.path[:2]
-# an answer may have modules of the same names
+# a submission may have modules of the same names
 for _name in ("line_tracer", "process_control", "suite_forker", "suite_programs"):
     sys.modules.pop(_name, None)
 
 REPORT = 3
 TRACED = 3.0
-"""How many times the processor time of another run a traced one may take."""
+"""Factor on the processor time of traced runs."""
 GONE = 69
-"""Exit status when the forker was ended."""
+"""Exit status if the forker is gone."""
 
 
 def main() -> None:
-    """Do every run of the plan, within its budget."""
+    """Make every run of the plan within its budget."""
     suite_forker.make_undumpable()
     requests, replies = start_forker()
     with open(0, "rb", closefd=False) as given:
         plan = json.loads(given.read())
-    os.ftruncate(0, 0)  # whoever started this process may hold the file where a child can open it
+    os.ftruncate(0, 0)  # a process outside may hold the file open where a child can reach it
     understood = understand(plan["command"])
     if understood is None:
         report({"refused": True})
@@ -65,7 +64,7 @@ def main() -> None:
 
 
 def start_forker() -> tuple[int, BinaryIO]:
-    """Fork the forker; where to write requests to it, and where to read its replies."""
+    """Fork the forker; return the ends of pipes for requests and replies."""
     (requested, requests), (replies, replied) = os.pipe(), os.pipe()
     server = os.getpid()
     if os.fork() == 0:
@@ -82,7 +81,7 @@ def start_forker() -> tuple[int, BinaryIO]:
 
 
 def asked(requests: int, replies: BinaryIO, request: dict[str, Any]) -> dict[str, Any]:
-    """The result of one run."""
+    """Request one run and return its result."""
     line = b""
     with contextlib.suppress(BrokenPipeError):
         os.write(requests, json.dumps(request).encode() + b"\n")
@@ -101,7 +100,7 @@ def report(line: dict[str, Any]) -> None:
 
 
 def understand(command: Sequence[str]) -> tuple[str, list[str]] | None:
-    """The program of a test command ("pytest", "unittest" or a script) and its arguments; None for anything else."""
+    """Split a test command into program ("pytest", "unittest" or a script) and arguments; None if unsupported."""
     words = list(command)
     first = os.path.basename(words.pop(0))
     if first in ("pytest", "py.test"):
@@ -117,7 +116,7 @@ def understand(command: Sequence[str]) -> tuple[str, list[str]] | None:
 
 
 def lay_out(original: str, scratch: str, files: Iterable[Sequence[str]]) -> str:
-    """A fresh copy of the answer under `scratch` with `files` (path and text) in it, everything else there removed."""
+    """Copy the submission into an emptied `scratch`, with changed `files`, and return its folder."""
     for name in os.listdir(scratch):
         path = os.path.join(scratch, name)
         if os.path.isdir(path) and not os.path.islink(path):
@@ -129,7 +128,7 @@ def lay_out(original: str, scratch: str, files: Iterable[Sequence[str]]) -> str:
         place = os.path.normpath(os.path.join(folder, os.path.relpath(root, original)))
         os.mkdir(place)
         for name in names:
-            # modes are left behind: the original is read-only
+            # without modes, as the original is read-only
             shutil.copyfile(os.path.join(root, name), os.path.join(place, name))
     for path, text in files:
         with open(os.path.join(folder, path), "w", encoding="utf-8") as file:

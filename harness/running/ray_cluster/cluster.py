@@ -1,4 +1,4 @@
-"""The nodes of a Ray cluster, and the slots on them that grade."""
+"""Nodes of a Ray cluster, and the slots on them that grade."""
 
 import contextlib
 import importlib
@@ -22,36 +22,34 @@ from harness.running.ray_cluster.slot import GradingSlot
 from harness.sandbox.tiers import PERMITTED
 
 TIMING = "timing"
-"""The Ray resource of nodes on which time may be measured."""
+"""Ray resource of nodes that may measure time."""
 LOOK_SECONDS = 1.0
-"""Between two looks at which nodes there are."""
+"""Seconds between two refreshes of the list of nodes."""
 START_SECONDS = 120.0
-"""In which a slot has started, where its processor is free."""
+"""Seconds within which a slot starts on a free processor."""
 MOVE_SECONDS = 15.0
-"""After which a slot that does not run yet is tried on another node, where their number is bounded; twice as long each
-time, for a process may be slow to start."""
+"""Seconds until a slot that is not placed yet moves to another node, if slots are limited; doubled at each move."""
 CONNECT_SECONDS = 10.0
-"""In which a cluster's address answers."""
+"""Timeout of a cluster's address, in seconds."""
 NODE_SECONDS = 60.0
-"""How long to wait for a node, where there is none."""
+"""Seconds to wait for a node when there is none."""
 STARTS = 3
-"""Times that a slot may fail to start on a node before the node is given up."""
+"""Failed starts of slots after which a node is refused."""
 _log = logging.getLogger(__name__)
 
 
 @dataclass(eq=False)
 class ClusterNode:
-    """One node.
+    """One node of the cluster.
 
     Attributes:
-        id: as Ray names it.
-        name: as people know it.
-        processors: how many it offers to Ray.
-        timing: how many grades may measure time on it at once.
-        facts: what it said of itself; None until it did.
-        refusal: why nothing is graded on it; empty where something is.
-        failed_starts: of slots, since the last that started.
-        taken: when its processors were last found to be somebody else's, by the monotonic clock; 0 if never.
+        name: name for users.
+        processors: number of processors offered to Ray.
+        timing: number of grades that may measure time at once.
+        facts: its report on itself; None until received.
+        refusal: reason not to use it, or empty.
+        failed_starts: failed starts of slots since the last success.
+        taken: monotonic time when its processors were last in use by others; 0 if never.
     """
 
     id: str
@@ -64,12 +62,12 @@ class ClusterNode:
     taken: float = 0.0
 
     def usable_for(self, language: str) -> bool:
-        """Whether answers in a language can be graded on it."""
+        """Return whether the node can grade submissions in a language."""
         return self.facts is not None and not self.refusal and language in self.environments
 
     @property
     def environments(self) -> dict[str, Environment]:
-        """As records state them, by each language that it can run."""
+        """Environments as in records, by language that it can run."""
         facts = self.facts
         if facts is None or facts.environments is None:
             return {}
@@ -77,22 +75,19 @@ class ClusterNode:
         return {k: Environment.model_validate(v) for k, v in facts.environments.items() if k not in unable}
 
     def missing(self, language: str) -> int:
-        """How many tools for a language it lacks."""
+        """Return the number of missing tools for a language."""
         return len(((self.facts and self.facts.missing) or {}).get(language, ()))
 
 
 @dataclass(eq=False)
 class NodeSlot:
-    """A place on a node where one answer is graded at a time.
+    """A place on a node that grades one submission at a time.
 
     Attributes:
-        node: where.
         actor: handle of its `GradingSlot`.
-        placed: what Ray finds once it has a processor.
-        timing: whether it holds the resource to measure time.
-        ready: whether it has started.
-        busy: whether it grades.
-        since: when it was asked for, by the monotonic clock.
+        placed: Ray reference that resolves once the slot has a processor.
+        timing: true if it holds the resource to measure time.
+        since: monotonic time of its request.
     """
 
     node: ClusterNode
@@ -105,15 +100,15 @@ class NodeSlot:
 
     @property
     def late(self) -> bool:
-        """Whether it should have started long ago: somebody else may have the processor."""
+        """True if the slot is overdue: others may use the processor."""
         return not self.ready and time.monotonic() - self.since > START_SECONDS
 
 
 def ray_module() -> ModuleType:
-    """Ray.
+    """Import and return Ray.
 
     Raises:
-        PrerequisiteError: it is not installed.
+        PrerequisiteError: Ray is not installed.
     """
     try:
         return importlib.import_module("ray")
@@ -122,16 +117,14 @@ def ray_module() -> ModuleType:
 
 
 class Cluster:
-    """Slots on every node that can grade; nodes that join are taken up, nodes that leave are forgotten.
+    """Slots on every node that can grade; follows nodes that join and leave.
 
     Args:
-        options: how to grade.
-        languages: of the answers that may come.
-        jobs: how many slots at most; one for each processor of the cluster by default.
-        address: of the cluster; by default that of RAY_ADDRESS, or the one that this machine belongs to, or a new one.
+        jobs: largest number of slots; one per processor by default.
+        address: address of the cluster; by default RAY_ADDRESS, this machine's cluster, or a new one.
 
     Raises:
-        PrerequisiteError: no Ray here, or no cluster at the address.
+        PrerequisiteError: Ray is not installed, or the address has no cluster.
     """
 
     def __init__(self, options: Options, languages: Sequence[str], jobs: int | None, address: str | None) -> None:
@@ -147,51 +140,51 @@ class Cluster:
 
     @property
     def nodes(self) -> list[ClusterNode]:
-        """Those that said what they are, and grade."""
+        """Nodes that have reported and can grade."""
         return [node for node in self._nodes.values() if node.facts and not node.refusal]
 
     @property
     def undecided(self) -> bool:
-        """Whether a node has not said yet what it is."""
+        """True if a node may still report."""
         return any(slot.node.facts is None and not slot.late for slot in self.starting.values())
 
     @property
     def can_time(self) -> bool:
-        """Whether a slot measures time, or is about to."""
+        """True if a slot measures time, or soon will."""
         return any(slot.timing and not slot.late for slot in self.slots)
 
     def environments(self, language: str) -> list[Environment]:
-        """Those in which answers in a language are graded, each once."""
+        """Return the distinct environments in which submissions in a language are graded."""
         found = [node.environments[language] for node in self.nodes if language in node.environments]
         return [where for number, where in enumerate(found) if where not in found[:number]]
 
     def best_for(self, language: str, spared: Collection[str] = ()) -> list[ClusterNode]:
-        """The nodes that lack the fewest tools for a language, without those of the ids `spared`."""
+        """Return the nodes that lack the fewest tools for a language, except the ids in `spared`."""
         usable = [node for node in self.nodes if node.usable_for(language)]
         fewest = min((node.missing(language) for node in usable), default=0)
         return [node for node in usable if node.missing(language) == fewest and node.id not in spared]
 
     def why_not(self, language: str) -> str:
-        """Why no node can run answers in a language."""
+        """Return the reasons why no node can run submissions in a language."""
         reasons = [f"{node.name}: {(node.facts.unable or {}).get(language, '')}" for node in self.nodes if node.facts]
         return f"no node of the cluster can run answers in {language}:\n  " + "\n  ".join(reasons)
 
     def look(self) -> None:
-        """See which nodes there are, at most once a second, and start slots where some are missing.
+        """Refresh the nodes, at most once a second, and start missing slots.
 
         Raises:
-            PrerequisiteError: none can grade, or the cluster is lost.
+            PrerequisiteError: no node can grade, or the cluster is lost.
         """
         if time.monotonic() - self._looked < LOOK_SECONDS:
             return
         self._looked = time.monotonic()
         try:
             alive = {found["NodeID"]: found for found in self._ray.nodes() if found["Alive"]}
-        except Exception as error:  # Ray has no common class for it
+        except Exception as error:  # Ray's errors have no common class
             raise PrerequisiteError(f"the cluster is lost: {error}\n  finished grades are kept") from error
         for id in self._nodes.keys() - alive.keys():
             gone = self._nodes.pop(id)
-            # nothing else tells of a slot that was doing nothing; what a busy one did is seen to fail
+            # nothing else reports the loss of an idle slot, while the grade of a busy one fails
             for slot in [slot for slot in self.slots if slot.node is gone and not slot.busy]:
                 self.lose(slot)
         for id, found in alive.items():
@@ -206,7 +199,7 @@ class Cluster:
         self._assert_hope()
 
     def started(self, ref: Any) -> None:
-        """Take note of a slot that said it has started, or could not."""
+        """Handle the report, readiness or failure of a starting slot."""
         slot = self.starting.pop(ref)
         try:
             said = self._ray.get(ref)
@@ -222,7 +215,7 @@ class Cluster:
             slot.ready = True
             return
         slot.node.facts = NodeFacts(**said)
-        if reason := _refusal(slot.node.facts):
+        if reason := _explain_refusal(slot.node.facts):
             self._refuse(slot.node, reason)
             self.lose(slot)
             return
@@ -230,7 +223,7 @@ class Cluster:
         self._fill(slot.node)
 
     def lose(self, slot: NodeSlot) -> None:
-        """Give up a slot; another one takes its place where its node lives."""
+        """Give up a slot; `look` replaces it if its node lives."""
         if slot in self.slots:
             self.slots.remove(slot)
         for ref in [ref for ref, starting in self.starting.items() if starting is slot]:
@@ -239,8 +232,8 @@ class Cluster:
             self._ray.kill(slot.actor)
 
     def close(self) -> None:
-        """End every slot, and leave the cluster where it was entered here."""
-        with contextlib.suppress(Exception):  # whatever a dying cluster says
+        """End every slot, and leave the cluster if this object entered it."""
+        with contextlib.suppress(Exception):  # a dying cluster may raise anything
             idle = [slot.actor.close.remote() for slot in self.slots if slot.ready and not slot.busy]
             self._ray.wait(idle, num_returns=len(idle), timeout=5.0) if idle else None
         for slot in list(self.slots):
@@ -249,7 +242,7 @@ class Cluster:
             self._ray.shutdown()
 
     def _leave_taken(self) -> None:
-        """Give up slots that wait for a processor while another node may have one: other drivers keep theirs."""
+        """Give up slots that wait for a processor if another node may have one."""
         if self._jobs is None or len(self.slots) < self._jobs or len(self._nodes) == 1:
             return
         now = time.monotonic()
@@ -261,7 +254,7 @@ class Cluster:
                 self.lose(slot)
 
     def _fill(self, node: ClusterNode) -> None:
-        """Ask for the slots that a node lacks: one until it has said what it is."""
+        """Request the slots that a node lacks: one until it has reported."""
         if node.refusal:
             return
         own = [slot for slot in self.slots if slot.node is node]
@@ -270,7 +263,7 @@ class Cluster:
             if self._jobs is not None and len(self.slots) >= self._jobs:
                 return
             timing = sum(slot.timing for slot in self.slots if slot.node is node) < node.timing
-            actor = self._actor(node, timing)
+            actor = self._start_actor(node, timing)
             slot = NodeSlot(node, actor, actor.here.remote(), timing)
             self.slots.append(slot)
             said = (
@@ -280,7 +273,7 @@ class Cluster:
             )
             self.starting[said] = slot
 
-    def _actor(self, node: ClusterNode, timing: bool) -> Any:
+    def _start_actor(self, node: ClusterNode, timing: bool) -> Any:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         kept = {name: os.environ[name] for name in (PERMITTED,) if name in os.environ}
@@ -295,11 +288,7 @@ class Cluster:
         _log.warning("note: nothing is graded on %s: %s", node.name, reason)
 
     def _assert_hope(self) -> None:
-        """Raise where nothing will ever be graded.
-
-        Raises:
-            PrerequisiteError: every node is refused, or there was none for a while.
-        """
+        """Raise PrerequisiteError if every node is refused, or there was none for a while."""
         open_nodes = [node for node in self._nodes.values() if not node.refusal]
         if open_nodes:
             self._lonely_since = time.monotonic()
@@ -313,13 +302,13 @@ class Cluster:
 
 
 def enter(address: str | None) -> bool:
-    """Enter a cluster, for the rest of this process; False where it already is in one.
+    """Enter a cluster for the rest of this process; return False if already in one.
 
     Args:
-        address: of the cluster; by default that of RAY_ADDRESS, or the one that this machine belongs to, or a new one.
+        address: address of the cluster; by default RAY_ADDRESS, this machine's cluster, or a new one.
 
     Raises:
-        PrerequisiteError: no Ray here, or no cluster at the address.
+        PrerequisiteError: Ray is not installed, or the address has no cluster.
     """
     ray = ray_module()
     if ray.is_initialized():
@@ -338,18 +327,13 @@ def enter(address: str | None) -> bool:
 
 
 def _assert_open(address: str | None) -> None:
-    """Refuse an address that nobody listens at: Ray would try for minutes.
-
-    Raises:
-        OSError: nobody does.
-    """
+    """Raise OSError for an address without a listener, which Ray would try for minutes."""
     host, _, port = (address or "").rpartition(":")
     if host and port.isdigit() and "/" not in host:
         socket.create_connection((host, int(port)), CONNECT_SECONDS).close()
 
 
-def _refusal(facts: NodeFacts) -> str:
-    """Why a node grades nothing; empty where it may."""
+def _explain_refusal(facts: NodeFacts) -> str:
     if facts.refusal:
         return facts.refusal
     mine = harness.__version__
@@ -361,7 +345,7 @@ def _refusal(facts: NodeFacts) -> str:
 
 
 def spread(slots: Sequence[NodeSlot]) -> Iterator[NodeSlot]:
-    """Idle slots, one of each node in turn."""
+    """Yield idle slots, one of each node in turn."""
     by_node: dict[str, list[NodeSlot]] = {}
     for slot in slots:
         if slot.ready and not slot.busy:

@@ -23,15 +23,15 @@ from harness.running.submission_grade import Graded, keep, keep_all, now
 from harness.workspace import Workspace
 
 LOSSES = 10
-"""Nodes or workers of Ray that may be lost under one answer before that is a failure of our side."""
+"""Lost nodes or Ray workers per submission before our side counts as failed."""
 WAIT_SECONDS = 0.5
-"""Longest wait for a grade to end before the nodes are looked at again."""
+"""Seconds to wait for a grade before the nodes are refreshed."""
 AHEAD = 4
-"""Answers read ahead of free slots, at least; as many as there are slots otherwise."""
+"""Fewest submissions read ahead of free slots."""
 FOLLOWERS = 1000
-"""Answers that may wait for the grade of the same files; while there are more none is read."""
+"""Submissions waiting for a grade of the same files at which reading stops."""
 TOGETHER = 16
-"""Grades that are saved in one transaction at most: a disk is waited for once, and slots no longer than they were."""
+"""Most grades saved in one transaction, which costs one disk sync without delaying slots for long."""
 
 Result = Graded | NotGraded
 
@@ -39,16 +39,13 @@ Result = Graded | NotGraded
 class RayExecutor:
     """An `Executor` that grades on every node of a Ray cluster.
 
-    An answer travels as its files' bytes, is graded by a process that knows nothing of Ray, and comes back as a record,
-    whose content key must be the one expected of it. Where our side fails, another node tries; where a grading process
-    dies under an answer twice, on a node where nothing else was graded and where the reference then is graded well, the
-    answer is held to have killed it.
+    A submission travels as file contents, is graded by a process that is unaware of Ray, and returns as a record, which
+    must have the expected content key. After a failure on our side another node tries. A submission is blamed for
+    killing its graders if two processes die under it, the second alone on a node that then grades the reference well.
 
     Args:
-        workspace: where the challenges are.
-        options: how to grade.
-        jobs: how many at a time at most; as many as the cluster has processors by default.
-        address: of the cluster; by default that of RAY_ADDRESS, or the one that this machine belongs to, or a new one.
+        jobs: largest number of parallel grades; one per processor by default.
+        address: address of the cluster; by default RAY_ADDRESS, this machine's cluster, or a new one.
 
     Raises:
         PrerequisiteError: Ray is not installed.
@@ -69,37 +66,37 @@ class RayExecutor:
         self._cluster: Cluster | None = None
 
     def submit(self, folder: Path) -> None:
-        """Queue a submission; its files are read when there is room for them."""
+        """Queue a submission; its files are read later."""
         self._folders.append(folder)
 
     def results(self, progress: Progress) -> Iterator[Result]:
-        """One result for each submission queued, as they finish; the nodes are held until `cancel`.
+        """Yield one result for each queued submission, in order of completion; hold the nodes until `cancel`.
 
         Raises:
-            PrerequisiteError: no cluster, or no node of it can grade; finished grades are kept.
+            PrerequisiteError: the cluster is unreachable, or none of its nodes can grade; finished grades are kept.
         """
         if not self._folders:
             return
         cluster = self._cluster = self._cluster or Cluster(
-            self._options, _languages(self._workspace), self._jobs, self._address
+            self._options, _list_languages(self._workspace), self._jobs, self._address
         )
         ray = ray_module()
         reader = TaskReader(self._workspace, self._options, ray.put)
         while self._folders or self._waiting or self._grading:
             cluster.look()
             yield from self._read(cluster, reader)
-            yield from self._dispatched(cluster, progress)
+            yield from self._dispatch(cluster, progress)
             refs = [*self._grading, *cluster.starting]
-            patience = 0.0 if self._room(cluster) else WAIT_SECONDS
+            patience = 0.0 if self._count_room(cluster) else WAIT_SECONDS
             if not refs:
                 time.sleep(patience)
                 continue
             if ray.wait(refs, num_returns=1, timeout=patience)[0]:
-                yield from self._collected(cluster, reader, refs)
+                yield from self._collect(cluster, reader, refs)
 
     def cancel(self) -> None:
-        """Stop what runs and drop what waits; finished grades are kept."""
-        list(self._kept())  # what came back just before an interrupt
+        """Stop running grades and drop queued ones; finished grades are kept."""
+        list(self._kept())  # saves records that arrived just before an interrupt
         self._folders.clear()
         self._waiting.clear()
         self._grading.clear()
@@ -110,33 +107,32 @@ class RayExecutor:
             cluster.close()
 
     def places(self) -> str:
-        """How many nodes grade, and how many answers at a time."""
+        """Return the number of nodes and of parallel grades, as a phrase."""
         cluster = self._cluster
         if cluster is None:
             return ""
         nodes, slots = len(cluster.nodes), sum(slot.ready for slot in cluster.slots)
         return f"{nodes} node{'s' * (nodes != 1)}, {slots} at a time"
 
-    def _room(self, cluster: Cluster) -> int:
-        """How many folders may be read now; between so many, slots are looked after."""
+    def _count_room(self, cluster: Cluster) -> int:
+        """Return the number of folders to read now, few enough to serve slots in between."""
         slots = sum(slot.ready for slot in cluster.slots)
         if not slots or self._following >= FOLLOWERS:
             return 0
         return max(0, min(max(slots, AHEAD) - len(self._waiting), len(self._folders)))
 
     def _read(self, cluster: Cluster, reader: TaskReader) -> Iterator[Result]:
-        """Read folders while there is room for their contents; results of those that need no node."""
-        for _ in range(self._room(cluster)):
+        for _ in range(self._count_room(cluster)):
             folder = self._folders.popleft()
             try:
                 work = reader.read(folder)
-                earlier = self._earlier(cluster, work.job)
+                earlier = self._find_earlier(cluster, work.job)
             except Exception as error:
                 yield NotGraded(folder, as_own_error(error, folder))
                 continue
             first = self._under_way.get(work.task.id)
             if earlier is not None:
-                yield self._reused(work.job, earlier, f"nothing changed since {earlier.made:%Y-%m-%d %H:%M:%S} UTC")
+                yield self._reuse(work.job, earlier, f"nothing changed since {earlier.made:%Y-%m-%d %H:%M:%S} UTC")
             elif first is not None:
                 first.followers.append(work.job)
                 self._following += 1
@@ -145,8 +141,8 @@ class RayExecutor:
                     self._under_way[work.task.id] = work
                 self._waiting.append(work)
 
-    def _earlier(self, cluster: Cluster, job: Job) -> Record | None:
-        """The record of the same content, made here before on a machine like one of the nodes."""
+    def _find_earlier(self, cluster: Cluster, job: Job) -> Record | None:
+        """Return a reusable record of the same content from a machine like one of the nodes, or None."""
         if self._options.force or self._options.seed is not None:
             return None
         store = Store(self._workspace)
@@ -155,30 +151,28 @@ class RayExecutor:
             for where in cluster.environments(job.challenge.language):
                 try:
                     found = store.find(job.key_in(where, left_out))
-                except StoreError:  # told when the record is written
+                except StoreError:  # reported when the record is written
                     return None
                 if found is not None:
                     return found
         return None
 
-    def _dispatched(self, cluster: Cluster, progress: Progress) -> Iterator[Result]:
-        """Give idle slots work; results of answers that no node can grade."""
+    def _dispatch(self, cluster: Cluster, progress: Progress) -> Iterator[Result]:
         for work in [each for each in self._waiting if not cluster.best_for(each.language)]:
             if not cluster.undecided and cluster.nodes:
                 self._waiting.remove(work)
-                yield from self._failed_for_good(work, cluster.why_not(work.language))
+                yield from self._fail_for_good(work, cluster.why_not(work.language))
         for slot in list(spread(cluster.slots)):
-            found = next((work for work in self._by_urgency(slot) if self._takes(cluster, slot, work)), None)
+            found = next((work for work in self._sort_by_urgency(slot) if self._takes(cluster, slot, work)), None)
             if found is not None:
                 self._waiting.remove(found)
                 self._send(cluster, slot, found, progress)
 
-    def _by_urgency(self, slot: NodeSlot) -> list[Work]:
-        """What waits, for a slot that measures time first what needs that."""
+    def _sort_by_urgency(self, slot: NodeSlot) -> list[Work]:
         return sorted(self._waiting, key=lambda work: not (slot.timing and work.job.timed))
 
     def _takes(self, cluster: Cluster, slot: NodeSlot, work: Work) -> bool:
-        """Whether a slot may grade an answer now; reserves the node of one that must be alone there."""
+        """Return whether a slot may take this work now; reserve its node for work that must run alone."""
         reserved = self._reserved.get(slot.node.id)
         if reserved is not None and reserved is not work:
             return False
@@ -201,21 +195,19 @@ class RayExecutor:
         self._grading[slot.actor.grade.remote(work.task)] = slot, work
         progress(work.job.files.path, f"on {slot.node.name}")
 
-    def _collected(self, cluster: Cluster, reader: TaskReader, refs: Sequence[Any]) -> Iterator[Result]:
-        """What came of all that ended meanwhile."""
+    def _collect(self, cluster: Cluster, reader: TaskReader, refs: Sequence[Any]) -> Iterator[Result]:
         ready, _ = ray_module().wait(refs, num_returns=min(len(refs), TOGETHER), timeout=0)
         failed: list[Result] = []
         for ref in ready:
             if ref in self._grading:
-                failed += self._ended(cluster, reader, ref)
+                failed += self._handle_end(cluster, reader, ref)
             else:
                 cluster.started(ref)
-        # saved before any is handed out: whoever takes them may stop at the first
+        # all are saved before the first is yielded: the caller may stop there
         yield from self._kept()
         yield from failed
 
-    def _ended(self, cluster: Cluster, reader: TaskReader, ref: Any) -> Iterator[Result]:
-        """What came of one task; the result of one that made a record follows when that is kept."""
+    def _handle_end(self, cluster: Cluster, reader: TaskReader, ref: Any) -> Iterator[Result]:
         slot, work = self._grading.pop(ref)
         slot.busy = False
         self._reserved = {node: reserved for node, reserved in self._reserved.items() if reserved is not work}
@@ -224,38 +216,38 @@ class RayExecutor:
             said = ray.get(ref)
         except ray.exceptions.RayError as error:
             cluster.lose(slot)
-            yield from self._lost(work, str(error))
+            yield from self._handle_loss(work, str(error))
             return
         if work.control_of is not None:
-            yield from self._controlled(slot, work.control_of, said)
+            yield from self._judge_control(slot, work.control_of, said)
         elif "died" in said:
-            yield from self._died(reader, slot, work, said["died"])
+            yield from self._handle_death(reader, slot, work, said["died"])
         elif "error" in said:
-            yield from self._erred(cluster, slot, work, said)
+            yield from self._handle_error(cluster, slot, work, said)
         else:
             record = Record.from_json(said["record"])
-            # by one clock: records of a store are told apart by their age, and clocks of nodes may be apart
+            # the driver's clock: the store orders records by age, and the clocks of nodes may differ
             yield from self._graded(cluster, slot, work, record.model_copy(update={"made": work.sent}))
 
-    def _lost(self, work: Work, why: str) -> Iterator[Result]:
-        """A node or a worker of Ray is gone: that says nothing of the answer."""
-        work = self._instead(work)
+    def _handle_loss(self, work: Work, why: str) -> Iterator[Result]:
+        """Retry after the loss of a node or Ray worker, which says nothing about the submission."""
+        work = self._pick_retry(work)
         work.losses += 1
         if work.losses > LOSSES:
             first = why.strip().partition("\n")[0]
-            yield from self._failed_for_good(work, f"{work.losses} workers were lost under it, the last: {first}")
+            yield from self._fail_for_good(work, f"{work.losses} workers were lost under it, the last: {first}")
         else:
             self._waiting.appendleft(work)
 
-    def _instead(self, work: Work) -> Work:
-        """The answer itself, to be tried again, where its control is lost."""
+    def _pick_retry(self, work: Work) -> Work:
+        """Return the work to try again: for a control, the submission that it stands for."""
         if work.control_of is None:
             return work
         work.control_of.deaths.pop()
         return work.control_of
 
-    def _died(self, reader: TaskReader, slot: NodeSlot, work: Work, status: int) -> Iterator[Result]:
-        """A grading process died on a node that lives: once more with nothing beside it, and then the reference."""
+    def _handle_death(self, reader: TaskReader, slot: NodeSlot, work: Work, status: int) -> Iterator[Result]:
+        """Retry alone after a grading process died on a live node; after the second death, grade the reference."""
         how = f"signal {-status}" if status < 0 else f"exit status {status}"
         work.deaths.append(f"{how} on {slot.node.name}")
         work.tried.add(slot.node.id)
@@ -265,23 +257,24 @@ class RayExecutor:
             return
         control = reader.control(work)
         if control is None:
-            yield from self._failed_for_good(work, f"{_deaths(work)}; no reference to tell by whether the node does it")
+            yield from self._fail_for_good(
+                work, f"{_list_deaths(work)}; no reference to tell by whether the node does it"
+            )
             return
         control.pinned = slot.node.id
         self._waiting.appendleft(control)
 
-    def _controlled(self, slot: NodeSlot, work: Work, said: dict[str, Any]) -> Iterator[Result]:
-        """The verdict on an answer under which two grading processes died, after the reference was graded there."""
+    def _judge_control(self, slot: NodeSlot, work: Work, said: dict[str, Any]) -> Iterator[Result]:
+        """Blame the submission for two deaths if the reference was graded well on the same node."""
         graded = Record.from_json(said["record"]) if "record" in said else None
         if graded is None or graded.status is not Status.GRADED:
-            yield from self._failed_for_good(work, f"{_deaths(work)}; nor is the reference graded there")
+            yield from self._fail_for_good(work, f"{_list_deaths(work)}; nor is the reference graded there")
             return
         left_out = work.job.timed if work.task.untimed else frozenset()
-        record = kills_its_worker(work.job, self._environment(slot, work), left_out, work.deaths)
-        self._made.append((work, record, _deaths(work)))
+        record = kills_its_worker(work.job, self._get_environment(slot, work), left_out, work.deaths)
+        self._made.append((work, record, _list_deaths(work)))
 
-    def _erred(self, cluster: Cluster, slot: NodeSlot, work: Work, said: dict[str, Any]) -> Iterator[Result]:
-        """Our side failed on one node."""
+    def _handle_error(self, cluster: Cluster, slot: NodeSlot, work: Work, said: dict[str, Any]) -> Iterator[Result]:
         message, kinds = said["error"], said["kinds"]
         work.tried.add(slot.node.id)
         elsewhere = bool(cluster.best_for(work.language, work.tried))
@@ -290,19 +283,18 @@ class RayExecutor:
             if len(work.failures) <= RETRIES and "BusyMachineError" not in kinds:
                 self._waiting.appendleft(work)
             else:
-                yield from self._failed_for_good(work, f"{work.failures[-1]}\n  tried {len(work.failures)} times")
+                yield from self._fail_for_good(work, f"{work.failures[-1]}\n  tried {len(work.failures)} times")
         elif "PrerequisiteError" in kinds and elsewhere:
             self._waiting.appendleft(work)
         else:
             error = PrerequisiteError(message) if "PrerequisiteError" in kinds else HarnessError(message)
-            yield from self._finished(work, lambda job: NotGraded(job.files.path, error))
+            yield from self._finish(work, lambda job: NotGraded(job.files.path, error))
 
     def _graded(self, cluster: Cluster, slot: NodeSlot, work: Work, record: Record) -> Iterator[Result]:
-        """A record came back: kept, if it is the one that was asked for."""
         left_out = work.job.timed if work.task.untimed else frozenset[str]()
-        if record.key != work.job.key_in(self._environment(slot, work), left_out):
+        if record.key != work.job.key_in(self._get_environment(slot, work), left_out):
             said = {"error": "what came back is no record of what was sent", "kinds": ["JudgeError"]}
-            yield from self._erred(cluster, slot, work, said)
+            yield from self._handle_error(cluster, slot, work, said)
             return
         work.tried.add(slot.node.id)
         may_retry = record.status is Status.JUDGE_ERROR and len(work.failures) < RETRIES
@@ -315,62 +307,56 @@ class RayExecutor:
         forced = "forced" if self._options.force else "not graded before in this state by this cluster"
         self._made.append((work, record, f"{forced}, on {slot.node.name}{after}"))
 
-    def _environment(self, slot: NodeSlot, work: Work) -> Environment:
+    def _get_environment(self, slot: NodeSlot, work: Work) -> Environment:
         return slot.node.environments[work.language]
 
     def _keep_seeds(self, job: Job, record: Record) -> None:
-        """Remember the seeds that failed these files, as a grade on this machine does."""
         if job.options.seed is None and not job.brief:
             for item in record.evidence:
                 if item.outcome is Outcome.FAILED and item.draws and item.draws.failed and item.seed is not None:
                     job.failing_seeds.keep(item.criterion, item.seed)
 
     def _kept(self) -> Iterator[Result]:
-        """Save the records that came back; the results of their answers, and of those with the same content."""
+        """Save the pending records; yield results of their submissions and of all with the same content."""
         made, self._made = self._made, []
         own = [record.model_copy(update={"outside": work.job.outside}) for work, record, _ in made]
         options = [work.job.options for work, _, _ in made]
         errors = keep_all(self._workspace, list(zip(options, own, strict=True)))
         for (work, record, reason), saved, error in zip(made, own, errors, strict=True):
-            yield from self._finished(work, partial(self._result, work, record, saved, reason, error))
+            yield from self._finish(work, partial(self._make_result, work, record, saved, reason, error))
 
-    def _result(self, work: Work, record: Record, saved: Record, reason: str, error: str, job: Job) -> Result:
+    def _make_result(self, work: Work, record: Record, saved: Record, reason: str, error: str, job: Job) -> Result:
         if job is work.job:
             return Graded(job.files.path, saved, False, reason, error)
-        return self._reused(job, record, "the same files were graded in this run", error)
+        return self._reuse(job, record, "the same files were graded in this run", error)
 
-    def _reused(self, job: Job, record: Record, reason: str, save_error: str = "") -> Graded:
-        """The record of the same content; the store has it, but for what was in the way."""
+    def _reuse(self, job: Job, record: Record, reason: str, save_error: str = "") -> Graded:
+        """Publish a record of the same content for this submission; the store already has it."""
         own = record.model_copy(update={"outside": job.outside})
         error = keep(self._workspace, replace(job.options, stored=False), own)
         return Graded(job.files.path, own, True, reason, error or save_error)
 
-    def _failed_for_good(self, work: Work, failure: str) -> Iterator[Result]:
-        """Our side failed, again and again: that is recorded, and nothing else."""
-
+    def _fail_for_good(self, work: Work, failure: str) -> Iterator[Result]:
         def result(job: Job) -> Result:
             try:
                 return ungraded(self._workspace, job.files.path, self._options, failure)
             except JudgeError as error:
                 return NotGraded(job.files.path, error)
 
-        yield from self._finished(work, result)
+        yield from self._finish(work, result)
 
-    def _finished(self, work: Work, result: Callable[[Job], Result]) -> Iterator[Result]:
-        """The results of an answer and of all that wait for it."""
+    def _finish(self, work: Work, result: Callable[[Job], Result]) -> Iterator[Result]:
         self._under_way.pop(work.task.id, None)
         self._following -= len(work.followers)
         for job in (work.job, *work.followers):
             yield result(job)
 
 
-def _deaths(work: Work) -> str:
-    """How grading processes ended under an answer."""
+def _list_deaths(work: Work) -> str:
     return f"{len(work.deaths)} grading processes died under it ({', '.join(work.deaths)})"
 
 
-def _languages(workspace: Workspace) -> list[str]:
-    """What the challenges of a workspace are answered in; a malformed one is told where it is graded."""
+def _list_languages(workspace: Workspace) -> list[str]:
     found = set()
     for id in workspace.challenges():
         with contextlib.suppress(HarnessError):

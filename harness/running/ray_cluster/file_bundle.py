@@ -1,4 +1,4 @@
-"""What travels to a node: files as bytes by relative path, and one answer with what its grade needs."""
+"""Data sent to a node: files by relative path, and one submission with what its grade needs."""
 
 import hashlib
 import os
@@ -13,53 +13,53 @@ from harness.model.file_names import find_clash
 from harness.sandbox import read_folder
 
 MAX_PATH = 600
-"""Bytes of a file's path in a bundle: that of a submission's file, and the folder it is put into."""
+"""Longest path in a bundle, in bytes, including the submission's folder."""
 
 
 @dataclass(frozen=True)
 class FileBundle:
-    """Files as they travel.
+    """Files in transit.
 
     Attributes:
-        files: their bytes by relative path, with slashes.
+        files: contents by relative path, with slashes.
     """
 
     files: Mapping[str, bytes]
 
     @classmethod
     def of(cls, folders: Mapping[str, Path]) -> "FileBundle":
-        """The files of some folders.
+        """Read the files of some folders.
 
         Args:
-            folders: each by the relative path that it is to have at the other end.
+            folders: folders by their relative path on the node.
 
         Raises:
-            SpecError: one cannot be read, or holds a link.
+            SpecError: a folder cannot be read, or holds a link.
         """
         read = [FileBundle(read_folder(folder)).below(to) for to, folder in folders.items()]
         return cls({name: data for bundle in read for name, data in bundle.files.items()})
 
     def below(self, place: str) -> "FileBundle":
-        """The same files in a folder."""
+        """Return the same files below a folder."""
         return FileBundle({f"{place}/{name}": data for name, data in self.files.items()})
 
     @property
     def hashes(self) -> dict[str, str]:
-        """SHA-256 of each file by its path."""
+        """SHA-256 of each file by path."""
         return {name: hashlib.sha256(data).hexdigest() for name, data in self.files.items()}
 
     @property
     def id(self) -> str:
-        """Hash of all names and bytes."""
+        """Hash of all names and contents."""
         return hashlib.sha256(repr(sorted(self.hashes.items())).encode(errors="backslashreplace")).hexdigest()
 
     def lay_out(self, place: Path) -> None:
-        """Write the files below a folder that nobody else writes to.
+        """Write the files below a folder that has no other writer.
 
         Raises:
-            JudgeError: a name leads out of it, or two names are in each other's way; nothing was written.
+            JudgeError: a name leads out of the folder, or is both a file and a folder; nothing was written.
         """
-        if clash := find_clash(self._checked(name) for name in self.files):
+        if clash := find_clash(self._check_name(name) for name in self.files):
             raise JudgeError(f"refused a bundle in which {clash[0]!r} is both a file and a folder")
         for name, data in self.files.items():
             target = place / name
@@ -67,7 +67,7 @@ class FileBundle:
             target.write_bytes(data)
 
     @staticmethod
-    def _checked(name: object) -> str:
+    def _check_name(name: object) -> str:
         try:
             if not isinstance(name, str) or "\0" in name or "\\" in name or len(os.fsencode(name)) > MAX_PATH:
                 raise ValueError("is no path of a file")
@@ -80,18 +80,16 @@ class FileBundle:
 
 @dataclass(frozen=True)
 class GradeTask:
-    """One answer to be graded on a node: data alone, so that it may be sent again, and to another node.
+    """Order to grade one submission: plain data, so that it can be sent again, and to another node.
 
     Attributes:
-        id: hash of all that the grade depends on but the machine.
-        place: relative path of the answer's folder in the node's workspace.
-        answer: the files of that folder, by their path in the workspace.
-        surroundings: what `ray.get` finds the challenge by, in a list so that Ray does not fetch it itself.
-        surroundings_id: hash of it.
-        untimed: whether the criteria that a clock decides are left out.
-        seeds: those that once failed these files, by criterion.
-        challenge: id of the challenge.
-        hashes: SHA-256 of the answer's files by relative path.
+        id: hash of everything the grade depends on except the machine.
+        place: relative path of the submission's folder on the node.
+        answer: the submission's files, by path in the workspace.
+        surroundings: Ray reference of the challenge's bundle, in a list so that Ray does not resolve it.
+        untimed: true to omit the criteria that a clock decides.
+        seeds: failing seeds of these files, by criterion.
+        hashes: SHA-256 of the submission's files by relative path.
     """
 
     id: str

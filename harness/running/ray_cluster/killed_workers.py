@@ -1,4 +1,4 @@
-"""The record of an answer under which grading processes die."""
+"""Records of submissions that kill their grading processes."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
@@ -11,27 +11,26 @@ TITLE = "kills its worker"
 
 
 def kills_its_worker(job: Job, where: Environment, left_out: Collection[str], deaths: Sequence[str]) -> Record:
-    """The record of an answer that was seen to end the process that grades it, twice.
+    """Return the record of a submission that twice ended the process that grades it.
 
-    Nothing it would have earned is known: what is probed fails, by one finding; the rest is not run.
+    The anchor fails with this finding and other probed criteria because of it; the rest is not run.
 
     Args:
-        job: what was graded.
-        where: the node on which it was seen last.
-        left_out: ids of the criteria that were not to be run there.
-        deaths: how the processes ended, each with its node.
+        where: environment of the last death.
+        left_out: ids of the criteria omitted there.
+        deaths: description of each death, with its node.
     """
     told = (
         f"the process that grades it ended while it ran: {', then '.join(deaths)}; the reference is graded well there"
     )
     options = replace(job.options, untimed=bool(left_out))
-    found = list(_evidence(job, left_out, told))
+    found = list(_collect_evidence(job, left_out, told))
     return recorded(
         replace(job, where=where, options=options), found, status=Status.GRADED, seed=job.seed, made=now(), seconds={},
     )  # fmt: skip
 
 
-def _evidence(job: Job, left_out: Collection[str], told: str) -> Iterator[Evidence]:
+def _collect_evidence(job: Job, left_out: Collection[str], told: str) -> Iterator[Evidence]:
     anchor = job.challenge.anchor
     for criterion in job.challenge.criteria:
         if criterion.review:

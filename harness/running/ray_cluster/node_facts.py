@@ -1,4 +1,4 @@
-"""What a node says of itself before it grades: a program that attacks its own sandbox, and prints one line of JSON.
+"""Report of a node: a program that attacks its own sandbox and prints one line of JSON.
 
 python -P -m harness.running.ray_cluster.node_facts DEVICE LANGUAGE...
 """
@@ -13,21 +13,19 @@ from typing import Any
 from harness import interpreter
 
 SECONDS = 180.0
-"""In which a node says what it is, compilers tried."""
+"""Timeout of the report in seconds, trials of compilers included."""
 
 
 @dataclass(frozen=True)
 class NodeFacts:
-    """What a node is.
+    """Report of a node.
 
     Attributes:
-        version: of the harness there.
-        source: hash of the harness there.
-        refusal: why it grades nothing: the self-attack of its sandbox worked, or there is no sandbox; else empty.
-        isolation: its `TierChoice`, as JSON.
-        environments: as records state it, by language of answers.
-        missing: what tools it lacks, a sentence each, by language.
-        unable: languages whose answers it cannot run, or that it has no device for, with the reason.
+        refusal: reason not to grade: no sandbox, or a failed self-attack; else empty.
+        isolation: its `TierChoice` as JSON.
+        environments: environments as in records, by language.
+        missing: missing tools, a sentence each, by language.
+        unable: reasons, by language, why it cannot run submissions.
     """
 
     version: str
@@ -40,11 +38,10 @@ class NodeFacts:
 
 
 def node_facts(device: str, languages: Sequence[str]) -> dict[str, Any]:
-    """What this machine says of itself, in a process of its own; the arguments of `NodeFacts`.
+    """Collect this machine's facts in a process of its own; return the arguments of `NodeFacts`.
 
     Args:
-        device: where answers are to run, as `--device` names it.
-        languages: of the challenges.
+        device: device for submissions, named as in `--device`.
     """
     command = (interpreter.EXECUTABLE, "-P", "-m", "harness.running.ray_cluster.node_facts", device, *languages)
     done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False, cwd="/")
@@ -55,7 +52,7 @@ def node_facts(device: str, languages: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def _gathered(device: str, languages: Sequence[str]) -> dict[str, Any]:
+def _gather(device: str, languages: Sequence[str]) -> dict[str, Any]:
     import harness
     from harness.errors import HarnessError
     from harness.running.content_key import source_of_harness
@@ -70,13 +67,12 @@ def _gathered(device: str, languages: Sequence[str]) -> dict[str, Any]:
         return mine | {"refusal": str(error)}
     found: dict[str, dict[str, Any]] = {"environments": {}, "missing": {}, "unable": {}}
     for name in languages:
-        for field, value in _equipment(name, device).items():
+        for field, value in _find_equipment(name, device).items():
             found[field][name] = value
     return mine | found | {"isolation": isolation.model_dump_json()}
 
 
-def _equipment(name: str, device: str) -> dict[str, Any]:
-    """What there is for answers in one language."""
+def _find_equipment(name: str, device: str) -> dict[str, Any]:
     from harness.errors import HarnessError
     from harness.languages import language
     from harness.running.content_key import environment
@@ -101,7 +97,7 @@ def _main(device: str, *languages: str) -> None:
 
     make_undumpable()
     compute_in_one_thread()
-    print(json.dumps(_gathered(device, languages)))
+    print(json.dumps(_gather(device, languages)))
 
 
 if __name__ == "__main__":

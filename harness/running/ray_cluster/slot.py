@@ -1,4 +1,4 @@
-"""What runs on a node: an actor that grades one answer after the other, in a process of its own."""
+"""Actor on a node that grades one submission after the other, in a process of its own."""
 
 import atexit
 import os
@@ -20,15 +20,15 @@ from harness.workspace import Workspace
 
 
 class GradingSlot:
-    """Grades on a node, one answer at a time.
+    """Grader on a node, one submission at a time.
 
-    The answer is laid out in a workspace in miniature and graded by a grading process, as on one machine; that process
-    knows nothing of Ray. Everything that is returned is data: `record`, or `error` with the names of its classes, and
-    `died` where the grading process did.
+    It writes the submission into a miniature workspace, where an ordinary grading process, unaware of Ray, grades it.
+    Results are plain data: `record`, or `error` with the names of its classes in `kinds`, and the exit status `died` if
+    the process ended.
 
     Args:
-        options: how to grade, as JSON.
-        variables: of the environment.
+        options: grading options as JSON.
+        variables: environment variables to set.
     """
 
     def __init__(self, options: str, variables: Mapping[str, str]) -> None:
@@ -42,18 +42,18 @@ class GradingSlot:
         self._isolation: TierChoice | None = None
 
     def here(self) -> None:
-        """Answer: it has a processor."""
+        """Do nothing; an answer shows that the slot has a processor."""
 
     def facts(self, languages: Sequence[str]) -> dict[str, Any]:
-        """What the node is, after it attacked its sandbox; see `NodeFacts`."""
+        """Attack the sandbox and return the arguments of `NodeFacts`."""
         return node_facts(self._options.device, languages)
 
     def begin(self, isolation: str) -> None:
-        """Grade as the node was found to hold answers: a `TierChoice`, as JSON."""
+        """Set the isolation for all grades, a `TierChoice` as JSON."""
         self._isolation = TierChoice.model_validate_json(isolation)
 
     def grade(self, task: GradeTask) -> dict[str, Any]:
-        """Grade one answer."""
+        """Grade one submission."""
         process = self._process(task.untimed)
         try:
             self._surround(task)
@@ -70,7 +70,7 @@ class GradingSlot:
             shutil.rmtree(self._workspace.root / task.place, ignore_errors=True)
 
     def close(self) -> None:
-        """End the grading processes and remove what was laid out."""
+        """End the grading processes and remove the workspace."""
         for process in self._processes.values():
             process.close()
         scratch.remove(self._workspace.root)
@@ -82,7 +82,6 @@ class GradingSlot:
         return self._processes[untimed]
 
     def _surround(self, task: GradeTask) -> None:
-        """Lay out the challenge, where it is not here yet."""
         import ray
 
         if task.surroundings_id not in self._held:

@@ -1,4 +1,4 @@
-"""Answers on their way through a cluster: read from their folders, and what happened to each so far."""
+"""Submissions on their way through a cluster, with their history."""
 
 import json
 from collections.abc import Callable
@@ -18,26 +18,25 @@ from harness.sandbox import read_folder
 from harness.workspace import COLLECTIONS, Workspace
 
 ELSEWHERE = "elsewhere"
-"""Folder of a node's workspace for answers that do not lie in the driver's."""
+"""Folder in a node's workspace for submissions from outside the driver's."""
 CONTROL = "control"
 
 
 @dataclass(eq=False)
 class Work:
-    """One answer to be graded.
+    """One submission to grade.
 
     Attributes:
-        job: what is fixed about the grade before a machine is.
-        task: what a node is sent.
-        followers: jobs of the same content that wait for this one's record.
+        job: the grade, before a machine is chosen.
+        followers: jobs of the same content that wait for this record.
         tried: ids of the nodes on which our side failed.
-        failures: how.
-        deaths: how grading processes ended under it, with the node.
-        losses: how often a node or a worker of Ray was lost while it graded this.
-        alone: whether nothing else may run on the node meanwhile.
-        sent: when it was sent to a node last, by the driver's clock.
-        pinned: id of the only node to use; empty for any.
-        control_of: the answer that is held to have killed its workers; this one is the reference, graded in its place.
+        failures: descriptions of these failures.
+        deaths: descriptions of the deaths of its grading processes.
+        losses: number of nodes or Ray workers lost under it.
+        alone: true if nothing else may run on the node meanwhile.
+        sent: time of the last dispatch, by the driver's clock.
+        pinned: id of the only node to use, or empty.
+        control_of: submission suspected of killing its graders; this one is the reference in its place.
     """
 
     job: Job
@@ -54,13 +53,13 @@ class Work:
 
     @property
     def language(self) -> str:
-        """What the answer is written in."""
+        """Language of the submission."""
         return self.job.challenge.language
 
 
 @dataclass(frozen=True)
 class HeldWorkspace(Workspace):
-    """A workspace whose challenges are read once, as they must not change while a batch is graded."""
+    """A workspace that reads each challenge once, as challenges must not change during a batch."""
 
     @cached_property
     def _folders(self) -> dict[str, Path]:
@@ -71,23 +70,21 @@ class HeldWorkspace(Workspace):
         return {}
 
     def challenge_folders(self) -> dict[str, Path]:
-        """As `Workspace.challenge_folders`."""
+        """Return the folders, read once."""
         return self._folders
 
     def challenge(self, id: str) -> Challenge:
-        """As `Workspace.challenge`."""
+        """Return a challenge, read once."""
         if id not in self._challenges:
             self._challenges[id] = super().challenge(id)
         return self._challenges[id]
 
 
 class TaskReader:
-    """Makes work of folders.
+    """Reader of folders that makes work of them.
 
     Args:
-        workspace: where the challenges are.
-        options: how to grade.
-        put: hands a bundle to Ray's object store; what a task names it by.
+        put: function that stores a bundle in Ray's object store and returns its reference.
     """
 
     def __init__(self, workspace: Workspace, options: Options, put: Callable[[FileBundle], Any]) -> None:
@@ -95,21 +92,21 @@ class TaskReader:
         self._surroundings: dict[tuple[str, str], tuple[list[Any], str]] = {}
 
     def read(self, folder: Path) -> Work:
-        """The work of one submission.
+        """Read one submission.
 
         Raises:
-            HarnessError: the submission or challenge is malformed, or its files changed while they were read.
+            HarnessError: the submission or challenge is malformed, or files changed while they were read.
         """
-        # the device is that of a node, and need not be here
+        # the device is a node's and may be missing here
         with prepared(self._workspace, folder, replace(self._options, device="auto"), copied=False) as job:
             answer = FileBundle(read_folder(folder))
             if answer.hashes != job.files.hashes:
                 raise JudgeError(f"{folder}: changed while it was read")
-            task = self._task(job, answer)
+            task = self._make_task(job, answer)
             return Work(replace(job, options=replace(job.options, device=self._options.device)), task)
 
     def control(self, work: Work) -> Work | None:
-        """The reference of the challenge in the place of an answer; None where there is none to be graded."""
+        """Return work that grades the challenge's reference in place of a submission, or None without a reference."""
         job = work.job
         try:
             source = job.code.source()
@@ -123,18 +120,18 @@ class TaskReader:
         task = replace(work.task, id=f"{CONTROL} {work.task.id}", place=place, answer=answer, hashes={}, seeds={})
         return Work(job, task, alone=True, control_of=work)
 
-    def _task(self, job: Job, answer: FileBundle) -> GradeTask:
+    def _make_task(self, job: Job, answer: FileBundle) -> GradeTask:
         collection = job.origin.collection if job.origin else ""
-        refs, surroundings_id = self._surrounded(job.challenge.id, collection)
+        refs, surroundings_id = self._store_surroundings(job.challenge.id, collection)
         drawn = self._options.seed is None and not job.brief
         return GradeTask(
-            id=job.content, place=(place := self._place(job)), answer=answer.below(place), surroundings=refs,
+            id=job.content, place=(place := self._find_place(job)), answer=answer.below(place), surroundings=refs,
             surroundings_id=surroundings_id, untimed=True, challenge=job.challenge.id, hashes=answer.hashes,
             seeds=job.failing_seeds.known() if drawn else {},
         )  # fmt: skip
 
-    def _place(self, job: Job) -> str:
-        """Where the answer lies in the node's workspace: as in this one, so that it is read as the same there."""
+    def _find_place(self, job: Job) -> str:
+        """Return the submission's folder on the node, with the same path as here, so that it is read alike."""
         if job.outside:
             return f"{ELSEWHERE}/answer"
         name = job.submission.about
@@ -142,8 +139,8 @@ class TaskReader:
         root = f".harness/{COLLECTIONS}/{job.origin.collection}" if job.origin else "submissions"
         return "/".join([root, name.model, name.challenge, *attempt])
 
-    def _surrounded(self, challenge: str, collection: str) -> tuple[list[Any], str]:
-        """What a grade reads besides the answer, in Ray's object store once a run."""
+    def _store_surroundings(self, challenge: str, collection: str) -> tuple[list[Any], str]:
+        """Return the reference and hash of what else a grade reads, stored once per run."""
         if (challenge, collection) not in self._surroundings:
             place = self._workspace
             folders = {

@@ -1,1 +1,1 @@
-"""The worker's files: all that the box shows of the harness."""
+"""The worker's files, the only part of the harness visible in the box."""

@@ -1,4 +1,4 @@
-"""What a process started, and what that started in turn: waited for, and ended to the last one."""
+"""A process's descendants: adopted, awaited, and killed to the last one."""
 
 import contextlib
 import os
@@ -11,17 +11,17 @@ _AWAITED = {signal.SIGCHLD, signal.SIGTERM}
 
 
 def keep(run: Callable[[], None], parent: int, given: Sequence[int]) -> int | None:
-    """Fork, do `run` in the child, and end all it leaves behind when it ends, `parent` dies, or SIGTERM comes.
+    """Fork a child for `run`, and kill all its descendants when it ends, `parent` dies, or SIGTERM comes.
 
     Args:
-        run: must not return.
+        run: function that never returns.
         parent: this process's parent.
-        given: descriptors that are the child's alone.
+        given: descriptors for the child alone.
 
     Returns:
-        The child's wait status; None when something else came first.
+        The child's wait status, unless another event came first.
     """
-    # taken by waiting for them: a handler could run while the rest is being killed, and end that early
+    # blocked and awaited rather than handled: a handler could interrupt the killing below
     signal.pthread_sigmask(signal.SIG_BLOCK, _AWAITED)
     control.prctl(control.SET_CHILD_SUBREAPER, 1)
     control.prctl(control.SET_PDEATHSIG, signal.SIGTERM)
@@ -36,13 +36,12 @@ def keep(run: Callable[[], None], parent: int, given: Sequence[int]) -> int | No
         os.close(fd)
     status = None
     while status is None and signal.sigwait(_AWAITED) != signal.SIGTERM:
-        status = _reaped().get(child)
+        status = _reap_children().get(child)
     _end()
     return status
 
 
-def _reaped() -> dict[int, int]:
-    """Wait statuses, by process id, of the children that have ended."""
+def _reap_children() -> dict[int, int]:
     ended = {}
     with contextlib.suppress(ChildProcessError):
         while (found := os.waitpid(-1, os.WNOHANG))[0]:
@@ -51,13 +50,13 @@ def _reaped() -> dict[int, int]:
 
 
 def _end() -> None:
-    """Kill every descendant: the orphans among them are our children by now, or will be when their parents die."""
-    # without a pause: whoever forks and ends, again and again, must be met between the two
+    """Kill every descendant; as subreaper, this process adopts orphans when their parents die."""
+    # without a pause: a process that keeps forking and exiting must be caught in between
     while children := _children():
         for pid in children:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        _reaped()
+        _reap_children()
 
 
 def _children() -> list[int]:

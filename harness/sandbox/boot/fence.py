@@ -1,7 +1,7 @@
-"""Encloses this process for good, before a byte of foreign code is loaded.
+"""The fence: permanent restrictions of this process, in place before it loads foreign code.
 
-From the outside in: limits, privileges, Landlock, system calls. Each step takes away what would undo the one before,
-and the last takes away the steps themselves.
+In order: limits, privileges, Landlock, system calls. Each step blocks the undoing of the one before, and the last
+blocks the steps themselves.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ import struct
 from collections.abc import Mapping
 from typing import Any
 
-# in the box this folder is all there is, outside it is part of a package
+# top-level modules in the box, part of a package outside
 _BESIDE = f"{__package__}." if __package__ else ""
 control = importlib.import_module(f"{_BESIDE}process_control")
 landlock_rules = importlib.import_module(f"{_BESIDE}landlock_rules")
@@ -28,24 +28,24 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def enclose(plan: Mapping[str, Any]) -> int:
-    """Apply a whole plan, while the process has one thread only.
+    """Apply a plan, while the process has a single thread.
 
     Args:
         plan: plain data with the keys
             "profile": "run" or "build";
-            "rlimits": value by name of the `resource` module, never raised above the hard limit that is there;
-            "uid": user and group to become, or None to stay;
+            "rlimits": value by name in the `resource` module, capped at the present hard limit;
+            "uid": user and group to become, or None;
             "landlock": lists of paths by argument of `landlock_rules.restrict`, or None;
             "seccomp": whether to filter system calls;
-            "notify": whether refused calls and opened files go to a listener;
-            "ask_threads": whether the starts of threads go there too;
+            "notify": whether a listener gets refused calls and file openings;
+            "ask_threads": whether it gets thread starts too;
             "allow": names of further system calls.
 
     Returns:
         The listener's file descriptor, or -1; see `seccomp.install`.
 
     Raises:
-        OSError: the kernel refused a step. The process must then end: it is half enclosed.
+        OSError: the kernel refused a step. The process is half enclosed and must end.
     """
     _limit(plan.get("rlimits") or {})
     _forgo_capabilities()
@@ -62,7 +62,7 @@ def enclose(plan: Mapping[str, Any]) -> int:
 
 
 def prepare(plan: Mapping[str, Any], pid: int) -> None:
-    """Work out ahead what `enclose` needs in a process forked from this one that will have the number `pid`."""
+    """Precompute what `enclose` needs in a fork of this process with the id `pid`."""
     if plan.get("seccomp"):
         listened = {name: bool(plan.get(name)) for name in ("notify", "ask_threads")}
         seccomp.prepare(plan["profile"], pid, **listened, extra=plan.get("allow") or ())
@@ -77,12 +77,12 @@ def _limit(values: Mapping[str, int]) -> None:
 
 
 def _forgo_capabilities() -> None:
-    """Empty the bounding set and lock root's special treatment away, where this process may."""
-    # before the change of user, which takes the capability that this needs
+    """Empty the bounding set and lock out root's special treatment, if permitted."""
+    # before the change of user, which drops the capability needed here
     for capability in itertools.count():
         try:
             control.prctl(control.CAPBSET_READ, capability)
-        except OSError:  # the kernel knows no more
+        except OSError:  # past the kernel's last capability
             break
         with contextlib.suppress(OSError):
             control.prctl(control.CAPBSET_DROP, capability)
@@ -94,7 +94,7 @@ def _become(uid: int) -> None:
     os.setgroups([])
     os.setresgid(uid, uid, uid)
     os.setresuid(uid, uid, uid)
-    control.prctl(control.SET_PDEATHSIG, signal.SIGKILL)  # the kernel forgets it at a change of user
+    control.prctl(control.SET_PDEATHSIG, signal.SIGKILL)  # a change of user resets it
 
 
 def _drop_capabilities() -> None:

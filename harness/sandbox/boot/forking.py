@@ -1,11 +1,11 @@
-"""The process that workers are forked from: the interpreter and NumPy are loaded once, and nothing else ever.
+"""The process that workers fork from, with the interpreter and NumPy loaded once.
 
-It runs no byte of a submission. Each worker gets namespaces and scratch space of its own (where this process may make
-them), then the fence, and only then does it look at what the parent sends. This process waits for the worker and tells
-the parent how it ended. Where it may not make one process namespace after another, a holder between the two does.
+It runs none of any submission. Each worker gets its own namespaces and scratch space, if permitted, then the fence, and
+only then reads from the parent. This process reports its wait status. If it cannot create several process namespaces, a
+holder process per worker does.
 
-Called with the descriptor of the parent's socket and the parent's process id, which is 0 where a pid namespace ends
-this process with its parent.
+Arguments: the descriptor of the parent's socket, and the parent's process id, or 0 if a pid namespace ends this process
+with its parent.
 """
 
 import array
@@ -37,22 +37,20 @@ import wire  # noqa: E402
 import worker  # noqa: E402
 
 del sys.path[0]
-for _name in MODULES:  # a submission may have modules of the same names
+for _name in MODULES:  # a submission may use these module names itself
     sys.modules.pop(_name, None)
 
 CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWPID = 0x00020000, 0x08000000, 0x20000000
 MS_NOSUID, MS_NODEV, MS_BIND, MS_REC, MS_PRIVATE = 2, 4, 0x1000, 0x4000, 0x40000
 FIRST_PID = 1
-"""Of a worker, in a namespace of its own."""
+"""Process id of a worker in its own namespace."""
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def main() -> None:
-    """Fork a worker for every request until the parent hangs up."""
+    """Fork a worker per request until the parent hangs up."""
     process_control.prctl(process_control.SET_PDEATHSIG, signal.SIGKILL)
-    process_control.prctl(
-        process_control.SET_DUMPABLE, 0
-    )  # what a worker inherits of this process, it may not read in it
+    process_control.prctl(process_control.SET_DUMPABLE, 0)  # no worker may read this process's memory
     if sys.argv[2] not in ("0", str(os.getppid())):
         return
     control = socket.socket(fileno=int(sys.argv[1]))
@@ -70,16 +68,18 @@ def main() -> None:
 
 
 class Children:
-    """The processes that this one forked and that have not ended yet."""
+    """The living children of this process."""
 
     def __init__(self) -> None:
         self.own = os.getpid()
         self.home = os.open("/proc/self/ns/pid", os.O_RDONLY)
-        self.direct = int(_libc.setns(self.home, CLONE_NEWPID)) == 0  # bubblewrap keeps an ordinary user from it
-        self.alive: dict[int, tuple[int, int]] = {}  # by pidfd: process id, and where its wait status goes or -1
+        self.direct = int(_libc.setns(self.home, CLONE_NEWPID)) == 0  # bubblewrap denies it to an ordinary user
+        self.alive: dict[
+            int, tuple[int, int]
+        ] = {}  # by pidfd: process id, and the descriptor for its wait status or -1
 
     def wait_beside(self, control: socket.socket) -> bool:
-        """Tell how children ended until something comes from the parent."""
+        """Report ended children until the parent sends something."""
         poll = select.poll()
         for fd in (control.fileno(), *self.alive):
             poll.register(fd, select.POLLIN)
@@ -92,11 +92,11 @@ class Children:
                 return True
 
     def fork(self, request: dict[str, Any], control: socket.socket, channel: int, output: int, status: int) -> None:
-        """Fork a worker, in a process namespace of its own, or else its holder."""
+        """Fork a worker in its own process namespace, or else its holder."""
         direct = request["namespaces"] and self.direct
         try:
             if direct:
-                # a process whose children go to another namespace may not make one
+                # return first: `unshare` fails while children would go to another namespace
                 _check(_libc.setns(self.home, CLONE_NEWPID), "setns")
                 _check(_libc.unshare(CLONE_NEWPID), "unshare")
             pid = os.fork()
@@ -112,7 +112,6 @@ class Children:
             os.close(fd)
 
     def _reap(self, pidfd: int) -> None:
-        """Tell how one ended, unless it has told that itself."""
         pid, status = self.alive.pop(pidfd)
         wait_status = os.waitpid(pid, 0)[1]
         os.close(pidfd)
@@ -123,7 +122,7 @@ class Children:
 
 
 def begin(request: dict[str, Any], control: int, output: int) -> None:
-    """Make the rest of a worker's namespaces and become it; never returns."""
+    """Create a worker's other namespaces and become it; never returns."""
     try:
         separate(CLONE_NEWNS | CLONE_NEWIPC, request["scratch_bytes"], request["interpreter"], request["links"])
         work(request, 0, control, output)
@@ -133,7 +132,7 @@ def begin(request: dict[str, Any], control: int, output: int) -> None:
 
 
 def hold(request: dict[str, Any], server: int, control: int, output: int, status: int) -> None:
-    """Make a worker's namespaces, fork it, wait for it, and write its wait status; never returns."""
+    """Create a worker's namespaces, fork it, wait, and report its wait status; never returns."""
     own = os.getpid()
     try:
         if request["namespaces"]:
@@ -148,13 +147,13 @@ def hold(request: dict[str, Any], server: int, control: int, output: int, status
 
 
 def separate(namespaces: int, scratch_bytes: int, interpreter: list[str], links: dict[str, str]) -> None:
-    """Leave the namespaces of earlier workers: nothing one of them left behind is seen by the next."""
+    """Leave earlier workers' namespaces, so that the next worker finds none of their remains."""
     _check(_libc.unshare(namespaces), "unshare")
     _check(_libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None), "make mounts private")
     for place, size in ((b"/tmp", scratch_bytes), (b"/dev/shm", 1 << 16)):
-        # an interpreter that lies there would be covered
+        # keep an interpreter below the new mount reachable
         below = {path: os.open(path, os.O_PATH) for path in interpreter if path.startswith(f"{place.decode()}/")}
-        # a file without a byte takes kernel memory all the same
+        # even an empty file takes kernel memory
         options = f"size={size},nr_inodes={max(size >> 12, 1024)},mode=1777".encode()
         _check(_libc.mount(b"tmpfs", place, b"tmpfs", MS_NOSUID | MS_NODEV, options), f"mount {place.decode()}")
         for path, fd in below.items():
@@ -172,7 +171,7 @@ def work(request: dict[str, Any], holder: int, control: int, output: int) -> Non
     process_control.prctl(process_control.SET_PDEATHSIG, signal.SIGKILL)
     process_control.prctl(
         process_control.SET_DUMPABLE, 1
-    )  # the parent, who may be no root, reads the paths that it opens
+    )  # a parent without root reads the paths that the worker opens
     status, greeted = 70, False
     try:
         os.dup2(output, 1)
@@ -181,18 +180,18 @@ def work(request: dict[str, Any], holder: int, control: int, output: int) -> Non
         os.closerange(4, 1 << 16)
         os.environ.update(request["environment"])
         os.chdir(request["scratch"])
-        # else every import that fails would look into packages installed from elsewhere, which it was not given
+        # without this, failing imports would search folders that the box does not show
         shown = (*request["interpreter"], "/usr")
         sys.path[:] = [p for p in sys.path if any(f"{os.path.realpath(p)}/".startswith(f"{root}/") for root in shown)]
         control = 3
         channel = socket.socket(fileno=control)
         if request["own_proc"]:
-            # an ordinary user may not, where parts of /proc are covered
+            # fails for an ordinary user if parts of /proc are masked
             _libc.mount(b"proc", b"/proc", b"proc", MS_NOSUID | MS_NODEV, None)
-        numpy.random.seed()  # else every worker would draw the numbers that this process was born with
+        numpy.random.seed()  # workers would otherwise share this process's random state
         listener = fence.enclose(request["fence"])
         if not request["namespaces"] and os.getppid() != holder:
-            os._exit(status)  # it died before the kernel was set to end this process with it
+            os._exit(status)  # the holder died before PDEATHSIG was set
         worker.greet(channel, listener)
         greeted = True
         worker.Worker(channel).serve()

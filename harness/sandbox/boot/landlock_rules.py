@@ -1,7 +1,6 @@
-"""Landlock: the kernel's own list of what a process may reach by path, TCP port, signal and abstract socket.
+"""Landlock: a permanent allow list of paths, TCP ports, signals and abstract sockets, enforced by the kernel.
 
-It needs no privilege and cannot be taken back. It binds the calling thread and all that it starts, so that it is
-refused to a process of several.
+It needs no privilege, and binds the calling thread and its descendants; a process with several threads is refused.
 """
 
 import ctypes
@@ -12,7 +11,7 @@ import stat
 import struct
 from collections.abc import Sequence
 
-# in the box this folder is all there is, outside it is part of a package
+# a top-level module in the box, part of a package outside
 control = importlib.import_module(f"{__package__}.process_control" if __package__ else "process_control")
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # the same on every machine
@@ -37,7 +36,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def abi() -> int:
-    """The kernel's Landlock version, 0 where it has none or it is switched off."""
+    """Return the kernel's Landlock version; 0 if missing or switched off."""
     version = _libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _QUERY_VERSION)
     return max(int(version), 0)
 
@@ -45,23 +44,21 @@ def abi() -> int:
 def restrict(
     readable: Sequence[str], writable: Sequence[str], devices: Sequence[str], listable: Sequence[str] = ()
 ) -> None:
-    """Close to this thread everything but what is named.
+    """Deny this thread everything but the named paths.
 
-    A path that does not exist, or that this user could not reach anyway, is skipped.
-
-    From version 4 on no TCP port can be bound or connected to; from version 6 on signals and abstract unix sockets
-    do not leave the fence. Rights that the kernel does not know are left out.
+    Skips paths that are missing or unreachable for this user. From version 4 on, TCP ports cannot be bound or connected
+    to; from version 6 on, signals and abstract Unix sockets stay inside. Rights unknown to the kernel are left out.
 
     Args:
         readable: files and trees to read and execute.
-        writable: trees for everything but making device nodes and sockets.
-        devices: files to read and write and, from version 5 on, to control by `ioctl`.
-        listable: folders whose names may be listed, and those below, but not what their files hold.
+        writable: trees with full access, except for device nodes and sockets.
+        devices: files to read, write and, from version 5 on, control by `ioctl`.
+        listable: trees to list, without file contents.
 
     Raises:
-        OSError: the kernel refused, or this process has more than one thread.
+        OSError: the kernel refused, or there are several threads.
     """
-    # sharing no memory is what a process of one thread does already: it changes nothing, and fails for others
+    # a test for threads: unsharing memory has no effect in a single-threaded process, and fails in others
     if _libc.unshare(_CLONE_VM) != 0 and ctypes.get_errno() == errno.EINVAL:
         raise OSError(errno.EINVAL, "Landlock would bind one thread of several: restrict before starting any")
     version = abi()
@@ -78,7 +75,7 @@ def restrict(
 
 
 def _handled(version: int) -> tuple[int, bytes]:
-    """The file rights that `version` knows, and the attributes of a ruleset that handles all it knows."""
+    """Return the file rights that `version` knows, and the attributes of a ruleset that handles them all."""
     files = (1 << 13) - 1
     for since, right in ((2, _REFER), (3, _TRUNCATE), (5, _IOCTL_DEV)):
         files |= right if version >= since else 0
@@ -93,7 +90,7 @@ def _allow(ruleset: int, path: str, rights: int) -> None:
         return
     try:
         if not stat.S_ISDIR(os.fstat(place).st_mode):
-            rights &= _OF_A_FILE  # a right of folders on a file is refused
+            rights &= _OF_A_FILE  # the kernel refuses folder rights on a file
         rule = struct.pack("=Qi", rights, place)
         _checked(f"landlock_add_rule {path}", _ADD_RULE, ruleset, _PATH_BENEATH, rule, 0)
     finally:

@@ -1,16 +1,16 @@
-"""What Linux lets a process decide about itself and Python does not offer."""
+"""Linux's `prctl`, which Python lacks."""
 
 import ctypes
 import os
 
 SET_PDEATHSIG = 1
-"""The signal that this process gets when its parent ends."""
+"""Signal to this process when its parent ends."""
 GET_DUMPABLE, SET_DUMPABLE = 3, 4
-"""Whether other processes of the user may read this one's memory and files."""
+"""Whether the user's other processes may read this one's memory and files."""
 CAPBSET_READ, CAPBSET_DROP = 23, 24
 SET_SECUREBITS = 28
 SET_CHILD_SUBREAPER = 36
-"""Whether orphans among its descendants become its children."""
+"""Whether this process adopts its orphaned descendants."""
 SET_NO_NEW_PRIVS = 38
 CAP_AMBIENT, CAP_AMBIENT_CLEAR_ALL = 47, 4
 
@@ -18,7 +18,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def prctl(option: int, value: int = 0) -> int:
-    """Decide or ask one thing.
+    """Set or get one option.
 
     Raises:
         OSError: the kernel or a filter refused.

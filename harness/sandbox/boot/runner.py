@@ -1,9 +1,9 @@
-"""Starts one command behind its fence: an answer's own tests, or a compiler.
+"""Runs one command behind its fence: a submission's own tests, or a compiler.
 
-Called with a plan as JSON and the words of the command. It applies the plan's `fence`, writes a byte to the socket
-`started`, waits for one in return, and only then runs the command; its report goes to descriptor 3. Where no namespace
-ends what a command leaves behind (`keep`, the parent's process id), this process stays outside the fence, adopts every
-orphan, and kills them all when the command ends, its parent dies, or it is asked to.
+Arguments: a plan as JSON, and the command's words. The plan's `fence` comes first, then a handshake of one byte each
+way on the socket `started`, then the command, which reports on descriptor 3. If no namespace ends the command's
+remains, `keep` is the parent's process id: this process then stays outside the fence, adopts orphans, and kills them
+all when the command ends, its parent dies, or SIGTERM comes.
 """
 
 import json
@@ -29,7 +29,7 @@ def become(plan: dict[str, Any], command: list[str]) -> None:
     """Turn into the command; never returns."""
     report, started = plan["report"], plan["started"]
     if report != REPORT:
-        # whatever is open under that number is kept under another
+        # keep the socket if it occupies that number
         started = os.dup(started) if started == REPORT else started
         os.dup2(report, REPORT)
     os.set_inheritable(REPORT, True)
@@ -42,7 +42,7 @@ def become(plan: dict[str, Any], command: list[str]) -> None:
 
 
 def keep(plan: dict[str, Any], command: list[str]) -> None:
-    """Run the command in a child, and kill what it leaves behind; never returns."""
+    """Run the command in a child, and kill its remains; never returns."""
     given = (plan["report"], plan["started"])
     status = descendants.keep(lambda: become(plan, command), plan["keep"], given)
     code = 1 if status is None else os.waitstatus_to_exitcode(status)

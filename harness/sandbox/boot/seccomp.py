@@ -1,8 +1,8 @@
-"""A filter of system calls: what is not on the list of a profile is refused.
+"""A system call filter by allow list.
 
-Two profiles: "run" for a submission (no new process, no socket, no lock), "build" for compilers and an answer's own
-tests (processes, and pairs of sockets). A refused call fails with EPERM, or goes to whoever holds the listener; a
-number that we do not know fails with ENOSYS, so that a newer C library falls back on what we do know.
+The profile "run" is for a submission (without new processes, sockets or locks), "build" for compilers and own tests
+(with processes and socket pairs). A refused call fails with EPERM, or goes to the listener. An unknown number fails
+with ENOSYS, so that a newer C library falls back on known calls.
 """
 
 import ctypes
@@ -13,7 +13,7 @@ import struct
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
-# in the box this folder is all there is, outside it is part of a package
+# top-level modules in the box, part of a package outside
 _BESIDE = f"{__package__}." if __package__ else ""
 control = importlib.import_module(f"{_BESIDE}process_control")
 syscalls = importlib.import_module(f"{_BESIDE}syscalls")
@@ -56,7 +56,7 @@ _IOCTL = (0x5401, 0x802C542A, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
 # SUBREAPER, NO_NEW_PRIVS, TID_ADDRESS, THP_DISABLE, SVE_VL, SPECULATION, TAGGED_ADDR, PAC keys, SME_VL), and setting
 # NAME, TIMERSLACK, NO_NEW_PRIVS, THP_DISABLE and the names of mappings
 _PRCTL = (2, 3, 7, 16, 21, 23, 25, 27, 30, 34, 37, 39, 40, 42, 51, 52, 56, 61, 64, 15, 29, 38, 41, 0x53564D41)
-# what becomes of the caller alone: setting PDEATHSIG, DUMPABLE, SUBREAPER
+# effects on the caller only: setting PDEATHSIG, DUMPABLE, SUBREAPER
 _PRCTL_BUILDING = (1, 4, 36)
 _PERSONALITY_QUERY = 0xFFFFFFFF
 _AF_UNIX, _SOCK_STREAM, _SOCK_SEQPACKET, _SOCK_TYPE_MASK = 1, 1, 5, 0xF
@@ -74,7 +74,7 @@ _TSYNC, _NEW_LISTENER, _TSYNC_ESRCH = 1, 8, 16
 
 _libc = ctypes.CDLL(None, use_errno=True)
 Program = list[tuple[int, int, int, int]]
-"""Instructions of the classic packet filter: code, jump when true, jump when false, constant."""
+"""Instructions of classic BPF: code, jump if true, jump if false, constant."""
 
 
 class _FilterProgram(ctypes.Structure):
@@ -82,54 +82,54 @@ class _FilterProgram(ctypes.Structure):
 
 
 def available() -> bool:
-    """Whether a filter can be installed here: a machine we know, and a kernel that has the actions we use."""
+    """Return whether a filter works here: a known machine, and a kernel with the actions in use."""
     return os.uname().machine in _ARCHITECTURES and all(_has(action) for action in (_KILL_PROCESS, _ERRNO))
 
 
 def install(profile: str, *, notify: bool = False, ask_threads: bool = False, extra: Sequence[str] = ()) -> int:
-    """Bind this process, all its threads and all that it starts to `profile`, for good.
+    """Bind this process, its threads and its descendants to `profile`, permanently.
 
     Args:
         profile: `RUN` or `BUILD`.
-        notify: send refused calls, and every opening of a file, to the listener instead of answering them. Whoever
-            has it must answer each, or the caller waits for ever: hand it on before opening another file, and
-            close it here before foreign code is loaded.
-        ask_threads: with `notify`, send the start of every thread of `RUN` to the listener as well.
-        extra: names of calls to allow as well, whatever their arguments; "kill" stands for all that send signals,
-            and of "socket" there are only those that a peer of this machine must connect to.
+        notify: send refused calls and file openings to the listener. Its holder must respond to each, or the caller
+            waits for ever: pass it on before opening another file, and close it here before foreign code is loaded.
+        ask_threads: with `notify`, also send the thread starts of `RUN`.
+        extra: further calls to allow with any arguments. "kill" includes all that send signals; "socket" only allows
+            Unix sockets of sequenced packets.
 
     Returns:
-        The listener's file descriptor; -1 without `notify`, or where the kernel knows no user notification.
+        The listener's file descriptor; -1 without `notify` or kernel support.
 
     Raises:
-        KeyError: no such profile or system call.
-        OSError: the kernel refused, or the machine is not one we know.
+        KeyError: unknown profile or system call.
+        OSError: the kernel refused, or the machine is unknown.
     """
     machine = os.uname().machine
     if machine not in _ARCHITECTURES:
         raise OSError(errno.ENOSYS, f"no table of system calls for {machine}")
     notify = notify and _has(_NOTIFY)
-    count, code = _packed(machine, profile, os.getpid(), notify, ask_threads, tuple(extra))
+    count, code = _pack_filter(machine, profile, os.getpid(), notify, ask_threads, tuple(extra))
     flags = _TSYNC | (_NEW_LISTENER | _TSYNC_ESRCH if notify else 0)
     control.prctl(control.SET_NO_NEW_PRIVS, 1)
-    listener = _seccomp(_SET_MODE_FILTER, flags, ctypes.byref(_FilterProgram(count, code)))
-    if listener < 0 or (listener and not notify):  # without a listener, a number is a thread that did not follow
+    listener = _call_seccomp(_SET_MODE_FILTER, flags, ctypes.byref(_FilterProgram(count, code)))
+    if listener < 0 or (
+        listener and not notify
+    ):  # without a listener, a positive result is the id of a thread that failed to follow
         raise OSError(ctypes.get_errno(), f"seccomp: {os.strerror(ctypes.get_errno())}")
     return listener if notify else -1
 
 
 def prepare(profile: str, pid: int, *, notify: bool, ask_threads: bool, extra: Sequence[str] = ()) -> None:
-    """Work out a filter that a process forked from this one, which will have the number `pid`, is to install."""
+    """Precompute the filter for a fork of this process with the id `pid`."""
     machine = os.uname().machine
     if machine in _ARCHITECTURES:
-        _packed(machine, profile, pid, notify and _has(_NOTIFY), ask_threads, tuple(extra))
+        _pack_filter(machine, profile, pid, notify and _has(_NOTIFY), ask_threads, tuple(extra))
 
 
 @cache
-def _packed(
+def _pack_filter(
     machine: str, profile: str, pid: int, notify: bool, ask_threads: bool, extra: tuple[str, ...]
 ) -> tuple[int, bytes]:
-    """The number of instructions of a filter, and the instructions as the kernel reads them."""
     instructions = program(machine, profile, pid, notify=notify, ask_threads=ask_threads, extra=extra)
     return len(instructions), b"".join(struct.pack("=HBBI", *instruction) for instruction in instructions)
 
@@ -137,12 +137,12 @@ def _packed(
 def program(
     machine: str, profile: str, pid: int, *, notify: bool, ask_threads: bool = False, extra: Sequence[str] = ()
 ) -> Program:
-    """The filter of `profile` on `machine`, for the process `pid`.
+    """Return the filter of `profile` on `machine` for the process `pid`.
 
-    One block of instructions for each run of numbers with the same answer, in order; a block always ends in a return.
+    The program has one block per range of numbers with the same result, in order; every block ends in a return.
 
     Raises:
-        KeyError: no such profile or system call.
+        KeyError: unknown profile or system call.
     """
     numbers = syscalls.numbers(machine)
     refuse = _NOTIFY if notify else _ERRNO | errno.EPERM
@@ -163,21 +163,21 @@ def program(
 
 
 def _listed(profile: str, pid: int, refuse: int, notify: bool, extra: Sequence[str]) -> dict[str, Program]:
-    """What answers each call that is not simply refused."""
+    """Return the blocks of all calls that are not simply refused, by name."""
     building = {RUN: False, BUILD: True}[profile]
     blocks = dict.fromkeys((_ALWAYS + (_BUILDING if building else "")).split(), _answer(_ALLOW))
     blocks |= dict.fromkeys(_OPENING, _answer(_NOTIFY if notify else _ALLOW))
-    blocks["clone3"] = _answer(_ERRNO | errno.ENOSYS)  # its flags lie in memory, where a filter cannot look
+    blocks["clone3"] = _answer(_ERRNO | errno.ENOSYS)  # its flags are in memory, which a filter cannot read
     blocks["clone"] = _clone(refuse, building)
-    blocks["fcntl"] = _among(1, (*_FCNTL, *(_FCNTL_LOCKS if building else ())), refuse)
-    blocks["ioctl"] = _among(1, _IOCTL, refuse)
-    blocks["prctl"] = _among(0, (*_PRCTL, *(_PRCTL_BUILDING if building else ())), refuse)
-    blocks["personality"] = _among(0, (_PERSONALITY_QUERY,), refuse)
-    # a forked child has another number: it may ask for its own limits as 0, and needs "kill" for more
-    blocks["prlimit64"] = _among(0, (0, pid), refuse)
-    blocks["tgkill"] = blocks["rt_tgsigqueueinfo"] = _among(0, (pid,), refuse)
+    blocks["fcntl"] = _allow_among(1, (*_FCNTL, *(_FCNTL_LOCKS if building else ())), refuse)
+    blocks["ioctl"] = _allow_among(1, _IOCTL, refuse)
+    blocks["prctl"] = _allow_among(0, (*_PRCTL, *(_PRCTL_BUILDING if building else ())), refuse)
+    blocks["personality"] = _allow_among(0, (_PERSONALITY_QUERY,), refuse)
+    # a forked child has another id: it gets its own limits by id 0, and needs "kill" to send signals
+    blocks["prlimit64"] = _allow_among(0, (0, pid), refuse)
+    blocks["tgkill"] = blocks["rt_tgsigqueueinfo"] = _allow_among(0, (pid,), refuse)
     if building:
-        blocks["socketpair"] = _socketpair(refuse)
+        blocks["socketpair"] = _filter_socketpair(refuse)
     for name in (one for family in extra for one in _FAMILIES.get(family, (family,))):
         if not any(name in syscalls.numbers(machine) for machine in _ARCHITECTURES):
             raise KeyError(f"no system call is named {name!r}")
@@ -189,41 +189,40 @@ def _answer(action: int) -> Program:
     return [(_RETURN, 0, 0, action)]
 
 
-def _argument(index: int) -> tuple[int, int, int, int]:
-    """Load the low half of an argument: the kernel reads no more of those we look at."""
+def _load_argument(index: int) -> tuple[int, int, int, int]:
+    """Load the low half of an argument, all that the kernel reads of those tested here."""
     return (_LOAD, 0, 0, _ARGUMENTS + 8 * index)
 
 
-def _among(index: int, values: Sequence[int], refuse: int) -> Program:
+def _allow_among(index: int, values: Sequence[int], refuse: int) -> Program:
     tests = [(_EQUAL, len(values) - at, 0, value) for at, value in enumerate(values)]
-    return [_argument(index), *tests, *_answer(refuse), *_answer(_ALLOW)]
+    return [_load_argument(index), *tests, *_answer(refuse), *_answer(_ALLOW)]
 
 
 def _clone(refuse: int, building: bool, thread: int = _ALLOW) -> Program:
     if building:
-        return [_argument(0), (_ANY_BIT, 0, 1, CLONE_NEVER), *_answer(refuse), *_answer(_ALLOW)]
-    tests = [_argument(0), (_ANY_BIT, 1, 0, CLONE_NEVER), (_ANY_BIT, 1, 0, CLONE_THREAD)]
+        return [_load_argument(0), (_ANY_BIT, 0, 1, CLONE_NEVER), *_answer(refuse), *_answer(_ALLOW)]
+    tests = [_load_argument(0), (_ANY_BIT, 1, 0, CLONE_NEVER), (_ANY_BIT, 1, 0, CLONE_THREAD)]
     return [*tests, *_answer(refuse), *_answer(thread)]
 
 
 def _socket(refuse: int) -> Program:
-    """Unix sockets of sequenced packets only: without `connect` they reach nobody."""
+    """Allow Unix sockets of sequenced packets only: without `connect` they reach no peer."""
     return [
-        _argument(0), (_EQUAL, 0, 3, _AF_UNIX), _argument(1), (_MASK, 0, 0, _SOCK_TYPE_MASK),
+        _load_argument(0), (_EQUAL, 0, 3, _AF_UNIX), _load_argument(1), (_MASK, 0, 0, _SOCK_TYPE_MASK),
         (_EQUAL, 1, 0, _SOCK_SEQPACKET), *_answer(refuse), *_answer(_ALLOW),
     ]  # fmt: skip
 
 
-def _socketpair(refuse: int) -> Program:
-    """Unix streams only: a datagram socket, paired or not, can be given another address with each message."""
+def _filter_socketpair(refuse: int) -> Program:
+    """Allow connected Unix sockets only: a datagram socket, even paired, can send each message to another address."""
     return [
-        _argument(0), (_EQUAL, 0, 4, _AF_UNIX), _argument(1), (_MASK, 0, 0, _SOCK_TYPE_MASK),
+        _load_argument(0), (_EQUAL, 0, 4, _AF_UNIX), _load_argument(1), (_MASK, 0, 0, _SOCK_TYPE_MASK),
         (_EQUAL, 2, 0, _SOCK_STREAM), (_EQUAL, 1, 0, _SOCK_SEQPACKET), *_answer(refuse), *_answer(_ALLOW),
     ]  # fmt: skip
 
 
 def _runs(blocks: Mapping[int, Program]) -> Iterable[tuple[int, Program]]:
-    """The first number after each run of equal blocks, with the block; what is between two runs is unknown."""
     unknown = _answer(_ERRNO | errno.ENOSYS)
     last = max(blocks)
     for number in range(last + 1):
@@ -233,9 +232,9 @@ def _runs(blocks: Mapping[int, Program]) -> Iterable[tuple[int, Program]]:
 
 
 def _has(action: int) -> bool:
-    return _seccomp(_GET_ACTION_AVAILABLE, 0, ctypes.byref(ctypes.c_uint32(action))) == 0
+    return _call_seccomp(_GET_ACTION_AVAILABLE, 0, ctypes.byref(ctypes.c_uint32(action))) == 0
 
 
-def _seccomp(operation: int, flags: int, argument: object) -> int:
+def _call_seccomp(operation: int, flags: int, argument: object) -> int:
     number = syscalls.numbers(os.uname().machine)["seccomp"]
     return int(_libc.syscall(number, operation, flags, argument))

@@ -1,8 +1,7 @@
-"""Functions that a call is given: the answer holds a stub, the function runs in another process of the sandbox.
+"""Served functions: the submission holds a stub, and the function runs in another process.
 
-The two share one socket. A request is the function's name with its arguments, a reply is what it returned or why it
-refused. What the stub says is not believed: the answer can write to the socket whatever it likes, and every message
-counts as a call. The counts are in the process that serves, where the answer reaches nothing.
+They share a socket. A request is a name and arguments, a reply the result or a refusal. The submission can write
+anything to the socket, so each message counts as a call, in the serving process.
 """
 
 import importlib
@@ -16,17 +15,17 @@ from typing import Any
 
 import numpy as np
 
-# in the box this folder is all there is, outside it is part of a package
+# a top-level module in the box, part of a package outside
 wire = importlib.import_module(f"{__package__}.wire" if __package__ else "wire")
 
 LIMIT = 160_000
-"""Bytes of one message."""
+"""Longest message in bytes."""
 FAULT_LIMIT = 300
-"""Characters kept of what was wrong with a call."""
+"""Longest description of a fault, in characters."""
 
 
 class Uncarried:
-    """Stands for an argument that no message can carry."""
+    """Placeholder for an argument that cannot be sent."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -36,12 +35,12 @@ class Uncarried:
 
 
 class CountedFunction:
-    """A trusted function with the count of its calls, and the first that it refused.
+    """A trusted function that counts its calls and keeps its first refusal.
 
     Attributes:
-        calls: so far, refused ones included.
-        fault: what was wrong with the first that it refused; empty where none was.
-        exhausted: whether it was called more often than it answers.
+        calls: number of calls, with refused ones.
+        fault: reason for the first refusal, or empty.
+        exhausted: whether the call limit was exceeded.
     """
 
     def __init__(self, name: str, function: Callable[..., Any], most: int) -> None:
@@ -49,11 +48,11 @@ class CountedFunction:
         self.calls, self.fault, self.exhausted = 0, "", False
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """What the function returns.
+        """Call the function.
 
         Raises:
-            RuntimeError: it has answered all the calls that it answers.
-            ValueError: it refuses the arguments.
+            RuntimeError: the limit is used up.
+            ValueError: it refused the arguments.
         """
         self.calls += 1
         if self.calls > self.most:
@@ -66,12 +65,12 @@ class CountedFunction:
             raise ValueError(f"`{self.name}` refuses its arguments: {error}") from None
 
     def refused(self, why: str) -> None:
-        """Keep what was wrong with this call, if it is the first."""
+        """Keep the reason for this call's refusal, if it is the first."""
         self.fault = self.fault or f"call {self.calls}: {why}"[:FAULT_LIMIT]
 
 
 class Link:
-    """The stubs' end of the socket: one request at a time, from whatever thread."""
+    """The stubs' end of the socket: one request at a time, from any thread."""
 
     def __init__(self, fd: int, read_only: bool) -> None:
         self._socket = socket.socket(fileno=fd)
@@ -79,11 +78,11 @@ class Link:
         self._lock = threading.Lock()
 
     def ask(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What the function returns for these arguments.
+        """Call the function in the serving process.
 
         Raises:
-            RuntimeError: the call that the stub was given to has ended, or the function answers no more.
-            ValueError: it refuses the arguments.
+            RuntimeError: the stub's call has ended, or the limit is used up.
+            ValueError: the function refused the arguments.
         """
         message = pack([name, args, kwargs])
         if len(message) > LIMIT:
@@ -101,31 +100,31 @@ class Link:
         raise (ValueError if kind == "refused" else RuntimeError)(value)
 
     def close(self) -> None:
-        """Leave the stubs without a function: the call that they were given to has ended."""
+        """Cut the stubs off, at the end of the call that got them."""
         self._socket.close()
 
 
 class Stub:
-    """What an answer holds of a function: it can be called, and has the attributes that the contract names."""
+    """The submission's view of a function: callable, with the attributes in the contract."""
 
     def __init__(self, link: Link, name: str, attributes: Mapping[str, Any]) -> None:
         self.__dict__.update(attributes)
         self._link, self.__name__ = link, name
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Ask the process that serves."""
+        """Call the function in the serving process."""
         return self._link.ask(self.__name__, args, kwargs)
 
 
 class LocalFunction:
-    """What a trusted answer in this process holds of a function: as a stub, without a socket behind it."""
+    """A trusted submission's view of a function in this process."""
 
     def __init__(self, function: CountedFunction, attributes: Mapping[str, Any], read_only: bool) -> None:
         self.__dict__.update(attributes)
         self._function, self.__name__, self._read_only = function, function.name, read_only
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """What the function returns."""
+        """Call the function."""
         value = self._function(*args, **kwargs)
         if isinstance(value, np.ndarray):
             value.flags.writeable = not self._read_only
@@ -133,22 +132,22 @@ class LocalFunction:
 
 
 def serve(control: socket.socket, fd: int, functions: Mapping[str, CountedFunction]) -> list[list[Any]]:
-    """Answer the requests of one call until the parent speaks again.
+    """Answer the requests of one call until the parent sends something.
 
     Args:
         control: the parent's socket.
-        fd: the socket of the stubs.
-        functions: by name.
+        fd: the stubs' socket.
+        functions: functions by name.
 
     Returns:
-        Of each function its name, the number of its calls, its fault, and whether it is exhausted.
+        A list per function: name, calls, fault, exhausted.
     """
     with socket.socket(fileno=fd) as link:
         waiting = select.poll()
         waiting.register(control, select.POLLIN)
         waiting.register(link, select.POLLIN)
         while True:
-            # the parent first: whoever floods the link does not keep it waiting
+            # the parent first: a flood on the link must not delay it
             ready = {place for place, _ in waiting.poll()}
             if control.fileno() in ready:
                 control.recv(wire.MESSAGE_LIMIT + 1)
@@ -172,7 +171,7 @@ def _reply(message: bytes, functions: Mapping[str, CountedFunction]) -> bytes:
         if args is None:
             raise ValueError(kwargs)
         function, called = functions[name], (list(args), dict(kwargs))
-    except Exception as error:  # no stub sends this
+    except Exception as error:  # only a forged message
         function = next(iter(functions.values()))
         function.calls += 1
         function.refused(f"arguments that cannot be read: {error}")
@@ -190,7 +189,7 @@ def _reply(message: bytes, functions: Mapping[str, CountedFunction]) -> bytes:
 
 
 def pack(value: Any) -> bytes:
-    """A value as one message: the length of its description, the description, its arrays."""
+    """Encode a value as one message: the length of its description, the description, its arrays."""
     arena = wire.Arena()
     head = json.dumps(wire.describe(value, arena), separators=(",", ":")).encode()
     body = bytearray(arena.size)
@@ -200,10 +199,10 @@ def pack(value: Any) -> bytes:
 
 
 def unpack(message: bytes, read_only: bool = False) -> Any:
-    """The value of a message.
+    """Decode a message.
 
     Raises:
-        ValueError: it is no message, in one way or another; or any other exception that reading it raises.
+        ValueError: a malformed message; decoding may raise any other exception too.
     """
     size = int.from_bytes(message[:4], "little")
     return _built(json.loads(message[4 : 4 + size]), message[4 + size :], read_only)

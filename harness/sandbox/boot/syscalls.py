@@ -1,7 +1,7 @@
-"""The numbers of Linux's system calls on the two machines we know.
+"""System call numbers of Linux on x86-64 and AArch64.
 
-A table of runs: the first number, and the names that follow one another from there. From 424 on the kernel gives a
-new call the same number everywhere.
+Each table maps a first number to the names that follow consecutively. From 424 on, new calls have the same number on
+every machine.
 """
 
 _EVERYWHERE = {
@@ -89,7 +89,7 @@ _AARCH64 = {
 
 
 def numbers(machine: str) -> dict[str, int]:
-    """Number by name on `machine`, as `os.uname` spells it; empty where we do not know it."""
+    """Return the numbers by name on `machine`, as in `os.uname`; empty if unknown."""
     runs = {"x86_64": _X86_64, "aarch64": _AARCH64}.get(machine)
     if runs is None:
         return {}

@@ -1,12 +1,12 @@
-"""How values cross between the parent and the worker: JSON for the shape, raw bytes for arrays.
+"""The wire format between parent and worker: JSON for structure, raw bytes for arrays.
 
-Both sides load this file: the parent as `harness.sandbox.boot.wire`, the worker, which sees nothing else of the
-harness, as `wire`. Nothing is ever pickled, and nothing here runs code that a message names.
+Both sides load this file: the parent as `harness.sandbox.boot.wire`, the worker as `wire`. Without pickle, no message
+can name code to run.
 
-A value is described as JSON. Scalars and strings stand for themselves; the rest are one-key objects:
-`{"array": [dtype, shape, offset]}`, `{"list": [...]}`, `{"tuple": [...]}`, `{"dict": [[key, value], ...]}`,
-`{"kept": id}` for an object that stays in the worker, `{"function": [module, name]}` for one loaded there,
-`{"served": [name, attributes]}` for one that another process serves, `{"other": text}` for anything that cannot cross.
+Scalars and strings stand for themselves. Everything else is a one-key object: `{"array": [dtype, shape, offset]}`,
+`{"list": [...]}`, `{"tuple": [...]}`, `{"dict": [[key, value], ...]}`, `{"kept": id}` for an object kept in the worker,
+`{"function": [module, name]}` for a function loaded there, `{"served": [name, attributes]}` for one in another process,
+`{"other": text}` for anything that cannot cross.
 """
 
 import json
@@ -29,7 +29,7 @@ DTYPES = frozenset(np.dtype(name).str for name in ("float16", "float32", "float6
 
 
 class RemoteObject:
-    """Names an object that lives in the worker; the parent never sees more of it than this number."""
+    """Reference to an object in the worker, by number."""
 
     def __init__(self, id: int) -> None:
         self.id = id
@@ -39,7 +39,7 @@ class RemoteObject:
 
 
 class RemoteFunction:
-    """Names a function of a module that the parent loaded into the worker."""
+    """Reference to a function in a module that the parent loaded into the worker."""
 
     def __init__(self, module: str, name: str) -> None:
         self.module = module
@@ -51,15 +51,15 @@ class RemoteFunction:
 
 @dataclass(frozen=True)
 class ServedFunction:
-    """A function that a call is given and that runs in a process of its own: the answer holds no more than a stub.
+    """A function argument that runs in another process; the submission only gets a stub.
 
     Attributes:
-        name: what the contract calls it.
-        source: trusted source, which imports nothing but the standard library and NumPy.
-        factory: the function of that source which makes it.
-        arguments: of the factory; plain values, and lists of them.
-        attributes: plain values that the stub has as attributes.
-        most: calls that it answers; a further one is a fault.
+        name: name in the contract.
+        source: trusted source, limited to the standard library and NumPy.
+        factory: function in that source that creates this one.
+        arguments: the factory's arguments: plain values, and lists of them.
+        attributes: the stub's attributes: plain values.
+        most: call limit; one more is a fault.
     """
 
     name: str
@@ -71,46 +71,46 @@ class ServedFunction:
 
 
 class InputUse(StrEnum):
-    """What the caller of a function does with the arrays that it passes."""
+    """What a caller does with the arrays that it passes."""
 
     FRESH = "fresh"
-    """Every call gets arrays of its own, and nobody touches them afterwards."""
+    """Passes new arrays to every call, and leaves them alone afterwards."""
     READ_ONLY = "read-only"
-    """They cannot be written to."""
+    """Passes read-only arrays."""
     OVERWRITTEN = "overwritten"
-    """They are overwritten once the call has ended: floats with NaN, integers with the largest there is."""
+    """Overwrites them after the call: floats with NaN, integers with their maximum."""
     REUSED = "reused"
-    """They are the arrays that a call before was passed, each in its place, with other contents; where a shape or dtype
-    is another, new arrays in the same memory."""
+    """Passes an earlier call's arrays in the same places, with new contents; a change of shape or dtype gets new arrays
+    in the same memory."""
     SLICED = "sliced"
-    """They are a block of larger arrays, contiguous along the last axis alone."""
+    """Passes a block of larger arrays, contiguous along the last axis only."""
     STRIDED = "strided"
-    """They are every other entry of larger arrays, and the last axis runs backwards."""
+    """Passes every other entry of larger arrays, with the last axis reversed."""
     TRANSPOSED = "transposed"
-    """Their memory runs along the first axis first."""
+    """Passes arrays in column-major order."""
     BROADCAST = "broadcast"
-    """Along each axis on which all entries are equal they hold one; they cannot be written to."""
+    """Passes read-only arrays that store one entry along each axis with all entries equal."""
 
 
 class CallerArrays:
-    """The arrays that a caller passes, and those that it passes again."""
+    """A caller's arrays, kept to be passed again."""
 
     def __init__(self) -> None:
         self._memory: dict[int, np.ndarray[Any, Any]] = {}
         self._lent: dict[int, np.ndarray[Any, Any]] = {}
 
     def passed(self, array: np.ndarray[Any, Any], use: InputUse, place: int) -> np.ndarray[Any, Any]:
-        """Return a private `array` as it is passed, `place` arrays after the first of the call."""
+        """Return a private `array` laid out for `use`, as array number `place` of the call."""
         if use is InputUse.READ_ONLY:
             array.flags.writeable = False
-        return self._reused(array, place) if use is InputUse.REUSED else _laid_out(array, use)
+        return self._reused(array, place) if use is InputUse.REUSED else _lay_out(array, use)
 
     @staticmethod
     def ended(arrays: list[np.ndarray[Any, Any]], use: InputUse) -> None:
-        """Do to the arrays of a call that has ended what their caller does."""
+        """Treat a finished call's arrays as their caller does."""
         if use is InputUse.OVERWRITTEN:
             for array in arrays:
-                array[...] = _absent(array)
+                array[...] = _make_sentinel(array)
 
     def _reused(self, array: np.ndarray[Any, Any], place: int) -> np.ndarray[Any, Any]:
         lent = self._lent.get(place)
@@ -123,18 +123,18 @@ class CallerArrays:
         return lent
 
 
-def _laid_out(array: np.ndarray[Any, Any], use: InputUse) -> np.ndarray[Any, Any]:
-    """Return the view that a use asks for; what lies between its entries is no entry."""
+def _lay_out(array: np.ndarray[Any, Any], use: InputUse) -> np.ndarray[Any, Any]:
+    """Return the view that a use asks for, with absent values between its entries."""
     if use is InputUse.TRANSPOSED:
         return np.array(array, order="F")
     if use is InputUse.BROADCAST and array.size:
         equal = [bool((array == array.take([0], axis)).all()) for axis in range(array.ndim)]
         return np.broadcast_to(array[tuple(slice(1) if same else slice(None) for same in equal)], array.shape)
     if use is InputUse.SLICED and array.ndim:
-        around = np.full([n + 1 for n in array.shape], _absent(array), array.dtype)
+        around = np.full([n + 1 for n in array.shape], _make_sentinel(array), array.dtype)
         view = around[tuple(slice(n) for n in array.shape)]
     elif use is InputUse.STRIDED and array.ndim:
-        around = np.full([2 * n for n in array.shape], _absent(array), array.dtype)
+        around = np.full([2 * n for n in array.shape], _make_sentinel(array), array.dtype)
         view = around[tuple(slice(None, None, 2) for _ in array.shape)][..., ::-1]
     else:
         return array
@@ -142,14 +142,13 @@ def _laid_out(array: np.ndarray[Any, Any], use: InputUse) -> np.ndarray[Any, Any
     return view
 
 
-def _absent(array: np.ndarray[Any, Any]) -> Any:
-    """Return what no entry of an array is: NaN, the largest integer, True."""
+def _make_sentinel(array: np.ndarray[Any, Any]) -> Any:
     kind = array.dtype.kind
     return np.nan if kind == "f" else kind == "b" or np.iinfo(array.dtype).max
 
 
 class Arena:
-    """Lays arrays one behind the other, each aligned, and remembers where they go."""
+    """A layout of aligned arrays in a memory file."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -162,7 +161,7 @@ class Arena:
         return offset
 
     def add(self, array: np.ndarray[Any, Any]) -> dict[str, Any]:
-        """Reserve room for `array`, which must not change until it is written, and describe it."""
+        """Reserve room for `array`, which must not change before `write`, and describe it."""
         plain = array if array.flags.c_contiguous else np.ascontiguousarray(array).reshape(array.shape)
         offset = self.place(plain.nbytes)
         self.arrays.append((offset, plain))
@@ -178,12 +177,11 @@ class Arena:
 
 
 def _bytes(array: np.ndarray[Any, Any]) -> memoryview:
-    """The array's memory as bytes; an empty array has none."""
     return array.reshape(-1).view(np.uint8).data if array.size else memoryview(b"")
 
 
 def read_array(fd: int, dtype: str, shape: list[int], offset: int) -> np.ndarray[Any, Any]:
-    """Copy one array out of a memory file into private memory."""
+    """Copy an array out of a memory file."""
     array = np.empty(tuple(shape), np.dtype(dtype))
     view = _bytes(array)
     while view:
@@ -195,9 +193,9 @@ def read_array(fd: int, dtype: str, shape: list[int], offset: int) -> np.ndarray
 
 
 def describe(value: Any, arena: Arena, depth: int = 0) -> Any:
-    """Describe `value`, reserving room in `arena` for its arrays.
+    """Describe `value`, and reserve room in `arena` for its arrays.
 
-    It calls no method that a class of the answer defines: such code would run after the clock has stopped.
+    It calls no methods of the submission's classes, which would run after the clock has stopped.
     """
     cls = type(value)
     if value is None or cls in (bool, int, float, str):
@@ -224,9 +222,9 @@ def describe(value: Any, arena: Arena, depth: int = 0) -> Any:
 
 
 def items_of(value: Any) -> tuple[Any, ...] | None:
-    """Return the items of a list or of any tuple; None for all else.
+    """Return the items of a list or any tuple, else None.
 
-    A list of another class is all else: its own methods alone may know what it holds.
+    A list subclass gives None, as only its own methods may know its items.
     """
     if type(value) is list:
         return tuple(value)
@@ -234,10 +232,10 @@ def items_of(value: Any) -> tuple[Any, ...] | None:
 
 
 def encode(message: dict[str, Any]) -> bytes:
-    """One message as bytes.
+    """Encode one message.
 
     Raises:
-        ValueError: it is longer than a message may be.
+        ValueError: it exceeds `MESSAGE_LIMIT`.
     """
     data = json.dumps(message, separators=(",", ":")).encode()
     if len(data) > MESSAGE_LIMIT:

@@ -1,7 +1,7 @@
-"""The side of the box that runs a submission.
+"""The worker: the side of the box that runs a submission.
 
-It sees this folder, the interpreter with NumPy, and a copy of the submission. The fence stands before a byte of
-the submission is loaded. Nothing it says is believed: the parent compares every reply with what it asked for.
+It sees this folder, the interpreter with NumPy, and a copy of the submission, which it loads behind the fence. The
+parent trusts none of its replies, and checks each against the request.
 """
 
 import array
@@ -21,11 +21,11 @@ import served
 import wire
 
 ENTRY_MODULE = "submission_entry"
-"""What the entry is called in `sys.modules`."""
+"""Name of the entry in `sys.modules`."""
 
 
 def greet(control: socket.socket, listener: int) -> None:
-    """Say that the fence stands, and hand over what reports forbidden system calls (-1 where nothing does)."""
+    """Report that the fence stands, and pass on the listener for forbidden system calls (-1 if none)."""
     rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [listener]))] if listener >= 0 else []
     control.sendmsg([wire.encode({"id": 0, "value": None})], rights)
     if listener >= 0:
@@ -33,7 +33,7 @@ def greet(control: socket.socket, listener: int) -> None:
 
 
 class Worker:
-    """Answers the parent's requests one at a time."""
+    """Serves the parent's requests one at a time."""
 
     def __init__(self, control: socket.socket) -> None:
         self.control = control
@@ -45,7 +45,7 @@ class Worker:
         self.stubs: dict[str, served.Stub] = {}
 
     def serve(self) -> None:
-        """Answer until the parent hangs up."""
+        """Serve until the parent hangs up."""
         while True:
             data, ancillary, _, _ = self.control.recvmsg(wire.MESSAGE_LIMIT + 1, socket.CMSG_SPACE(3 * 4))
             if not data:
@@ -54,9 +54,9 @@ class Worker:
             request = json.loads(data)
             try:
                 reply = self.answer(request, fds)
-            except BaseException as error:  # whatever the submission raises is an answer too
+            except BaseException as error:  # anything that the submission raises goes into the reply
                 kind = type(error).__name__[: wire.NAME_LIMIT]
-                reply = {"raised": [kind, _text(error), _lineage(error), self.place(error)]}
+                reply = {"raised": [kind, _text(error), _list_lineage(error), self.place(error)]}
             finally:
                 for fd in fds:
                     os.close(fd)
@@ -64,7 +64,7 @@ class Worker:
             self.control.sendall(_fit(reply))
 
     def answer(self, request: dict[str, Any], fds: list[int]) -> dict[str, Any]:
-        """Do what one request asks for."""
+        """Carry out one request."""
         operation = request["op"]
         if operation == "compile":
             return self.compile(request, fds)
@@ -83,32 +83,32 @@ class Worker:
         return self.call(request, fds)
 
     def compile(self, request: dict[str, Any], fds: list[int]) -> dict[str, Any]:
-        """Ship the bytecode of the entry, of which nothing runs: later workers need not compile it again."""
-        loader = _spec(request).loader
+        """Ship the entry's bytecode for later workers, without running it."""
+        loader = _find_spec(request).loader
         code = loader.get_code(ENTRY_MODULE)
         return self.ship(np.frombuffer(marshal.dumps(code), np.uint8), request, [], fds)
 
     def open(self, request: dict[str, Any], fds: list[int]) -> dict[str, Any]:
-        """Import the submission and say which functions it has."""
+        """Import the submission and return the names of its functions."""
         folder, entry = request["folder"], request["entry"]
         self.folder = folder
         sys.path.insert(0, os.path.join(folder, os.path.dirname(entry)))
         if os.path.dirname(entry):
             sys.path.insert(1, folder)
         code = wire.read_array(fds[0], *request["code"]) if request["code"] else None
-        self.modules["submission"] = _import(_spec(request), code)
+        self.modules["submission"] = _import(_find_spec(request), code)
         functions = [n for n in request["functions"] if callable(getattr(self.modules["submission"], n, None))]
         return {"value": {"list": functions}}
 
     def load(self, name: str, source: str) -> dict[str, Any]:
-        """Run source that the parent trusts, as module `name`."""
+        """Run trusted source as module `name`."""
         module = types.ModuleType(name)
         exec(compile(source, f"<{name}>", "exec"), module.__dict__)
         self.modules[name] = module
         return {"value": None}
 
     def serve_functions(self, wanted: list[Any], link: int) -> dict[str, Any]:
-        """Make functions of loaded modules, and serve them to an answer until the parent speaks again."""
+        """Create functions from loaded modules, and serve them until the parent sends something."""
         functions = {}
         for name, module, factory, arguments, most in wanted:
             made = getattr(self.modules[module], factory)(*arguments)
@@ -116,7 +116,7 @@ class Worker:
         return {"value": served.serve(self.control, link, functions)}
 
     def call(self, request: dict[str, Any], fds: list[int]) -> dict[str, Any]:
-        """Call one function of the submission or of a loaded module."""
+        """Call one function of the submission or a loaded module."""
         given: list[Any] = []
         use = wire.InputUse(request["inputs"])
         self.link = served.Link(fds.pop(0), use is wire.InputUse.READ_ONLY) if request["link"] else None
@@ -132,7 +132,7 @@ class Worker:
                 self.link.close()
 
     def revive(self, item: Any, source: int, given: list[Any], use: wire.InputUse) -> Any:
-        """Build an argument from its description; `given` holds the arrays so far."""
+        """Build an argument from its description; `given` collects the arrays."""
         if not isinstance(item, dict):
             return item
         ((kind, body),) = item.items()
@@ -151,11 +151,12 @@ class Worker:
         return tuple(built) if kind == "tuple" else built
 
     def stub(self, name: str, attributes: dict[str, Any]) -> Any:
-        """Return a stub of this call, the object of an earlier call again where the answer no longer holds it.
+        """Return a stub for this call, if possible the same object as in an earlier call.
 
-        So Python does with the memory of a caller's objects: who knows a function by its `id` takes one for another.
+        Python reuses the memory of a caller's objects likewise: a submission that caches by `id` mistakes one function
+        for another.
         """
-        # two hold it here: the table, and the call of `getrefcount`
+        # two references: the table's, and the argument of `getrefcount`
         free = sys.getrefcount(self.stubs.get(name)) == 2 and not weakref.getweakrefcount(self.stubs[name])
         if free and type(self.stubs[name]) is served.Stub:
             self.stubs[name].__dict__ = {}
@@ -165,20 +166,20 @@ class Worker:
         return self.stubs[name]
 
     def ship(self, value: Any, request: dict[str, Any], given: list[Any], fds: list[int]) -> dict[str, Any]:
-        """Describe a result as the request's plan says, and write its arrays into the output file."""
+        """Describe a result by the request's plan, and write its arrays to the output file."""
         if request["hold"] is not None:
             self.kept[request["hold"]] = value
         arena = wire.Arena()
         reply = {"value": self.plan(value, request["plan"], arena)}
         if request["echo"]:
             reply["echo"] = [arena.add(array) for array in given]
-        # a result that does not fit is described all the same: the parent sees that it is not what was asked for
+        # a result that does not fit is still described, and the parent sees the mismatch
         if 0 < arena.size <= request["output"]:
             arena.write(fds[-1])
         return reply
 
     def plan(self, value: Any, plan: Any, arena: wire.Arena) -> Any:
-        """Describe `value`, keeping the parts that the plan says stay here."""
+        """Describe `value`, and keep the parts that the plan says stay here."""
         if isinstance(plan, dict):
             self.kept[plan["kept"]] = value
             return plan
@@ -187,7 +188,7 @@ class Worker:
         return wire.describe(value, arena)
 
     def place(self, error: BaseException) -> list[Any] | None:
-        """The innermost place in the submission that an error comes from, as its file and line."""
+        """Return the innermost file and line of the submission in an error's traceback."""
         try:
             found = [(trace.f_code.co_filename, line) for trace, line in traceback.walk_tb(error.__traceback__)]
             if isinstance(error, SyntaxError):
@@ -195,11 +196,11 @@ class Worker:
             inside = [place for place in found if self.folder and place[0].startswith(f"{self.folder}/")]
             path, line = inside[-1]
             return [str(os.path.relpath(path, self.folder))[: wire.PATH_LIMIT], int(line)]
-        except BaseException:  # none of its own, or an error made so that it cannot be looked at
+        except BaseException:  # no line of the submission, or a hostile exception
             return None
 
 
-def _spec(request: dict[str, Any]) -> Any:
+def _find_spec(request: dict[str, Any]) -> Any:
     path = os.path.join(request["folder"], request["entry"])
     spec = importlib.util.spec_from_file_location(ENTRY_MODULE, path)
     assert spec is not None and spec.loader is not None
@@ -224,7 +225,7 @@ def _text(error: BaseException) -> str:
     return words[: wire.TEXT_LIMIT]
 
 
-def _lineage(error: BaseException) -> list[str]:
+def _list_lineage(error: BaseException) -> list[str]:
     return [kind.__name__[: wire.NAME_LIMIT] for kind in type(error).__mro__ if kind.__module__ == "builtins"]
 
 
