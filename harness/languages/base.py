@@ -1,7 +1,7 @@
 """The `Language` protocol and the data that its methods return.
 
-A language is one object of one module, registered by name under the entry point group `harness.languages`. Methods with
-a body are defaults to override.
+A language is one object, registered by name under the entry point group `harness.languages`. Methods with a body are
+defaults to override.
 """
 
 import random
@@ -32,17 +32,17 @@ class AnswerFiles:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """All files in the folder, relative to it."""
+        """Files in the folder, relative to it."""
         return tuple(p.relative_to(self.folder).as_posix() for p in self.folder.rglob("*") if p.is_file())
 
 
 @dataclass(frozen=True)
 class Device:
-    """A device that runs submissions; a language may derive a class with what it needs to build for one.
+    """A device that runs submissions; languages may derive classes with what they need to build for it.
 
     Attributes:
         name: name in records.
-        passed_over: better device of this machine that is not used, with the reason; empty without one.
+        passed_over: better device of this machine that is not used, with the reason.
     """
 
     name: str
@@ -59,7 +59,6 @@ class CompilerVerdict:
 
     Attributes:
         met: true or false; None if the compiler does not say.
-        detail: reason.
         measured: figures by name.
     """
 
@@ -74,7 +73,7 @@ class CompilerReport:
 
     Attributes:
         compiler: name and version; empty without one.
-        ok: true if the submission compiles and exports its functions; None if that is unknown here.
+        ok: true if the submission compiles and exports its functions; None if unknown.
         text: reason if `ok` is not true.
         measured: figures by name.
         verdicts: verdicts on further requirements, by the name in a criterion's `compiler`.
@@ -91,7 +90,7 @@ class CompilerReport:
 
 @dataclass(frozen=True)
 class RepairedAnswer:
-    """A copy of a submission that does not build, with what stopped its compiler repaired.
+    """A repaired copy of a submission that does not build.
 
     Attributes:
         repairs: repairs in order, each of which got the compiler past the place where it had stopped.
@@ -108,8 +107,8 @@ class Runnable:
 
     Attributes:
         target: module for the sandbox to load, or None.
-        fault: reason why the submission does not build, which is its own failure; empty otherwise.
-        unsupported: reason why this machine cannot run it, which is not its failure; empty otherwise.
+        fault: reason why the submission does not build; empty if it does.
+        unsupported: reason why this machine cannot run it, which is not its fault; empty if it can.
         launched: true if functions are called through the entry's `launch` instead of by name.
         emulated: the submission on an emulated device, for what real hardware cannot tell: `target` itself without such
             hardware, None if it cannot run there.
@@ -131,7 +130,6 @@ class MissingTool:
     """A tool that this machine lacks and an extra of this package brings.
 
     Attributes:
-        extra: name of the extra.
         what: the tool in a phrase.
         megabytes: size of the download.
         consequence: what cannot be done without it, and how to get it.
@@ -151,16 +149,15 @@ class Language(Protocol):
     Attributes:
         name: name in challenge.toml and submission.toml, and of the entry point.
         title: name in prose.
-        suffix: suffix of a submission's entry, of the reference and of the contract.
-        syntax: reader of its source files.
+        suffix: suffix of entry, reference and contract.
         several_entries: true if `entry` may list several files.
         entry_note: meaning of `entry`, in a phrase.
         exposes: completion of "the ... no function 'f'" for a missing function.
-        fences: names of its code blocks in Markdown, besides its name and suffix.
-        test_command: command that runs tests written in it; empty without one.
-        builds: most times that a submission is compiled, each within `build_seconds`.
-        runs_in_process: true if the reference and its mutants are Python, so that this process can compare them with a
-            failing submission call by call.
+        fences: further names of its code blocks in Markdown.
+        test_command: command that runs its tests; empty without one.
+        builds: most compilations of a submission, each within `build_seconds`.
+        runs_in_process: true if mutants are Python, so that this process can compare them with a failing submission
+            call by call.
         traces_lines: true if the sandbox sees the lines that a call executes.
         devices: devices that `--device` may ask for.
         host_device: device that every machine has.
@@ -203,7 +200,7 @@ class Language(Protocol):
         return f"must be one {self.suffix} file in a submission in {self.title}"
 
     def stub(self, contract: str) -> str:
-        """Return an initial submission, made from the contract's text."""
+        """Return a first submission, made from the contract."""
         return contract
 
     def device(self, asked: str) -> Device:
@@ -215,15 +212,15 @@ class Language(Protocol):
         return self.host_device
 
     def toolchain(self) -> tuple[tuple[str, str], ...]:
-        """Return the name and version of each tool that a submission meets here, for the record."""
+        """Return the name and version of each tool that submissions meet here."""
         return ()
 
     def missing_tools(self) -> tuple[MissingTool, ...]:
-        """Return the tools that this machine lacks and an extra of this package brings."""
+        """Return the missing tools that an extra of this package brings."""
         return ()
 
     def compile(self, files: AnswerFiles, challenge: Challenge, *, brief: bool = False) -> CompilerReport | None:
-        """Return the compiler's report on a submission; None if the language does not compile before a run.
+        """Return the compiler's report, or None if the language does not compile before a run.
 
         Args:
             brief: leave out whatever takes time beyond the criterion `compiles`.
@@ -233,11 +230,11 @@ class Language(Protocol):
     def repaired(
         self, files: AnswerFiles, challenge: Challenge, into: Path, spared: Collection[str] = ()
     ) -> RepairedAnswer | None:
-        """Copy a submission that `compile` refused, with the smallest repairs that get its compiler past that.
+        """Copy a submission that `compile` refused, with the smallest repairs that help its compiler.
 
         Args:
             into: empty folder for the copy, whose lines keep their numbers.
-            spared: files that belong to the harness and never change.
+            spared: files of the harness, which never change.
 
         Returns:
             The repairs, or None if none is known to help.
@@ -245,7 +242,7 @@ class Language(Protocol):
         return None
 
     def changes(self, source: str, spared: Collection[str] = (), called: Collection[str] = ()) -> list[SourceChange]:
-        """Return the faults that may be planted in a source; none if the language has no operators.
+        """Return the faults that may be planted in a source, if the language has operators.
 
         Args:
             spared: functions that stay unchanged, with everything that only they use.
@@ -257,13 +254,12 @@ class Language(Protocol):
         """Return the source with a fault that acts under its guard.
 
         Args:
-            change: one of `changes`.
             trapped: end the call instead of acting, to tell whether the fault would act.
         """
         return change.applied(source)
 
     def shown(self, source: str, change: SourceChange, guard: GuardCode) -> str:
-        """Return the source with a fault as readers see it, without the code behind its guard."""
+        """Return the source with a fault as readers see it, without the guard's support code."""
         return change.applied(source)
 
     def computed(self, value: int, rng: random.Random) -> str:

@@ -33,9 +33,9 @@ _WRAPPERS = frozenset({"parenthesized_expression", "initializer_list", "argument
 def integer_literals(text: str) -> frozenset[int]:
     """Return all integers of 0..2^31 in C, C++ or CUDA source.
 
-    These are literals of every base and suffix, and values of expressions of literals, named constants (`const`,
-    `constexpr`, enumerators, macros without parameters, defined above their use) and `sizeof` of plain types. Text that
-    does not parse is read as far as possible.
+    Besides literals these are expressions of them, of named constants (`const`, `constexpr`, enumerators, macros
+    without parameters, defined above their use) and of `sizeof` of plain types. Text that does not parse is read as far
+    as possible.
     """
     constants: dict[str, int] = {}
     found = set(_iter_values(text.encode(), constants))
@@ -65,7 +65,6 @@ def _make_parser() -> "Parser":
 
 
 def _walk_children_first(root: "Node") -> Iterator["Node"]:
-    """Yield all named nodes, children first."""
     # without recursion, which deep nesting would exhaust
     cursor = root.walk()
     while True:
@@ -81,7 +80,6 @@ def _walk_children_first(root: "Node") -> Iterator["Node"]:
 
 
 def _evaluate(node: "Node", known: Mapping[int, int], constants: Mapping[str, int]) -> int | None:
-    """Return the value of an expression of `known` parts, or None."""
     match node.type:
         case "number_literal":
             return _parse_number(_get_text(node))
@@ -121,7 +119,6 @@ def _get_part(node: "Node", field: str, known: Mapping[int, int]) -> int | None:
 
 
 def _find_named(node: "Node", known: Mapping[int, int]) -> tuple[str, int] | None:
-    """Return the constant that a node declares, or None."""
     value = _get_part(node, "value", known) if node.type in ("enumerator", "init_declarator") else None
     name = node.child_by_field_name("name" if node.type == "enumerator" else "declarator")
     if node.type == "field_declaration":

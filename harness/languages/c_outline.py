@@ -77,7 +77,7 @@ def _find_unwritten(named: Mapping[str, Node], stubs: frozenset[str], tree: Synt
 
 
 def _does_nothing(body: Node, tree: SyntaxTree) -> bool:
-    """Return whether a function with pointer arguments only guards, declares and returns."""
+    """Return whether a function of pointers only guards, declares and returns."""
     head = body.parent
     if head is None or b"*" not in tree.text[head.start_byte : body.start_byte]:
         return False

@@ -44,7 +44,7 @@ class CFamilySyntax(Syntax):
         return filled_lines(without_comments(text))
 
     def foreign_line(self, text: str) -> NamedLine | None:
-        """Return the first Markdown fence, or character outside every token, that is not in a comment or string."""
+        """Return the first Markdown fence, or character of no token, outside comments and strings."""
         bare = _blank_literals(without_comments(text))
         for number, line in enumerate(bare.split("\n"), 1):
             code = line.strip()
@@ -62,13 +62,13 @@ class CFamilySyntax(Syntax):
         return c_outline(text, self.foreign_line(text))
 
     def is_code(self, text: str) -> bool:
-        """See `Syntax.is_code`: code at both ends, and only tokens between."""
+        """See `Syntax.is_code`."""
         lines = [line.strip() for line in text.strip().split("\n")]
         ends = lines[-1].startswith("//") or lines[-1].endswith(_ENDS)
         return lines[0].startswith(_BEGINS) and ends and self.foreign_line(text) is None
 
     def is_test(self, path: str) -> bool:
-        """See `Syntax.is_test`: by its own name, or that of a folder above."""
+        """See `Syntax.is_test`."""
         *folders, name = path.split("/")
         return not _TEST_FOLDERS.isdisjoint(folders) or _TEST_NAME.fullmatch(PurePosixPath(name).stem) is not None
 
@@ -103,7 +103,7 @@ class CFamilySyntax(Syntax):
 
 
 def _blank_literals(text: str) -> str:
-    """Return C, C++ or CUDA text with all strings emptied and line numbers kept."""
+    """Return the text with strings emptied and line numbers kept."""
     return _LITERAL.sub(lambda found: '""' + "\n" * found[0].count("\n"), text)
 
 
@@ -112,7 +112,7 @@ def _is_in_no_token(character: str) -> bool:
 
 
 def without_comments(text: str) -> str:
-    """Return C, C++ or CUDA text with all comments blanked out and line numbers kept."""
+    """Return the text with comments blanked out and line numbers kept."""
     return _LITERAL_OR_COMMENT.sub(
         lambda found: found["literal"] or " " + "\n" * found[0].count("\n"),
         text,

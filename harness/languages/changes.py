@@ -9,7 +9,7 @@ class SourceChange:
     """A replacement for one span of a source.
 
     Attributes:
-        operator: kind of change in a word or two, such as slice or comparison.
+        operator: kind of change, such as slice or comparison.
         line: line number from 1.
         start: offset of the span's first character.
         end: offset behind its last character.
@@ -42,8 +42,8 @@ class GuardCode:
     Attributes:
         call: expression over the arguments of the contract's running function.
         place: expression over the place of the changed code within that call.
-        element: expression over the elements of the array that the changed expression gives.
-        names: source of a module of the challenge with further names for `call`.
+        element: expression over the elements of the changed array.
+        names: source of a module with further names for `call`.
         functions: functions of the contract.
     """
 

@@ -50,11 +50,7 @@ EXTRAS = {
 
 @dataclass(frozen=True)
 class LocalGpu(Device):
-    """A GPU of this machine.
-
-    Attributes:
-        gpu: target of builds.
-    """
+    """A GPU of this machine."""
 
     gpu: "GpuDevice"
 
@@ -94,7 +90,7 @@ class Cuda(Language):
         return replace(self.host_device, passed_over=f"{gpu.name}: {why}") if why else LocalGpu(gpu.name, gpu)
 
     def toolchain(self) -> tuple[tuple[str, str], ...]:
-        """See `Language.toolchain`: the real CUDA compiler, and the one for the emulated device."""
+        """See `Language.toolchain`."""
         from harness.cuda.toolchain import versions
 
         return versions()
@@ -114,7 +110,9 @@ class Cuda(Language):
         if brief and said.ok is False:  # compile again, so that a refusal has the words of a full grade
             said = gate(files.folder, files.entries, symbols, tier=detect(), seconds=seconds)
         verdicts = {"no_spills": _spills(said)}
-        return CompilerReport(said.compiler or "", said.ok, said.text, _collect_figures(said), verdicts, _list_locations(said))
+        return CompilerReport(
+            said.compiler or "", said.ok, said.text, _collect_figures(said), verdicts, _list_locations(said)
+        )
 
     def repaired(
         self, files: AnswerFiles, challenge: Challenge, into: Path, spared: Collection[str] = ()
@@ -153,7 +151,7 @@ class Cuda(Language):
 
     @contextmanager
     def open(self, files: AnswerFiles, challenge: Challenge, device: Device) -> Iterator[Runnable]:
-        """See `Language.open`: builds for the emulated device, and for `device` if that is a GPU."""
+        """See `Language.open`: builds for the emulated device, and a GPU if `device` is one."""
         with scratch.folder() as folder, scratch.folder() as beside:
             if not isinstance(device, LocalGpu):
                 yield _emulate(files, challenge, folder)
@@ -188,8 +186,10 @@ def _build_for(gpu: "GpuDevice", files: AnswerFiles, challenge: Challenge, folde
     return cuda_gpu.build_for(gpu, files.folder, files.entries, folder, tier=detect(), seconds=seconds)
 
 
-def _finish_on_gpu(building: "Beside[GpuBuild]", challenge: Challenge, gpu: "GpuDevice", emulated: Runnable) -> Runnable:
-    """Return the submission on a GPU, with the emulated device for what a GPU cannot tell."""
+def _finish_on_gpu(
+    building: "Beside[GpuBuild]", challenge: Challenge, gpu: "GpuDevice", emulated: Runnable
+) -> Runnable:
+    """Return the submission on a GPU, beside the emulated device for what a GPU cannot tell."""
     from harness.cuda import gpu as cuda_gpu
 
     built = building.result(math.inf)

@@ -44,7 +44,7 @@ def parsed(source: str) -> SyntaxTree:
 
 
 def cuda_changes(source: str, spared: Collection[str]) -> list[SourceChange]:
-    """Return every change of a source in text order, except in functions named in `spared`."""
+    """Return all changes of a source in text order, except in `spared` functions."""
     text = source.encode()
     found: dict[tuple[int, int, str], SourceChange] = {}
     for function in parsed(source).functions:
@@ -78,8 +78,6 @@ def _is_constexpr(declaration: "Node") -> bool:
 
 
 def _change_node(node: "Node", text: bytes) -> Iterator[tuple[str, "Node", str]]:
-    """Yield operators, each with the node and the text that replaces it."""
-
     def said(part: "Node | None") -> str:
         return text[part.start_byte : part.end_byte].decode() if part is not None else ""
 
@@ -173,7 +171,7 @@ def on_device(source: str, offset: int) -> bool:
 
 
 def exported(source: str, names: Collection[str]) -> Iterator[tuple[int, str]]:
-    """Yield the offset behind the opening brace, and the name of the stream, of each function in `names`."""
+    """Yield, for each function in `names`, the offset behind its opening brace and the name of its stream."""
     text = source.encode()
     for function in parsed(source).functions:
         name, body = name_of(function.child_by_field_name("declarator")), function.child_by_field_name("body")

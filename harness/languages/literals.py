@@ -9,7 +9,7 @@ MAX_BYTES = 1 << 20
 
 
 def literals(used: Language, files: AnswerFiles) -> frozenset[int]:
-    """Return the integers from 2 on in a submission's source, including constant expressions such as `1 << 10`."""
+    """Return integers from 2 on in a submission's source, including constant expressions such as `1 << 10`."""
     found: set[int] = set()
     left = MAX_BYTES
     for name in sorted(files.paths):

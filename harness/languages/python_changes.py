@@ -21,10 +21,10 @@ Change = tuple[str, str]
 
 
 def python_changes(source: str, spared: Collection[str], called: Collection[str] = ()) -> list[SourceChange]:
-    """Return every change of a source in text order.
+    """Return all changes of a source in text order.
 
     Functions in `spared` stay unchanged, with everything that only they use (except `called`), and so do statements
-    that call one of them and ignore its result, as checks of arguments do.
+    that call one and ignore its result, as checks of arguments do.
     """
     tree = ast.parse(source)
     offsets, reach = Offsets(source), Reach(tree)
@@ -83,8 +83,9 @@ def _is_alone(source: str, start: int, end: int) -> bool:
     return not before.strip() and (not after or after.startswith("#"))
 
 
-def _change_site(site: ast.expr | ast.AugAssign, statement: ast.stmt, source: str, offsets: Offsets) -> Iterator[Change]:
-    """Yield replacements of a whole site."""
+def _change_site(
+    site: ast.expr | ast.AugAssign, statement: ast.stmt, source: str, offsets: Offsets
+) -> Iterator[Change]:
     if not isinstance(site, ast.Slice):
         for changed in replacements(site, statement):
             yield _name_operator(site, changed), ast.unparse(changed)
@@ -164,7 +165,6 @@ def _is_text(node: ast.expr) -> bool:
 
 
 def _change_parts(site: ast.expr | ast.AugAssign) -> Iterator[tuple[str, ast.expr, str]]:
-    """Yield replacements of parts of a site: bounds, indices, axes."""
     match site:
         case ast.Slice():
             for bound in (site.lower, site.upper):
@@ -201,7 +201,7 @@ def _change_axes(axis: ast.expr) -> Iterator[str]:
 
 
 def _iter_droppable(function: ast.FunctionDef) -> Iterator[ast.stmt]:
-    """Yield simple statements that can go, because what they change has an earlier value."""
+    """Yield simple statements that can go, because their targets have an earlier value."""
     known = {argument.arg for argument in (*function.args.args, *function.args.kwonlyargs)}
     for statement in _walk_in_order(function.body):
         match statement:

@@ -11,7 +11,7 @@ _BRANCHES = (ast.If, ast.IfExp, ast.For, ast.AsyncFor, ast.While, ast.ExceptHand
 
 
 def python_functions(tree: ast.Module) -> Iterator[FunctionSpan]:
-    """Yield every function and method in order of lines, including nested ones.
+    """Yield all functions and methods in order of lines, including nested ones.
 
     A function begins at its first decorator. Its cyclomatic complexity (McCabe, 1976) is 1 plus one per branch, loop,
     handler, case, `and`, `or`, and loop or condition of a comprehension. Nested functions count on their own.

@@ -30,7 +30,10 @@ def python_hints(path: str, tree: ast.Module) -> Iterator[NamedLine]:
                 yield from _find_mentions(name, node.lineno)
         elif isinstance(node, ast.Attribute | ast.Call | ast.Subscript):
             yield from _find_mentions(_resolve_dotted(node, names), node.lineno)
-        if isinstance(node, ast.Call) and (name := _resolve_dotted(node.func, names).removeprefix("builtins.")) in CALLS:
+        if (
+            isinstance(node, ast.Call)
+            and (name := _resolve_dotted(node.func, names).removeprefix("builtins.")) in CALLS
+        ):
             yield NamedLine(node.lineno, f"calls {name}")
         if isinstance(node, ast.stmt) and _count_climbs(node) > path.count("/") + 1:
             yield NamedLine(node.lineno, "looks from __file__ beyond its own folder")
@@ -64,7 +67,6 @@ def _collect_imported_names(tree: ast.Module) -> dict[str, str]:
 
 
 def _resolve_dotted(node: ast.expr, names: Mapping[str, str], steps: int = LONGEST) -> str:
-    """Return the full name that an expression stands for, or an empty string."""
     if isinstance(node, ast.Name):
         return names.get(node.id, node.id if node.id in BUILTINS else "")
     if steps == 0:
@@ -91,7 +93,7 @@ def _get_text(node: ast.expr) -> str:
 
 
 def _count_climbs(statement: ast.stmt) -> int:
-    """Return how many folders up from `__file__` an expression of the statement goes."""
+    """Return the number of folders up from `__file__` in an expression of the statement."""
     parts = (child for child in ast.iter_child_nodes(statement) if isinstance(child, ast.expr | ast.withitem))
     return max((_count_climbs_of(list(ast.walk(part))) for part in parts), default=0)
 

@@ -18,7 +18,7 @@ _CANNOT = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
 def python_outline(text: str) -> Outline:
-    """See `Syntax.outline`. If the text does not parse, its functions are those with a visible head."""
+    """See `Syntax.outline`. If the text does not parse, functions are those with a visible head."""
     gaps = tuple(lines_left_out(text))
     try:
         with warnings.catch_warnings():

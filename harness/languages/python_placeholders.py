@@ -1,4 +1,4 @@
-"""Detection of Python functions with a placeholder body, by syntax and not by the words of comments."""
+"""Detection of Python functions with a placeholder body, by syntax alone."""
 
 import ast
 import itertools
@@ -15,10 +15,7 @@ def is_placeholder(node: ast.FunctionDef | ast.AsyncFunctionDef, lines: Sequence
 
     One kind returns nothing and ends by raising NotImplementedError. The other changes nothing, and returns nothing or
     always the same constant; if it calls something, `pass` or a comment at its end must stand for the rest. A function
-    annotated to return None, without a comment, may have nothing to do.
-
-    Args:
-        lines: lines of the whole source.
+    annotated to return None, without a comment, may have nothing to do. `lines` are those of the whole source.
     """
     inner = list(_iter_inner(node))
     returned = [each.value for each in inner if isinstance(each, ast.Return) and each.value is not None]
@@ -66,7 +63,7 @@ def _has_effect(node: ast.AST) -> bool:
 
 
 def _is_one_constant(returned: Sequence[ast.expr], inner: Sequence[ast.AST]) -> bool:
-    """Return whether all returned values are one constant, or a name bound only to it."""
+    """Return whether all returned values are one constant, or a name for it."""
     bound = {
         node.targets[0].id: node.value
         for node in inner
@@ -118,7 +115,7 @@ def _has_comment(node: ast.FunctionDef | ast.AsyncFunctionDef, lines: Sequence[s
 
 
 def _ends_in_comment(node: ast.FunctionDef | ast.AsyncFunctionDef, lines: Sequence[str]) -> bool:
-    """Return whether an indented comment follows the last statement, or precedes the last `return`."""
+    """Return whether an indented comment follows the last statement or precedes the last `return`."""
     last, end = node.body[-1], node.end_lineno or node.lineno
     if isinstance(last, ast.Return) and lines[last.lineno - 2].lstrip().startswith("#"):
         return True

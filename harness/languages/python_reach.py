@@ -1,4 +1,4 @@
-"""What a guard can meet in Python: lines that run again in a call, and values that are arrays."""
+"""The reach of a guard in Python: lines that run again in a call, and values that are arrays."""
 
 import ast
 import itertools
@@ -26,9 +26,9 @@ _TESTS = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
 
 
 def only_serving(tree: ast.Module, spared: Collection[str], called: Collection[str] = ()) -> set[str]:
-    """Return the names of a module that only the functions in `spared` use, and these functions.
+    """Return the names of a module that only functions in `spared` use, and these functions.
 
-    The names are those of functions and of assigned variables. Functions in `called` have callers elsewhere.
+    Functions in `called` have callers elsewhere.
     """
     defined = {name: statement for statement in tree.body for name in defined_names(statement)}
     serving = {name for name in defined if name in spared}
@@ -80,7 +80,7 @@ def computed_value(statement: ast.AST, start: int, end: int, offsets: Offsets) -
 
 
 class Reach:
-    """Properties of the nodes of one module; if the source does not tell, both answers are possible."""
+    """Properties of the nodes of one module; both answers are possible if the source does not tell."""
 
     def __init__(self, tree: ast.Module) -> None:
         self._parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
@@ -143,7 +143,6 @@ class Reach:
         return False
 
     def _find_scalar_names(self, tree: ast.Module) -> dict[Place, bool]:
-        """Return for each name and attribute whether all its values are scalar."""
         found: dict[Place, bool] = {}
         self._scalars = found
         assigned = list(self._iter_assigned(tree))

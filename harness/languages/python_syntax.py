@@ -62,7 +62,7 @@ class PythonSyntax(Syntax):
         return python_literals(text)
 
     def is_test(self, path: str) -> bool:
-        """See `Syntax.is_test`: by its own name, or that of a folder above."""
+        """See `Syntax.is_test`."""
         *folders, name = path.split("/")
         return not _TEST_FOLDERS.isdisjoint(folders) or _TEST_NAME.fullmatch(name) is not None
 
@@ -110,7 +110,7 @@ class PythonSyntax(Syntax):
     def public_names(
         self, text: str, tree: ast.Module | None, functions: Sequence[NamedLine]
     ) -> Iterator[DocumentedName]:
-        """See `Syntax.public_names`: public classes, functions and methods, documented by docstrings."""
+        """See `Syntax.public_names`."""
         for node, name in _iter_public(tree) if tree else ():
             documented = ast.get_docstring(node, clean=False) is not None
             yield DocumentedName(node.lineno, name, documented, tuple(_iter_annotated(node, name)))
@@ -123,7 +123,6 @@ class PythonSyntax(Syntax):
 def _iter_public(
     node: ast.Module | ast.ClassDef, within: str = ""
 ) -> Iterator[tuple[ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, str]]:
-    """Yield public classes, functions and methods, except functions within functions."""
     for child in node.body:
         if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and child.name[0] != "_":
             yield child, f"{within}{child.name}"

@@ -22,7 +22,7 @@ class NamedLine(NamedTuple):
 
 
 class DocumentedName(NamedTuple):
-    """A public name: its line from 1, whether it is documented, and for each parameter whether it has a type."""
+    """A public name: line from 1, whether it is documented, and for each parameter whether it has a type."""
 
     line: int
     name: str
@@ -31,7 +31,7 @@ class DocumentedName(NamedTuple):
 
 
 class FunctionSpan(NamedTuple):
-    """One function: its name, the line of the name, its first and last line, and its cyclomatic complexity."""
+    """One function: name, line of the name, first and last line, and cyclomatic complexity."""
 
     name: str
     line: int
@@ -46,12 +46,12 @@ class Outline:
 
     Attributes:
         fault: place and reason if the source is no code of the language, else None.
-        defines: names bound at its top level, without imports and stubs.
-        stubs: functions at its top level without a body.
-        unwritten: functions at its top level with a placeholder body: one that only guards, and returns nothing or a
-            constant, or ends by raising NotImplementedError.
+        defines: names bound at top level, without imports and stubs.
+        stubs: top-level functions without a body.
+        unwritten: top-level functions that only guard, and return nothing or a constant, or end by raising
+            NotImplementedError.
         functions: names of all functions, including nested ones and methods.
-        imported: names bound by imports at its top level; in C by macros, types and constants.
+        imported: names that imports bind at top level; in C those of macros, types and constants.
         imports: names taken from each imported module or file; "*" stands for all.
         needs: names used but not bound, in C all words; None if unknown.
         gaps: lines that stand for omitted code.
@@ -74,9 +74,8 @@ class Syntax(Protocol):
     """A reader for files of some suffixes; methods with a body have a default.
 
     Attributes:
-        suffixes: suffixes of the files.
         linted: true if ruff reads them.
-        binds_names: true if a source binds each name that it uses, by imports too.
+        binds_names: true if a source binds all names that it uses, by imports too.
     """
 
     suffixes: frozenset[str]
@@ -90,7 +89,7 @@ class Syntax(Protocol):
     def public_names(
         self, text: str, tree: ast.Module | None, functions: Sequence[NamedLine]
     ) -> Iterator[DocumentedName]:
-        """Yield the public names of a file and their documentation."""
+        """Yield the public names of a file and their documentation; `tree` is from `parse`."""
         ...
 
     def functions(self, tree: ast.Module) -> Iterator[FunctionSpan] | None:
@@ -118,7 +117,7 @@ class Syntax(Protocol):
         return None
 
     def outline(self, text: str) -> Outline | None:
-        """Return the outline of a source, or None without a reader for the language. Never raises."""
+        """Return the outline of a source, or None if the language has no reader. Never raises."""
         return None
 
     def is_code(self, text: str) -> bool:
@@ -160,9 +159,9 @@ _BEGINS = re.compile(r"(?:def|class|async|@\w|template|__global__|__device__|sta
 
 
 def lines_left_out(text: str) -> Iterator[int]:
-    """Yield lines with a comment that stands for omitted code: an ellipsis alone, around its words, or above no code.
+    """Yield lines with a comment for omitted code: an ellipsis alone, around its words, or above no code.
 
-    The words decide nothing. A comment that begins with an ellipsis and explains the code below it does not count.
+    A comment that begins with an ellipsis and explains the code below it does not count.
     """
     lines, below = text.split("\n"), ""
     for number in range(len(lines), 0, -1):

@@ -6,15 +6,15 @@
 * `expect` and `laws` compare outputs and raise `ProbeFailure`, as may a probe. Calls of a submission raise its
   subclasses `CallFailed`, `ArgumentsRejected`, `NotOffered`, `WorkerLost` and `CallTimedOut`. `FaultElsewhere` leaves a
   fault to the criterion that judges it. `NotMeasurable` and `NotRun` blame no submission.
-* `Array`, `Scalar`, `Tree`, `Nothing` and `Keep` describe the result of a call. `Keep` yields a `RemoteObject`, which
-  stays in the submission's process; a `RemoteFunction` belongs to a module loaded there.
+* `Array`, `Scalar`, `Tree`, `Nothing` and `Keep` describe results of calls. `Keep` yields a `RemoteObject`, which stays
+  in the submission's process; a `RemoteFunction` belongs to a module loaded there.
 * `ServedFunction` is an argument that runs in its own process and counts its calls.
 * `InputUse` sets the layout of array arguments, and whether they are read-only, overwritten or passed again.
-* `Location` and `Loss` (`LossMap`, `LossByDistance`) place a failure in the submission's files and in its outputs.
+* `Location` and `Loss` (`LossMap`, `LossByDistance`) place a failure in the submission's files and outputs.
 * `timings`, `require_subquadratic` and `timing_lock` measure cost; `harness.probing.speed` races the reference.
 * `Mutant`, `PropertyMutant` and `Variant` edit right answers.
 * For CUDA, `harness.probing.launching` calls kernels, `.checked` judges watched accesses, `.traffic` counts bytes,
-  `timed` times on a GPU, and `located` adds source lines to a report.
+  `timed` times on a GPU, and `located` adds source lines to reports.
 """
 
 from harness.model import Location, Loss, LossByDistance, LossMap

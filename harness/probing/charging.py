@@ -91,6 +91,7 @@ def charged_once(code: ChallengeCode, evidence: Iterable[Evidence], *, marked: b
         if not _may_be_anothers(code, e):
             others = [id for id, o in failed.items() if _raises_as(code, e, o) and cause(o) is None]
         elif _has_fixed_cases(code, e) and not _fails_without_it(code, e):
+            # its fixed cases pass, so another must fail in all of the same ways
             others = [id for id in others if _list_ways(e) <= _list_ways(failed[id])]
         others = [id for id in others if failed[id].severity.weight >= weight and _shows_past(e.thresholds, failed[id])]
         others = _filter_reaching(code, others, e)

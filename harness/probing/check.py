@@ -31,7 +31,6 @@ class CheckResult:
     Attributes:
         kind: reference, variant, mutant, wrapped, null or tampered.
         expected: expected verdict, in words.
-        right: true if the verdict was as expected.
         criterion: criterion that must notice a mutant; else empty.
         detail: deviation, or reason why the check does not apply.
         applies: false if the calls carry no values to tamper with.

@@ -119,7 +119,9 @@ def _make_observation(titles: Mapping[str, str], where: str, defects: Sequence[D
     first, more = defects[0], len(defects) - 1
     others = f"; {more} more such place{'s' * (more != 1)}" if more else ""
     title = titles.get(first.kind, first.kind.replace("_", " "))
-    return Observation(title=title, detail=f"{where}: {_describe(first)}{others}", locations=tuple(_find_locations(first)))
+    return Observation(
+        title=title, detail=f"{where}: {_describe(first)}{others}", locations=tuple(_find_locations(first))
+    )
 
 
 def _describe(defect: DeviceDefect) -> str:

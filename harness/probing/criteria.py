@@ -104,7 +104,6 @@ def _divide(
 
 
 def _join_reasons(unassessed: Iterable[NotMeasurable | NotRun]) -> str:
-    """Join the distinct reasons of probes that show nothing."""
     refused, seen = dict[str, dict[str, str]](), list[str]()
     for reason in unassessed:
         if isinstance(reason, NotRun) and reason.refused:
@@ -194,8 +193,8 @@ def _make_evidence(
         diagnosis = diagnose(code, code.probes[first.probe], first, answer, seed)
     return Evidence.of(
         criterion, Outcome.FAILED, seed=seed, title=first.title, detail=first.detail, measured=measured,
-        locations=first.locations, also=_collect_further(first, others), counterexample=first.counterexample, diagnosis=diagnosis,
-        loss=first.loss, draws=draws, thresholds=first.thresholds, defect=first.defect,
+        locations=first.locations, also=_collect_further(first, others), counterexample=first.counterexample,
+        diagnosis=diagnosis, loss=first.loss, draws=draws, thresholds=first.thresholds, defect=first.defect,
         obstacle=first.obstacle if all(o.obstacle for o in failed) else None, fault_of=first.fault_of,
         unshown=_collect_figures(o for o in outcomes if o.passed),
         wrong_option=bool(criterion.capability) and any(_gave_wrong_values(code.probes[o.probe], o) for o in failed),
@@ -207,7 +206,7 @@ def _collect_figures(outcomes: Iterable[ProbeResult]) -> dict[str, Figure]:
 
 
 def _put_known_sizes_first(failed: Sequence[ProbeResult]) -> list[ProbeResult]:
-    """Move a failure with known thresholds to the front, among those like the first."""
+    """Move a failure with thresholds to the front, among those like the first."""
     first = failed[0]
     alike = [o for o in failed if (o.title, o.obstacle, o.fault_of) == (first.title, first.obstacle, first.fault_of)]
     best = first if first.thresholds else next((o for o in alike if o.thresholds), first)

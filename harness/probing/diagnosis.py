@@ -293,7 +293,6 @@ def _make_local(code: ChallengeCode, answer: Answer, mutant: Mutant | None = Non
 
 
 def _compute_relative_error(seen: Counterexample | None) -> float:
-    """Return the relative error of the failed value; 0 if it is no number."""
     expected, got = (seen.expected, seen.got) if seen else (None, None)
     if not isinstance(expected, float) or not isinstance(got, float) or not (math.isfinite(expected + got)):
         return 0.0
@@ -316,6 +315,7 @@ def _measure_agreement(
         reference, notes = reference[: len(seen)], notes[: len(reference)]
         apart = max(apart, np.inf if (other := _measure_farthest(reference, notes, tolerance)) is None else other)
         counted = counted or _collect_counts(reference) != _collect_counts(notes)
+    # the reference must be far from the mutant, or make other calls where the answer makes the same
     return worst if apart > max(APART * worst, 1e-6) or (alike and counted) else None
 
 

@@ -175,6 +175,7 @@ def only_beside(plain: Callable[[], object]) -> Iterator[None]:
                 why.title, why.detail, where=why.where, expected=why.expected, got=why.got, locations=why.locations,
                 fault_of=why.fault_of,
             ) from None  # fmt: skip
+        # the feature is at fault, whichever property shows it
         failure.fault_of = ""
         raise
 

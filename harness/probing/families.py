@@ -29,7 +29,6 @@ def _draw_signed_zeros(draw: Draw, shape: tuple[int, ...]) -> Floats:
 
 
 def _draw_some_zeros(draw: Draw, shape: tuple[int, ...]) -> Floats:
-    """Draw normal values, about half of them zeros of both signs."""
     return np.where(draw.uniform(*shape) < 0, _draw_signed_zeros(draw, shape), draw.normal(*shape))
 
 
@@ -49,7 +48,6 @@ def _draw_partly_equal(draw: Draw, shape: tuple[int, ...]) -> Floats:
 
 
 def _draw_sorted(draw: Draw, shape: tuple[int, ...]) -> Floats:
-    """Draw rows that all rise or all fall."""
     values = np.sort(draw.normal(*shape), axis=-1)
     return values if draw.integer(0, 1) else np.ascontiguousarray(values[..., ::-1])
 

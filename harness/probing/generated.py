@@ -26,7 +26,6 @@ class GeneratedMutant:
     Attributes:
         origin: name of the original variant, or `reference`.
         guard: name of the condition under which it acts.
-        threshold: threshold of the guard; 0 without one.
         stated: threshold as written in the source.
         literal: true if that is a literal.
         source: source with the fault.

@@ -186,7 +186,7 @@ class DeviceCall:
 
     def failure(self, where: str) -> KernelFailed:
         """Return the exception for a call that did not end well."""
-        detail = f"{where}: it returns {self.code}{_messages(self.report)}"
+        detail = f"{where}: it returns {self.code}{_format_messages(self.report)}"
         if not self.defects:
             return CallRefused("a legal call is refused", detail)
         return KernelFailed(f"the kernel ends with {self.defects[0].kind.replace('_', ' ')}", detail)
@@ -198,7 +198,7 @@ def launch(
 ) -> DeviceCall:  # fmt: skip
     """Call a C function of a submission on its device.
 
-    Buffers lie at the addresses of the previous call if that had buffers of the same sizes, as with most allocators.
+    Buffers keep the addresses of the previous call if that had buffers of the same sizes, as with most allocators.
 
     Args:
         draw: source of the random bytes.
@@ -208,7 +208,7 @@ def launch(
         seed: seed of the schedule of threads.
         guard: elements before and behind each buffer.
         fill: contents of unwritten memory: `mixed` (NaN, large numbers, zeros and minus infinity in a drawn order),
-            `nan`, `zeros`, or `left` (earlier contents). A GPU may hand out other memory, and its shared memory keeps
+            `nan`, `zeros` or `left` (earlier contents). A GPU may hand out other memory, and its shared memory keeps
             earlier contents.
         moved: names of buffers placed elsewhere than in the previous call.
 

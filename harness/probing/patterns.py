@@ -69,7 +69,6 @@ def _find_runs(mask: NDArray[np.bool_]) -> tuple[tuple[int, int], ...]:
 
 
 def _find_spared(runs: tuple[tuple[int, int], ...], size: int) -> int | None:
-    """Return the only place that no run covers, or None."""
     if sum(end - begin for begin, end in runs) != size - 1:
         return None
     reached = 0

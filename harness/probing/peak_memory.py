@@ -60,7 +60,6 @@ class PeakMeter:
         return value, max(0, self._read_peak() - before)
 
     def _begin(self) -> None:
-        """Release free memory and reset the peak."""
         self.inside.call("tidy", returns=Nothing(), module="beside")
         pid = self.inside.box().pid
         if not process_stats.restart_peak(pid) and self._read_peak() - self.inside.resident_bytes() > HIDDEN:

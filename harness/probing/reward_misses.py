@@ -25,8 +25,7 @@ class RewardTrial:
 
     Attributes:
         number: index among the mutants of rewarded criteria.
-        criterion: criterion that the mutant names.
-        seeds: number of seeds.
+        criterion: criterion of the mutant.
         missed: seeds by which all rewarded criteria passed, for a reward of 1.
         costs_alone: true if only a probe of an option's cost fails, which rewards ignore.
     """
@@ -51,12 +50,7 @@ class RewardTrial:
 
 @dataclass(frozen=True)
 class RewardGrader:
-    """A grader of a challenge's mutants that works like a training loop.
-
-    Attributes:
-        seed: first seed; the others follow it.
-        seeds: number of seeds.
-    """
+    """A grader of a challenge's mutants that works like a training loop, with `seeds` seeds from `seed` on."""
 
     code: ChallengeCode
     seed: int

@@ -36,11 +36,7 @@ class RightAnswerTrial:
 
 @dataclass(frozen=True)
 class RightAnswers:
-    """A judge of a challenge's right answers, seed by seed.
-
-    Attributes:
-        seed: first seed.
-    """
+    """A judge of a challenge's right answers, seed by seed from `seed` on."""
 
     code: ChallengeCode
     seed: int

@@ -32,7 +32,7 @@ def judged_without_conditions(
 
     If that criterion fails under the condition alone, every other failed criterion is judged again without it. One that
     then passes is marked as not run; one that then fails keeps the new failure. The first condition of each criterion
-    counts, and each is judged without the earlier ones. If no call works in a mode, criteria that pass outside it pass.
+    counts, judged without the earlier ones. If no call works in a mode, criteria that pass outside it pass.
     """
     items, found = {e.criterion: e for e in evidence}, list[Condition]()
     for condition in code.conditions:
@@ -73,7 +73,7 @@ def _judge_again(
     if again.detail == NOTHING_LEFT:
         detail = f"was tried only where {where}, which {charged}: {evidence.title}"
     else:
-        detail = f"fails where {where}, which {charged}, and {_in_no_other(again)}: {evidence.title}"
+        detail = f"fails where {where}, which {charged}, and {_format_in_no_other(again)}: {evidence.title}"
     changes = {**UNSHOWN, "outcome": Outcome.NOT_RUN, "rests_on": cause[0].criterion, "detail": detail}
     return Evidence.model_validate({**evidence.model_dump(), **changes})
 

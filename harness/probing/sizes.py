@@ -60,14 +60,14 @@ class Drawn:
     Attributes:
         axes: sizes by name.
         count: number of cases in a full grade.
-        cost: cost of a case, called with its sizes; the amount of numbers touched will do.
+        cost: cost of a case, called with its sizes; the number of elements touched will do.
         most: largest cost of a case.
         choices: settings drawn evenly, plainest first.
         brief: largest cost of a case in brief, if smaller.
         in_large: true if the leading size of the first cases, one case per size, is one of the largest.
         salt: seed of the order in which such draws take their settings.
         adjust: changes drawn sizes to ones that the answer can handle, if a bound on the cost is not enough.
-        covered: largest number of values of a setting that brief draws take all of.
+        covered: most values that a setting may have for brief draws to take all of them.
     """
 
     axes: Mapping[str, Axis]

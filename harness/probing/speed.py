@@ -183,7 +183,6 @@ class _TimedWorker:
             self.prepared = self.workload.prepare(self.answer)
 
     def run(self, given: Any) -> CallCost:
-        """Make one call, timed by the sandbox and verified afterwards."""
         with self._blame_harness():
             output = self.workload.call(self.answer, self.prepared, given)
             cost = self.answer.cost

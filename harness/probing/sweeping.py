@@ -35,7 +35,6 @@ class Sweep:
         case: first failed case.
         unreached: first case that was too large.
         reason: reason for that.
-        spared: number of spared cases.
     """
 
     def __init__(self, drawn: Drawn, answer: Answer, planned: int) -> None:
@@ -119,7 +118,7 @@ class Sweep:
             except (ProbeFailure, NotRun, NotMeasurable, Spared):
                 continue
             if min(times) * ENDLESS < taken:
-                seen = f"{_sizes(case)}: {late.detail}; {_sizes(neighbour)} takes {min(times):.2g} s"
+                seen = f"{_format_sizes(case)}: {late.detail}; {_format_sizes(neighbour)} takes {min(times):.2g} s"
                 return CallTimedOut(late.title, seen)
         return None
 

@@ -30,9 +30,6 @@ class TrialJournal(Generic[T]):
     """The file of the trials of one kind, challenge and seed, one per line.
 
     Changed sources of the harness or the challenge start another file.
-
-    Attributes:
-        path: path of the file, in the workspace's local folder.
     """
 
     def __init__(self, code: ChallengeCode, seed: int, kind: type[T]) -> None:

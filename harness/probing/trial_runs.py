@@ -20,7 +20,6 @@ class KilledShare:
 
     Attributes:
         name: common trait of the answers.
-        killed: number with a failed criterion.
         gated: number with a failed critical criterion.
     """
 

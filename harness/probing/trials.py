@@ -49,7 +49,6 @@ class MutantTrial:
 
     Attributes:
         operator: kind of change.
-        thresholded: true if the guard has a threshold.
         seen: fault that the driver saw; empty if it saw none.
         criterion: criterion that failed; empty if none did.
         critical: true if it is a critical one.
@@ -128,7 +127,6 @@ class Trials:
         return self._make_trial(mutant, fate, seen, killer, left)
 
     def _find_wrong(self, mutant: GeneratedMutant, answer: GradedAnswer) -> str | None:
-        """Return the driver's evidence that a mutant is wrong, or None."""
         crashes = 0
         for attempt in range(DRIVES):
             failure = self._find_failure(mutant, answer, attempt)
