@@ -328,11 +328,12 @@ def _agreement(
     return worst if apart > max(APART * worst, 1e-6) or (alike and counted) else None
 
 
-def distance(one: Any, other: Any, tolerance: Mapping[str, float] = AGREEMENT_TOLERANCE) -> float | None:
-    """Largest relative difference of two traces; None when they differ by more than the tolerance, or in kind."""
-    if next(_leaves(one), SILENT) is SILENT:
-        return None
-    return _farthest(one, other, tolerance)
+def distance(one: list[Any], other: list[Any], tolerance: Mapping[str, float] = AGREEMENT_TOLERANCE) -> float | None:
+    """Return the largest relative difference of two traces, or None if it exceeds the tolerance or they differ in kind.
+
+    A trace whose last result stayed in the worker agrees with no other: what a wrong call returned is unknown.
+    """
+    return _farthest(one, other, tolerance) if one and next(_leaves(one[-1]), SILENT) is not SILENT else None
 
 
 def _farthest(one: Any, other: Any, tolerance: Mapping[str, float]) -> float | None:
