@@ -200,18 +200,21 @@ def results_belong_to_the_caller(answer: Answer, program: Callable[[Caller], Arr
         _same_but_for_digits(later, plain, "{} changes where the caller wrote to what equal calls had returned")
 
 
-def equal_calls_get_equal_replies(answer: Answer, run: ArrayCall, other: ArrayCall) -> None:
+def equal_calls_get_equal_replies(
+    answer: Answer, run: ArrayCall, other: ArrayCall, earlier: str = "another call"
+) -> None:
     """Require equal replies to equal calls: again, after a call with other inputs, and in a new process.
 
     Args:
         answer: whose calls they are.
         run: a call.
         other: a call with other inputs of the same shapes.
+        earlier: `run`, in a phrase.
     """
     once, between = run(), other()
     _same(run(), once, "{} differs between identical calls", "the same call again, another one in between")
     answer.fresh()
-    _same(other(), between, "{} depends on earlier calls", "after another call, and first in a new process")
+    _same(other(), between, "{} depends on earlier calls", f"after {earlier}, and first in a new process")
 
 
 def results_stay(
