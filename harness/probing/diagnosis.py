@@ -13,7 +13,7 @@ from harness.errors import HarnessError
 from harness.model import Counterexample, Diagnosis, Evidence, Outcome
 from harness.probing.answers import Answer
 from harness.probing.code import ChallengeCode
-from harness.probing.failures import CallTimedOut, ProbeFailure, Spared
+from harness.probing.failures import CallTimedOut, NotRun, ProbeFailure, Spared
 from harness.probing.local_answer import LocalAnswer
 from harness.probing.mutants import NUMBER, Mutant
 from harness.probing.probe import Probe, ProbeResult, once
@@ -34,16 +34,11 @@ NEAR = (0.99, 1.01)
 SILENT = object()
 """Where an answer returned nothing."""
 ROUNDING = 1e-6
-"""A nearer agreement than this is no better. Of faults that give the same numbers the one is named that also does so on
-most of the other cases that the answer fails; of equal ones that listed first."""
+"""A nearer agreement than this is no better: the fault named agrees on most other cases that the answer fails."""
 
 
 def without_refuted(code: ChallengeCode, evidence: Iterable[Evidence], answer: Answer) -> list[Evidence]:
-    """Drop the diagnoses that the answer's passed criteria refute.
-
-    A fault that is named must fail nothing that the answer passed: it is tried, in this process, on the fixed cases of
-    every passed criterion, with the inputs that the answer had.
-    """
+    """Drop the diagnoses whose fault fails, on the same inputs, a fixed case of a criterion that the answer passed."""
     items = list(evidence)
     passed = [e for e in items if e.outcome is Outcome.PASSED and e.seed is not None]
     known = {mutant.name: mutant for mutant in code.mutants}
@@ -227,12 +222,16 @@ class Fit:
         return sum(fit.gap(mutant) is not None for fit in self._further)
 
     def refutes(self, mutant: Mutant) -> bool:
-        """Return whether a known fault fails a fixed case of the probe that the answer passes."""
-        return any(_failed(self._probe, _local(self._code, self._answer, mutant), self._seed, c) for c in self._passed)
+        """Return whether a known fault fails a fixed case of the probe, or of one beside it, that the answer passes."""
+        known = _local(self._code, self._answer, mutant)
+        return any(_failed(probe, known, self._seed, case) for probe, case in self._passed)
 
     @cached_property
-    def _passed(self) -> list[Case]:
-        return [case for case in self._probe.cases if not _failed(self._probe, self._answer, self._seed, case)]
+    def _passed(self) -> list[tuple[Probe, Case]]:
+        fed = [c for c in self._code.challenge.criteria if self._probe.name in c.probes]
+        beside = {probe.name: probe for c in fed for probe in self._code.probes_of(c) if probe.traced}
+        cases = [(probe, case) for probe in beside.values() for case in probe.cases]
+        return [(probe, case) for probe, case in cases if _failed(probe, self._answer, self._seed, case) is False]
 
     @cached_property
     def _further(self) -> list["Fit"]:
@@ -251,14 +250,15 @@ class Fit:
         return local.notes
 
 
-def _failed(probe: Probe, answer: Answer, seed: int, case: Case) -> bool:
-    """Return whether a case fails; one that a criterion is judged without does not."""
-    try:
-        once(probe, answer, seed, case)
-    except (ProbeFailure, ArithmeticError, IndexError, TypeError, ValueError):
-        return True  # a known fault may return what the probe's own arithmetic cannot digest
-    except Spared:
-        pass
+def _failed(probe: Probe, answer: Answer, seed: int, case: Case) -> bool | None:
+    """Return whether a case fails, or None if it cannot run; one that the criterion is judged without does not fail."""
+    with contextlib.suppress(Spared):
+        try:
+            once(probe, answer, seed, case)
+        except NotRun:
+            return None
+        except (ProbeFailure, ArithmeticError, IndexError, TypeError, ValueError):
+            return True  # a known fault may return what the probe's own arithmetic cannot digest
     return False
 
 

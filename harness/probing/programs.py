@@ -79,11 +79,13 @@ class ShortestProgram:
         steps: of the program.
         failure: how it fails.
         thresholds: where along its sizes it begins to.
+        after_others: whether it passes as the first calls of a process.
     """
 
     steps: Program
     failure: ProbeFailure
     thresholds: tuple[Threshold, ...]
+    after_others: bool = False
 
 
 def shortest(
@@ -101,7 +103,7 @@ def shortest(
     search = _Search(run, program, failed, tuple(rewrites), fits)
     if not isinstance(failed.failure, WorkerLost):
         search.run()
-    return ShortestProgram(search.steps, search.failure, tuple(search.thresholds))
+    return ShortestProgram(search.steps, search.failure, tuple(search.thresholds), search.after_others)
 
 
 class _Search:
@@ -116,11 +118,13 @@ class _Search:
         self._left = MAX_TRIES
         self.steps, self.failure = program, failed.failure
         self.thresholds: list[Threshold] = []
+        self.after_others = False
 
     def run(self) -> None:
         """Search until nothing can be taken away, or too much was tried."""
         if not self._accept(self.steps):
-            return  # what failed before needs what earlier programs left behind
+            self.after_others = self._passes(self.steps)
+            return
         before: Program = ()
         while before != self.steps and self._left > 0:
             before = self.steps
