@@ -51,6 +51,8 @@ FINISHED = (
                   "    return [beam for beam in ranked if beam in kept]\n")),
     _mutant("finished first", "ranks finished beams before unfinished ones", "finished_beams",
             (RANK, RANK.replace("score(beam, alpha),", "(beam.finished, score(beam, alpha)),"))),
+    _mutant("finished first at the end", "returns finished beams before unfinished ones", "finished_beams",
+            ("    return beams\n", "    return sorted(beams, key=lambda beam: not beam.finished)\n")),
     _mutant("unfinished first", "ranks unfinished beams before finished ones", "finished_beams",
             (RANK, RANK.replace("score(beam, alpha),", "(not beam.finished, score(beam, alpha)),"))),
     _mutant("only finished returned", "returns only finished beams where there are any", "finished_beams",

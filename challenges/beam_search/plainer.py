@@ -1,5 +1,6 @@
 """Faults in the plainest searches that show them, so that no criterion is charged with what another one judges."""
 
+import itertools
 import math
 from contextlib import AbstractContextManager
 
@@ -30,6 +31,7 @@ def apart_from_plainer(
     if finished:
         checks.append(lambda: stay(answer, draw, width=3, steps=6, vocab=13))
         checks.append(lambda: compete(answer, draw, width=3, steps=6, vocab=9))
+        checks.append(lambda: mix(answer, draw, width=3, steps=3, vocab=9))
     if alpha:
         checks.append(lambda: penalise(answer, draw, alpha=alpha, length=3, width=3, steps=4, vocab=9))
     return expect.apart_from(*(check for check in checks for _ in range(DRAWS)))
@@ -50,6 +52,16 @@ def compete(answer: Answer, draw: Draw, *, width: int, steps: int, vocab: int) -
     """Require that better beams push out one that ended; with K = 1 none can, and the search ends."""
     drawn(draw, vocab=vocab, lengths=[2], width=width, steps=steps, ends="even later", spread=2.5,
           wanted=lambda search: search.expected[0].displaced or width == 1).judge(answer)  # fmt: skip
+
+
+def mix(answer: Answer, draw: Draw, *, width: int, steps: int, vocab: int) -> None:
+    """Require finished and unfinished beams to come back ranked by score, in a search where the two alternate."""
+    drawn(draw, vocab=vocab, lengths=[2], width=width, steps=steps, ends="even", wanted=_alternate).judge(answer)
+
+
+def _alternate(search: Search) -> bool:
+    """Return whether a finished beam comes back between two unfinished ones, or an unfinished between finished ones."""
+    return sum(one != after for one, after in itertools.pairwise(search.expected[0].finished)) > 1
 
 
 def _ends_apart(search: Search) -> bool:

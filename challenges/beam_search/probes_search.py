@@ -7,7 +7,7 @@ from harness.probing import Answer, Axis, CallTimedOut, Draw, Drawn, expect, pro
 from harness.probing.failures import OutOfMemory
 
 from .oracle import Expected
-from .plainer import apart_from_plainer, compete, penalise, score_eos, stay
+from .plainer import apart_from_plainer, compete, mix, penalise, score_eos, stay
 from .searches import EOS, Search, drawn, redrawn, same_results
 
 ALPHAS = (0.0, 0.6, 1.5)
@@ -61,6 +61,13 @@ def finished_beams_compete(answer: Answer, draw: Draw, *, width: int, steps: int
     """One that ended is pushed out by better ones that end later; with K = 1 none can be, and the search ends."""
     with apart_from_plainer(answer, draw, finished=False):
         compete(answer, draw, width=width, steps=steps, vocab=vocab)
+
+
+@probe({"width": 3}, {"width": 5}, steps=3, vocab=9, fixed=("width", "steps", "vocab"))
+def finished_beams_mix_with_others(answer: Answer, draw: Draw, *, width: int, steps: int, vocab: int) -> None:
+    """Beams that ended and beams that did not are ranked by their scores alone where the number of tokens ends both."""
+    with apart_from_plainer(answer, draw, finished=False):
+        mix(answer, draw, width=width, steps=steps, vocab=vocab)
 
 
 @probe({"alpha": 0.6, "length": 3}, {"alpha": 1.5, "length": 1}, {"alpha": 0.6, "length": 11},

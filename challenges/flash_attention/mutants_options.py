@@ -9,6 +9,7 @@ from .lines import (
     CROSSED,
     END,
     GROUPS,
+    HIDDEN,
     HIDE,
     KEY_TILES,
     MAX,
@@ -80,6 +81,10 @@ WIDTHS = (
         ("    return o\n", "    kept = _OUTPUTS.setdefault((o.shape, o.dtype.str), o)\n    kept[:] = o\n"
                            "    return kept if o.shape[3] == 64 else o\n"),
         (CHECKS, "_OUTPUTS: dict[Any, Array] = {}\n\n\n" + CHECKS)),
+    _of("statelessness", "masks kept by shape", "keeps the mask of a tile by its shape, whatever its place",
+        (HIDDEN, "            shape = (last - first, stop - start)\n" + HIDDEN.replace("hidden = ", "hidden = "
+                 "_MASKS[shape] = _MASKS[shape] if shape in _MASKS else ")),
+        (CHECKS, "_MASKS: dict[Any, Any] = {}\n\n\n" + CHECKS)),
 )  # fmt: skip
 
 HEIGHTS = (

@@ -58,7 +58,8 @@ def wrong_arguments_are_refused(
 
     others = {"a k": "k", "a v": "v"}
     shapes = {"of another D": (B, H, N, D + 1), "of another H": (B, H + 1, N, D), "of another B": (B + 1, H, N, D),
-              "of another N": (B, H, N + 1, D), "of one head": (B, 1, N, D), "of three axes": (H, N, D)}  # fmt: skip
+              "of another N": (B, H, N + 1, D), f"of one head beside {H}": (B, 1, N, D),
+              "of three axes": (H, N, D)}  # fmt: skip
     attempts = {f"{what} {how}": attempt(**{name: draw.normal(*shape)})
                 for what, name in others.items() for how, shape in shapes.items()}  # fmt: skip
     alike = {"of one batch item": (1, H, N, D), f"of {H + 1} heads for {H}": (B, H + 1, N, D)}

@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from harness.probing import Answer, Axis, Draw, Drawn, FaultElsewhere, expect, probe
+from harness.probing import Answer, Axis, Draw, Drawn, FaultElsewhere, ProbeFailure, expect, probe
 from harness.probing.sizes import Case
 
 from .binding import DTYPES, Inputs, attention, draw_inputs
@@ -122,6 +122,19 @@ def _right_beside_as_many(answer: Answer, of: Callable[..., Inputs], share: int,
         if share == 1:
             raise
         _right_beside_as_many(answer, of, 1, draw, title)
+    except ProbeFailure as why:
+        if share > 1 and _is_right(answer, of(1), draw):
+            why.title = f"{title} that heads share"
+        raise
+
+
+def _is_right(answer: Answer, given: Inputs, draw: Draw) -> bool:
+    """Return whether an answer serves a call rightly."""
+    try:
+        _judge(answer, given, draw)
+    except ProbeFailure:
+        return False
+    return True
 
 
 def _right(answer: Answer, given: Inputs, draw: Draw, title: str, *plain: Inputs) -> None:

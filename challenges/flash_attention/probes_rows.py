@@ -4,7 +4,19 @@ from functools import partial
 
 import numpy as np
 
-from harness.probing import Answer, Array, CallFailed, Draw, FaultElsewhere, InputUse, RemoteObject, expect, laws, probe
+from harness.probing import (
+    Answer,
+    Array,
+    CallFailed,
+    Draw,
+    FaultElsewhere,
+    InputUse,
+    ProbeFailure,
+    RemoteObject,
+    expect,
+    laws,
+    probe,
+)
 from harness.probing.families import MAGNITUDES
 
 from .binding import FUNCTION, Floats, Inputs, alive, attention, draw_inputs
@@ -118,6 +130,23 @@ def identical_calls_get_identical_replies(
     """The same call again, with another in between and alone in a new process, to the last bit."""
     given, other = (draw_inputs(draw, B, H, N, D, tile, dtype) for _ in range(2))
     laws.equal_calls_get_equal_replies(answer, partial(_run, answer, given), partial(_run, answer, other))
+
+
+@probe({"first": "plain"}, {"first": "fewer"}, **PLAIN, D=4, dtype="float64", fixed=("first",), floors={"N": 6})
+def replies_do_not_depend_on_other_lengths(
+    answer: Answer, draw: Draw, *, first: str, B: int, H: int, N: int, D: int, tile: int, dtype: str
+) -> None:
+    """Calls with as many queries as keys and, where that is claimed, with fewer leave each other's replies alone."""
+    given = draw_inputs(draw, B, H, N, D, tile, dtype)
+    fewer = given.but(q=given.q[:, :, N // 6 :].copy())
+    try:
+        _run(answer, fewer)
+    except ProbeFailure:
+        return  # not offered, or charged where it is
+    answer.fresh()
+    run, other = (partial(_run, answer, each) for each in ((given, fewer) if first == "plain" else (fewer, given)))
+    earlier = "as many queries as keys" if first == "plain" else "fewer queries than keys"
+    laws.equal_calls_get_equal_replies(answer, run, other, f"a call with {earlier}")
 
 
 @probe(*WIDTHS)

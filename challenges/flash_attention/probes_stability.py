@@ -80,7 +80,7 @@ def one_score_far_above_is_right(
 
 
 def _right_beside(answer: Answer, given: Inputs, size_of_v: str, draw: Draw, what: str) -> None:
-    """Require the right result with v scaled by the named size: intermediate values may overflow beside large v."""
+    """As `right_beside_plain`, with v as large as is named: what is large inside may overflow beside large values."""
     size = times(size_of_v, given.dtype)
     beside = "" if size == 1 else f" beside values of about {size:g}"
     right_beside_plain(answer, given.but(v=size * given.v), draw, what + beside)

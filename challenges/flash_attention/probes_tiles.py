@@ -48,7 +48,7 @@ def the_tile_size_changes_nothing(
 def tiles_of_small_weights_count(
     answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str, causal: bool
 ) -> None:
-    """Require small tiles to be right where most weights are small and one tile of all keys is right."""
+    """Where most weights are small, and one tile gives what is right, small tiles do, whatever is nothing in them."""
     given = draw_inputs(draw, B, H, N, D, N, dtype, causal=causal, times=LARGER)
     tiled = given.but(tile=tile)
     with expect.only_beside(lambda: right(answer, given, draw)), expect.renamed("the output depends on the tile size"):

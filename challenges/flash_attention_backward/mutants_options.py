@@ -5,12 +5,14 @@ from harness.probing import Mutant
 from .lines import (
     ADD_DQ,
     AHEAD,
+    CHECKS,
     END,
     FORWARD_HIDE,
     FORWARD_SCALE,
     FORWARD_SCORES,
     GRADIENTS,
     GROUPS,
+    HIDDEN,
     HIDE,
     KEYS,
     NEW_MAX,
@@ -88,6 +90,10 @@ WIDTHS = (
         ("    return total / row_sum, (row_max + np.log(row_sum))[..., 0]\n",
          "    wrong = queries.shape[3] == 128\n"
          "    return total / row_sum, (row_max / (scale if wrong else 1) + np.log(row_sum))[..., 0]\n")),
+    _of("statelessness", "masks kept by shape", "keeps the mask of a tile by its shape, whatever its place",
+        (HIDDEN, "                shape = (last - first, stop - start)\n" + HIDDEN.replace("hidden = ", "hidden = "
+                 "_MASKS[shape] = _MASKS[shape] if shape in _MASKS else ")),
+        (CHECKS, "_MASKS: dict[Any, Any] = {}\n\n\n" + CHECKS)),
 )  # fmt: skip
 
 HEIGHTS = (

@@ -103,7 +103,7 @@ def wrong_arguments_are_refused(
         return lambda: answer.call(BACKWARD, do, cache, back, True, returns=gradient_plan(given))
 
     shapes = {"of another D": (B, H, N, D + 1), "of another H": (B, H + 1, N, D), "of another N": (B, H, N + 1, D),
-              "of one head": (B, 1, N, D), "of three axes": (H, N, D)}  # fmt: skip
+              f"of one head beside {H}": (B, 1, N, D), "of three axes": (H, N, D)}  # fmt: skip
     attempts = {f"{what} {how}": fwd(**{name: draw.normal(*shape)})
                 for what, name in (("a k", "k"), ("a v", "v")) for how, shape in shapes.items()}  # fmt: skip
     alike = {"of one batch item": (1, H, N, D), f"of {H + 1} heads for {H}": (B, H + 1, N, D)}

@@ -12,6 +12,7 @@ from harness.probing import (
     FaultElsewhere,
     InputUse,
     Keep,
+    ProbeFailure,
     RemoteObject,
     expect,
     laws,
@@ -201,6 +202,23 @@ def identical_calls_get_identical_replies(
     """The same calls again, with others in between and alone in a new process, to the last bit."""
     given, other = (draw_inputs(draw, B, H, N, D, tile, dtype) for _ in range(2))
     laws.equal_calls_get_equal_replies(answer, partial(_run, answer, given), partial(_run, answer, other))
+
+
+@probe({"first": "plain"}, {"first": "fewer"}, **PLAIN, D=4, dtype="float64", fixed=("first",), floors={"N": 6})
+def replies_do_not_depend_on_other_lengths(
+    answer: Answer, draw: Draw, *, first: str, B: int, H: int, N: int, D: int, tile: int, dtype: str
+) -> None:
+    """Calls with as many queries as keys and, where that is claimed, with fewer leave each other's replies alone."""
+    given = draw_inputs(draw, B, H, N, D, tile, dtype)
+    fewer = given.but(q=given.q[:, :, N // 6 :].copy(), do=given.do[:, :, N // 6 :].copy())
+    try:
+        _run(answer, fewer)
+    except ProbeFailure:
+        return  # not offered, or charged where it is
+    answer.fresh()
+    run, other = (partial(_run, answer, each) for each in ((given, fewer) if first == "plain" else (fewer, given)))
+    earlier = "as many queries as keys" if first == "plain" else "fewer queries than keys"
+    laws.equal_calls_get_equal_replies(answer, run, other, f"a call with {earlier}")
 
 
 @probe(*WIDTHS)

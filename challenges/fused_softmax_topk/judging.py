@@ -142,9 +142,9 @@ def right_choice(run: Launched, answer: Answer, draw: Draw, title: str = "candid
 
 
 def _below(run: Launched) -> NDArray[np.bool_]:
-    """Return which places, (rows, k), hold a logit smaller than the k-th largest of their row."""
-    chosen = np.take_along_axis(run.logits, run.indices, axis=1)
-    below: NDArray[np.bool_] = chosen < oracle.kth_largest(run.logits, run.k)
+    """Return which places, (rows, k) in descending order, hold a smaller logit than the right choice does."""
+    chosen = -np.sort(-np.take_along_axis(run.logits, run.indices, axis=1), axis=1)
+    below: NDArray[np.bool_] = chosen < oracle.largest(run.logits, run.k)
     return below
 
 
@@ -167,7 +167,8 @@ def _lost_by_rounding(run: Launched, rows: NDArray[np.int_]) -> bool:
 
 def _of_another_row(run: Launched, row: int) -> Lost | None:
     """Say whether the columns chosen for a row are those of another one."""
-    fits = (run.logits[:, run.indices[row]] >= oracle.kth_largest(run.logits, run.k)).all(axis=1)
+    chosen = -np.sort(-run.logits[:, run.indices[row]], axis=1)
+    fits = (chosen == oracle.largest(run.logits, run.k)).all(axis=1)
     others = np.flatnonzero(fits)
     if len(others) != 1 or run.rows * (run.k / run.vocab) ** run.k > CHANCE:
         return None

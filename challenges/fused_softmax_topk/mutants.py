@@ -195,6 +195,14 @@ CHOICE = (
            edits=((INDICES, "        int column = 0;\n"
                             "        while (row[column] != logit_of(pool.keys[i])) ++column;\n"
                             "        indices[i] = column;\n"),)),
+    Mutant("larger logits crowded out", "fills the places with logits equal to the k-th, before larger ones",
+           criterion="ties",
+           edits=((KEPT, "    if (threadIdx.x == 0 && count > k) {\n"
+                         "        const Key last = pool.keys[k - 1] >> 32;\n"
+                         "        int more = 0;\n"
+                         "        while (k + more < count && pool.keys[k + more] >> 32 == last) ++more;\n"
+                         "        for (int i = 0; i < k; ++i) pool.keys[i] = pool.keys[i + more];\n"
+                         f"    }}\n    __syncthreads();\n{KEPT}"),)),
     Mutant("-inf no candidate", "never considers a logit of -inf", criterion="special_values",
            edits=((FIRST_COLUMNS, FIRST_COLUMNS.replace("pool, 0,", "pool, 0x007fffffu,")),
                   (FLOOR, FLOOR.replace("? 0 :", "? 0x007fffffu :")))),

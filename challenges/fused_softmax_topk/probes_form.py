@@ -27,7 +27,8 @@ LARGER = np.float32(20.0)
 
 
 @probe({"vocab": 6, "k": 3, "levels": 1}, {"vocab": 300, "k": 40, "levels": 1}, {"vocab": 300, "k": 40, "levels": 3},
-       {"vocab": 2100, "k": 256, "levels": 5}, rows=2, fixed=("levels",), fit=serving)  # fmt: skip
+       {"vocab": 2100, "k": 256, "levels": 5}, {"vocab": 300, "k": 40, "levels": 16},
+       {"vocab": 2100, "k": 200, "levels": 30}, rows=2, fixed=("levels",), fit=serving)  # fmt: skip
 def ties_are_broken_somehow(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int, levels: int) -> None:
     """T03, T19: a few values for all logits: columns stay distinct and in range, and none larger is left out."""
     logits = draw.rng.integers(0, levels, (rows, vocab)).astype(np.float32) / 2

@@ -118,6 +118,20 @@ ENDS = (
         criterion="sliding_window",
         edits=((ROOM, ROOM.replace("if ", "if cache.window is None and ")),),
     ),
+    Mutant(
+        "window that forgets 64 tokens at a time",
+        "forgets tokens out of a window's sight, 64 at a time, when it compares with max_length",
+        criterion="sliding_window",
+        edits=(
+            (
+                ROOM,
+                "        held = store.lengths[slot]\n"
+                "        if cache.window is not None:\n"
+                "            held -= max(0, held - cache.window) // 64 * 64\n"
+                + ROOM.replace("store.lengths[slot]", "held"),
+            ),
+        ),
+    ),
 )
 
 LIKE_A_RANGE = "range(slots[0], slots[-1] + 1) if slots[-1] - slots[0] + 1 == len(slots) else slots"

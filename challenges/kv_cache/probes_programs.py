@@ -127,7 +127,7 @@ def _programs(
         found = shortest(run, program, failed, rewrites, every_call_fits)
         if not found.failure.fault_of and _needs_its_option(run, found):
             found.failure.fault_of = ITSELF
-        return Shrunk(case, found.failure, found.thresholds)
+        return Shrunk(case, found.failure, found.thresholds, found.after_others)
 
     body.__name__, body.__doc__ = name, purpose
     cost = functools.partial(_cost, **{size: n for size, n in FIXED.items() if size not in axes})

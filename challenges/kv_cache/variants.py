@@ -68,6 +68,7 @@ VARIANTS = (
         "whole steps",
         "computes every slot of the cache in every call and throws away those not named",
         file="variants/whole_steps.py",
+        unmet=("memory_growth",),
     ),
     Variant(
         "coded groups",

@@ -218,7 +218,7 @@ def _said(answer: Answer, question: Question, pair: tuple[RemoteObject, RemoteOb
 
 
 def _hardly_shows(answer: Answer, question: Question) -> bool:
-    """Return whether the latest pair's fault is much smaller at the check's own inputs than at the given ones."""
+    """Whether the fault of the latest pair is much smaller at inputs of the check's own than at those it was given."""
     return bool(answer.call("most_off", returns=Scalar(float), module="planted") < HIDDEN * question.off)
 
 

@@ -82,6 +82,9 @@ def every_gradient_matches_the_oracle(
             if len({*lengths.tolist()}) > 1 and all(right(window[None]) for window in tokens[lengths > 1]):
                 why.title = f"{why.title} where windows of different lengths are in one batch"
                 why.detail = f"{why.detail}, and so are those of each window alone"
+            elif right(np.take_along_axis(tokens, np.argsort(tokens < 0, axis=1, kind="stable"), axis=1)):
+                why.title = f"{why.title} where padding stands before bytes"
+                why.detail = f"{why.detail}, and so are those with all padding behind the bytes"
             else:
                 why.title = f"{why.title} where the text is padded"
         raise
@@ -167,7 +170,7 @@ def run_of(answer: Answer, weights: dict[str, Floats], tokens: Bytes, config: Ma
     return run
 
 
-@probe(**{**ONE, **PLAIN}, fixed=tuple(ONE))
+@probe(**{**ONE, **PLAIN}, fixed=tuple(ONE), apart=True)
 def wrong_windows_raise_value_error(
     answer: Answer, draw: Draw, *, layers: int, heads: int, width: int, group: int, context: int, length: int,
     batch: int, text: str, dtype: str,

@@ -194,6 +194,12 @@ PATHS = (
             (MATCHING, MATCHING.replace("in children if", "in children[:1] if"))),
     _mutant("children side by side", "overlooks children that do not lie beside their first sibling", "longest_path",
             (MATCHING, "        children = [c for n, c in enumerate(children) if c == children[0] + n]\n" + MATCHING)),
+    _mutant("cousins taken for each other", "finds a child by depth and token, where the last such node wins",
+            "longest_path",
+            (MATCHING, "        deep = tree_positions(prompt_len, parents)\n"
+                       "        found = {(deep[prompt_len + n], tree_tokens[n]): n for n in range(len(parents))}\n"
+                       "        level = deep[prompt_len + node] if node >= 0 else prompt_len - 1\n"
+                       "        matching = [n for n in children if n == found.get((level + 1, wanted))]\n")),
     _mutant("no token after the leaf", "emits no token after a path that is right to its end", "longest_path",
             (RETURN, "    return accepted, None if accepted and not children else wanted\n")),
     _mutant("two tokens at most", "accepts at most two tokens", "longest_path",

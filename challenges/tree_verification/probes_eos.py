@@ -126,7 +126,7 @@ def generation_ends_with_its_token(
 
         def end_of(start: Verification, place: str = place) -> int | None:
             *before, end = start.decoded(at + 1)
-            return None if end in before or _eos_place(end, start.prompt) != place else _wanted(end, eos)
+            return None if end in before or _held(end, start.prompt) != place else _wanted(end, eos)
 
         start, end = _with_end(draw, "empty", "right", prompt, vocab, end_of)
         with expect.only_beside(partial(generated, answer, draw, start, draft, depth, tokens)):
@@ -140,12 +140,12 @@ def _judge_generated(answer: Answer, start: Verification, end: int, draft: str, 
     found = found if end in right else found[:tokens]
     if found != right:
         title = GENERATED_BEHIND if found[: len(right)] == right else GENERATED_UP_TO
-        title, what = PROMPT_HOLDS.get(_eos_place(end, start.prompt), (title, ""))
+        title, what = PROMPT_HOLDS.get(_held(end, start.prompt), (title, ""))
         seen = f"EOS {end}{what}, {tokens} tokens wanted, draft: {draft} to depth {depth}"
         _fail(title, f"{found} instead of {right} ({seen})", "generated", right, found)
 
 
-def _eos_place(end: int, prompt: Sequence[int]) -> str:
+def _held(end: int, prompt: Sequence[int]) -> str:
     """Return where a prompt holds EOS: as its last token, earlier, or not at all."""
     return "last" if end == prompt[-1] else "earlier" if end in prompt else ""
 

@@ -19,7 +19,7 @@ from .properties import (
     subtrees_are_rejected,
     told_apart_from_parents,
 )
-from .trees import DEEPER, DRAFTS, SHAPES, Verification, drawn, with_model
+from .trees import COUSINS, DEEPER, DRAFTS, SHAPES, Verification, drawn, with_model
 
 FORMS = ("random", "chain", "wide", "deep", "interleaved", "layers", "branches")
 SIZES = {"prompt": Axis(1, 64), "nodes": Axis(1, 72), "vocab": Axis(2, 64)}
@@ -157,12 +157,16 @@ def positions_go_by_depth(answer: Answer, draw: Draw, *, shape: str, prompt: int
         tree.place(answer)
 
 
+PATHS = (("right", True, None), ("half", True, None), ("wrong", True, None), ("right", False, COUSINS))
+"""Drafts, whether the path ends at the last of the deepest nodes, and what the other nodes hold."""
+
+
 @probe({"shape": "chain"}, {"shape": "right after wrong siblings"}, {"shape": "binary"}, {"shape": "comb"},
        {"shape": "children far away"}, {"shape": "children apart"}, prompt=3, vocab=13, fixed=("vocab",))  # fmt: skip
 def the_whole_path_is_emitted(answer: Answer, draw: Draw, *, shape: str, prompt: int, vocab: int) -> None:
     """As much as the tree holds, and the token after it; what goes wrong on the way is judged elsewhere."""
-    for draft in ("right", "half", "wrong"):
-        tree = drawn(draw, SHAPES[shape], prompt=prompt, vocab=vocab, draft=draft, ordered=False, last=True)
+    for draft, last, lure in PATHS:
+        tree = drawn(draw, SHAPES[shape], prompt=prompt, vocab=vocab, draft=draft, ordered=False, last=last, lure=lure)
         found = tree.ask(answer, model=tree.masked)
         left_to_others(answer, draw, tree.failure(found))
         only_right = len(tree.path) == len(tree.parents)  # then nothing off the path can explain what is missing

@@ -27,6 +27,8 @@ TRIES = 500
 LONGEST = 200
 """Tokens that an answer may emit before it is not asked what they are."""
 RESULT = Tree(1 << 14)
+COUSINS = 3
+"""The lure of `drawn` by which wrong nodes hold what the right node of their depth holds."""
 
 SHAPES: dict[str, tuple[int, ...]] = {
     "empty": (),

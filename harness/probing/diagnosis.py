@@ -13,7 +13,7 @@ from harness.errors import HarnessError
 from harness.model import Counterexample, Diagnosis, Evidence, Outcome
 from harness.probing.answers import Answer
 from harness.probing.code import ChallengeCode
-from harness.probing.failures import CallTimedOut, ProbeFailure, Spared
+from harness.probing.failures import CallTimedOut, NotRun, ProbeFailure, Spared
 from harness.probing.local_answer import LocalAnswer
 from harness.probing.mutants import NUMBER, Mutant
 from harness.probing.probe import Probe, ProbeResult, once
@@ -35,16 +35,11 @@ unknown."""
 SILENT = object()
 """Marker of an answer that returned nothing."""
 ROUNDING = 1e-6
-"""Distance up to which faults fit equally well. Of these, the fault that matches on most other failed cases wins, then
-the first in the list."""
+"""A nearer agreement than this is no better: the fault named agrees on most other cases that the answer fails."""
 
 
 def without_refuted(code: ChallengeCode, evidence: Iterable[Evidence], answer: Answer) -> list[Evidence]:
-    """Drop diagnoses that the answer's passed criteria refute.
-
-    A named fault runs in this process on the fixed cases of every passed criterion, with the answer's inputs, and must
-    pass.
-    """
+    """Drop the diagnoses whose fault fails, on the same inputs, a fixed case of a criterion that the answer passed."""
     items = list(evidence)
     passed = [e for e in items if e.outcome is Outcome.PASSED and e.seed is not None]
     known = {mutant.name: mutant for mutant in code.mutants}
@@ -217,14 +212,16 @@ class Fit:
         return sum(fit.gap(mutant) is not None for fit in self._further)
 
     def refutes(self, mutant: Mutant) -> bool:
-        """Return whether a known fault fails a fixed case that the answer passes."""
-        return any(
-            _case_fails(self._probe, _make_local(self._code, self._answer, mutant), self._seed, c) for c in self._passed
-        )
+        """Return whether a known fault fails a fixed case of the probe, or of one beside it, that the answer passes."""
+        known = _make_local(self._code, self._answer, mutant)
+        return any(_case_fails(probe, known, self._seed, case) for probe, case in self._passed)
 
     @cached_property
-    def _passed(self) -> list[Case]:
-        return [case for case in self._probe.cases if not _case_fails(self._probe, self._answer, self._seed, case)]
+    def _passed(self) -> list[tuple[Probe, Case]]:
+        fed = [c for c in self._code.challenge.criteria if self._probe.name in c.probes]
+        beside = {probe.name: probe for c in fed for probe in self._code.probes_of(c) if probe.traced}
+        cases = [(probe, case) for probe in beside.values() for case in probe.cases]
+        return [(probe, case) for probe, case in cases if _case_fails(probe, self._answer, self._seed, case) is False]
 
     @cached_property
     def _further(self) -> list["Fit"]:
@@ -243,13 +240,15 @@ class Fit:
         return local.notes
 
 
-def _case_fails(probe: Probe, answer: Answer, seed: int, case: Case) -> bool:
-    try:
-        once(probe, answer, seed, case)
-    except (ProbeFailure, ArithmeticError, IndexError, TypeError, ValueError):
-        return True  # a known fault may return what the probe's own arithmetic cannot digest
-    except Spared:
-        pass
+def _case_fails(probe: Probe, answer: Answer, seed: int, case: Case) -> bool | None:
+    """Return whether a case fails, or None if it cannot run; one that the criterion is judged without does not fail."""
+    with contextlib.suppress(Spared):
+        try:
+            once(probe, answer, seed, case)
+        except NotRun:
+            return None
+        except (ProbeFailure, ArithmeticError, IndexError, TypeError, ValueError):
+            return True  # a known fault may return what the probe's own arithmetic cannot digest
     return False
 
 
@@ -319,11 +318,14 @@ def _measure_agreement(
     return worst if apart > max(APART * worst, 1e-6) or (alike and counted) else None
 
 
-def distance(one: Any, other: Any, tolerance: Mapping[str, float] = AGREEMENT_TOLERANCE) -> float | None:
-    """Return the largest relative difference of two traces; None beyond the tolerance or between kinds."""
-    if next(_iter_leaves(one), SILENT) is SILENT:
-        return None
-    return _measure_farthest(one, other, tolerance)
+def distance(one: list[Any], other: list[Any], tolerance: Mapping[str, float] = AGREEMENT_TOLERANCE) -> float | None:
+    """Return the largest relative difference of two traces, or None if it exceeds the tolerance or they differ in kind.
+
+    A trace whose last result stayed in the worker agrees with no other: what a wrong call returned is unknown.
+    """
+    return (
+        _measure_farthest(one, other, tolerance) if one and next(_iter_leaves(one[-1]), SILENT) is not SILENT else None
+    )
 
 
 def _measure_farthest(one: Any, other: Any, tolerance: Mapping[str, float]) -> float | None:

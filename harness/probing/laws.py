@@ -194,16 +194,19 @@ def results_belong_to_the_caller(answer: Answer, program: Callable[[Caller], Arr
         _require_same_but_for_digits(later, plain, "{} changes where the caller wrote to what equal calls had returned")
 
 
-def equal_calls_get_equal_replies(answer: Answer, run: ArrayCall, other: ArrayCall) -> None:
+def equal_calls_get_equal_replies(
+    answer: Answer, run: ArrayCall, other: ArrayCall, earlier: str = "another call"
+) -> None:
     """Require equal results for equal calls: repeated, after a call with other inputs, and in a new process.
 
     Args:
         other: call with other inputs of the same shapes.
+        earlier: what `run` calls, in a phrase.
     """
     once, between = run(), other()
     _require_same(run(), once, "{} differs between identical calls", "the same call again, another one in between")
     answer.fresh()
-    _require_same(other(), between, "{} depends on earlier calls", "after another call, and first in a new process")
+    _require_same(other(), between, "{} depends on earlier calls", f"after {earlier}, and first in a new process")
 
 
 def results_stay(

@@ -75,11 +75,13 @@ class ShortestProgram:
 
     Attributes:
         thresholds: sizes at which it begins to fail.
+        after_others: True if it passes as the first calls of a process.
     """
 
     steps: Program
     failure: ProbeFailure
     thresholds: tuple[Threshold, ...]
+    after_others: bool = False
 
 
 def shortest(
@@ -95,7 +97,7 @@ def shortest(
     search = _Search(run, program, failed, tuple(rewrites), fits)
     if not isinstance(failed.failure, WorkerLost):
         search.run()
-    return ShortestProgram(search.steps, search.failure, tuple(search.thresholds))
+    return ShortestProgram(search.steps, search.failure, tuple(search.thresholds), search.after_others)
 
 
 class _Search:
@@ -110,11 +112,13 @@ class _Search:
         self._left = MAX_TRIES
         self.steps, self.failure = program, failed.failure
         self.thresholds: list[Threshold] = []
+        self.after_others = False
 
     def run(self) -> None:
         """Search until simplification ends or the tries are used up."""
         if not self._accept(self.steps):
-            return  # the failure needs state left by earlier programs
+            self.after_others = self._passes(self.steps)
+            return
         before: Program = ()
         while before != self.steps and self._left > 0:
             before = self.steps

@@ -44,6 +44,7 @@ class Failure:
     seed: str
     replay: str
     program: tuple[str, ...] = ()
+    program_label: str = ""
     label: str = ""
 
 
@@ -229,11 +230,16 @@ def uncredited(record: Record) -> tuple[Uncredited, ...]:
 
 
 def weaknesses(challenge: Challenge, record: Record) -> tuple[Weakness, ...]:
-    """The findings of a record, each fault once; capabilities that are not offered left out."""
+    """Return the findings of a record, each fault once; options that are not offered are left out.
+
+    Findings of one title are one fault, but those of an option are its own.
+    """
     evidence = {e.criterion: e for e in record.evidence}
-    merged: dict[tuple[Severity, str], list[Finding]] = {}
+    options = {c.id: c.capability for c in challenge.criteria}
+    merged: dict[tuple[Severity, str, str | None], list[Finding]] = {}
     for finding in record.findings:
-        merged.setdefault((finding.severity, finding.title), []).append(finding)
+        key = (finding.severity, finding.title, options.get(finding.criterion))
+        merged.setdefault(key, []).append(finding)
     return tuple(_weakness(challenge, record, evidence, group) for group in merged.values())
 
 
@@ -370,5 +376,6 @@ def _failure(record: Record, criterion: str, example: Counterexample | None, see
         seed="" if seed is None else str(seed),
         replay=formatting.again(record, criterion),
         program=example.program if example else (),
+        program_label=formatting.program_label(example) if example else "",
         label=formatting.input_label(example) if example else "",
     )

@@ -217,6 +217,11 @@ def input_label(example: Counterexample) -> str:
     return "Failing input, after other calls" if example.after_others else "Smallest failing input found"
 
 
+def program_label(example: Counterexample) -> str:
+    """Name what the program of a counterexample is."""
+    return "Program that failed after other calls" if example.after_others else "Shortest failing program found"
+
+
 def sizes(example: Counterexample) -> str:
     """The sizes and settings of a counterexample."""
     return ", ".join(f"{name} = {precise(value)}" for name, value in example.case.items())

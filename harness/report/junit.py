@@ -131,6 +131,6 @@ def _words(finding: Finding) -> str:
     if example:
         drawn = ", ".join(filter(None, (formatting.sizes(example), example.probe)))
         lines += [f"{formatting.input_label(example)}: {drawn}" if drawn else "", formatting.values(example)]
-        lines += ["Shortest failing program found:", *example.program] if example.program else []
+        lines += [f"{formatting.program_label(example)}:", *example.program] if example.program else []
     lines.append(f"Likeliest fault: {finding.diagnosis}" if finding.diagnosis else "")
     return "\n".join(filter(None, lines))

@@ -143,7 +143,7 @@ def _failure(failure: Failure) -> Iterator[RenderableType]:
     if failure.values:
         yield _line("At", failure.values)
     if failure.program:
-        yield _line("Shortest failing program found", "")
+        yield _line(failure.program_label, "")
         yield from (Padding(Text(plain(call)), (0, 0, 0, 4), expand=False) for call in failure.program)
     yield _line("Run it again", failure.replay)
 

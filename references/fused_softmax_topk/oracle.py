@@ -31,9 +31,10 @@ def softmax(logits: Floats, depths: Floats | None = None) -> Floats:
     return probabilities
 
 
-def kth_largest(logits: Floats, k: int) -> Floats:
-    """The k-th largest logit of each row, (rows, 1): a legal choice holds everything above it, and nothing below it."""
-    return -np.partition(-logits, k - 1, axis=1)[:, k - 1 : k]
+def largest(logits: Floats, k: int) -> Floats:
+    """Return the k largest logits of each row (rows, k), in descending order: a legal choice holds these values."""
+    found: Floats = -np.sort(np.partition(-logits, k - 1, axis=1)[:, :k], axis=1)
+    return found
 
 
 def top(logits: Floats, k: int) -> Ints:
