@@ -17,9 +17,17 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
-    "AsyncClient", "Client", "Record", "__version__", "evidence", "grade", "grade_many", "grade_many_async",
-    "grade_stream", "records",
-]  # fmt: skip
+    "AsyncClient",
+    "Client",
+    "Record",
+    "__version__",
+    "evidence",
+    "grade",
+    "grade_many",
+    "grade_many_async",
+    "grade_stream",
+    "records",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -180,12 +180,24 @@ async def _iterate_in_thread(records: Generator[Record, None, None]) -> AsyncGen
 
 
 def _stream(
-    folders: Iterable[Folder], challenge: str | None, *, jobs: int | None = None, executor: str = "local",
-    address: str | None = None, on_error: OnError = "record",
-    entry: str | None = None, workspace: Folder | None = None, seed: int | None = None, force: bool = False,
-    full: bool = False, limits: Mapping[str, float] | None = None, publish: bool = False, profile: str = "full",
-    criteria: Sequence[str] = (), seconds: float | None = None,
-) -> Generator[Record, None, None]:  # fmt: skip
+    folders: Iterable[Folder],
+    challenge: str | None,
+    *,
+    jobs: int | None = None,
+    executor: str = "local",
+    address: str | None = None,
+    on_error: OnError = "record",
+    entry: str | None = None,
+    workspace: Folder | None = None,
+    seed: int | None = None,
+    force: bool = False,
+    full: bool = False,
+    limits: Mapping[str, float] | None = None,
+    publish: bool = False,
+    profile: str = "full",
+    criteria: Sequence[str] = (),
+    seconds: float | None = None,
+) -> Generator[Record, None, None]:
     place = _workspace(workspace)
     options = _options(seed, force, full, limits, publish, profile, criteria, seconds)
     if challenge is not None:
@@ -239,9 +251,15 @@ class _Batch:
 
 
 def _options(
-    seed: int | None, force: bool, full: bool, limits: Mapping[str, float] | None, publish: bool, profile: str,
-    criteria: Sequence[str], seconds: float | None,
-) -> Options:  # fmt: skip
+    seed: int | None,
+    force: bool,
+    full: bool,
+    limits: Mapping[str, float] | None,
+    publish: bool,
+    profile: str,
+    criteria: Sequence[str],
+    seconds: float | None,
+) -> Options:
     if profile not in list(GradeProfile):
         known = ", ".join(GradeProfile)
         raise SpecError(

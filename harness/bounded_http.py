@@ -51,9 +51,13 @@ class _OversizeError(Exception):
 
 
 _FAULTS = (
-    OSError, httpcore2.NetworkError, httpcore2.TimeoutException, httpcore2.ProtocolError, httpcore2.ProxyError,
+    OSError,
+    httpcore2.NetworkError,
+    httpcore2.TimeoutException,
+    httpcore2.ProtocolError,
+    httpcore2.ProxyError,
     _OversizeError,
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
@@ -190,9 +194,13 @@ class _BoundedNetwork(httpcore2.NetworkBackend):
         self._network = httpcore2.SyncBackend()
 
     def connect_tcp(
-        self, host: str, port: int, timeout: float | None = None, local_address: str | None = None,
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
-    ) -> httpcore2.NetworkStream:  # fmt: skip
+    ) -> httpcore2.NetworkStream:
         failed: Exception = httpcore2.ConnectError(f"{host} has no address")
         # the library would give each address of a name the full timeout
         for *_, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):

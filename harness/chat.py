@@ -133,9 +133,15 @@ class ChatServer:
     """
 
     def __init__(
-        self, url: str, *, option: str, keys: Sequence[str], timeout: float, retries: int = 0,
+        self,
+        url: str,
+        *,
+        option: str,
+        keys: Sequence[str],
+        timeout: float,
+        retries: int = 0,
         environment: Mapping[str, str] = os.environ,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.shown = _shown(url, option)
         self._place = _http().ascii_url(url, "/chat/completions")
         self._option = option
@@ -170,10 +176,13 @@ class ChatServer:
     def _complete(self, body: bytes) -> ChatReply:
         http = _http()
         headers = {
-            "authorization": f"Bearer {self._key or _NO_KEY}", "content-type": "application/json",
-            "accept": "application/json", "accept-encoding": "identity", "connection": "close",
+            "authorization": f"Bearer {self._key or _NO_KEY}",
+            "content-type": "application/json",
+            "accept": "application/json",
+            "accept-encoding": "identity",
+            "connection": "close",
             "user-agent": "kernel-harness",
-        }  # fmt: skip
+        }
         began = time.monotonic()
         try:
             response = http.post(self._place, headers, body, seconds=self._timeout, limit=MAX_REPLY)
@@ -195,9 +204,10 @@ class ChatServer:
         if error.problem is kinds.BROKE_OFF:
             return ChatError(ChatProblem.BROKE_OFF, f"it broke off: {self._quote(error.words)}")
         return ChatError(
-            ChatProblem.UNREACHABLE, f"{self.shown} cannot be reached: {self._quote(error.words)}",
+            ChatProblem.UNREACHABLE,
+            f"{self.shown} cannot be reached: {self._quote(error.words)}",
             hint="see that a server runs there, then run the same command again",
-        )  # fmt: skip
+        )
 
     def _reply(self, body: bytes, seconds: float) -> ChatReply:
         try:
@@ -210,10 +220,14 @@ class ChatServer:
             ) from None
         choice, usage = found.choices[0], found.usage or _Usage()
         return ChatReply(
-            self._hide(choice.message.content or ""), self._quote(choice.message.refusal or ""),
-            self._quote(choice.finish_reason or "", 40), self._quote(found.model or ""),
-            usage.prompt_tokens, usage.completion_tokens, seconds,
-        )  # fmt: skip
+            self._hide(choice.message.content or ""),
+            self._quote(choice.message.refusal or ""),
+            self._quote(choice.finish_reason or "", 40),
+            self._quote(found.model or ""),
+            usage.prompt_tokens,
+            usage.completion_tokens,
+            seconds,
+        )
 
     def _refusal(self, response: "HttpResponse") -> ChatError:
         status, headers = response.status, response.headers
@@ -226,9 +240,12 @@ class ChatServer:
             words = f"go to {place or 'nowhere'}"
             hint = _ELSEWHERE.format(option=self._option, place=place.removesuffix("/chat/completions") or "URL")
         return ChatError(
-            ChatProblem.STATUS, f"{self.shown} answers HTTP {status}{after}: {words or 'no words'}", hint=hint,
-            status=status, wait=_wait(headers),
-        )  # fmt: skip
+            ChatProblem.STATUS,
+            f"{self.shown} answers HTTP {status}{after}: {words or 'no words'}",
+            hint=hint,
+            status=status,
+            wait=_wait(headers),
+        )
 
     def _quote(self, text: str, most: int = 200) -> str:
         plain = "".join(sign if sign.isprintable() else " " for sign in self._hide(text))

@@ -309,9 +309,7 @@ def _stretch(path: Path, password: str, salt: bytes, operations: int, memory: in
     # OpenSSL also counts some blocks besides the table
     room = min(128 * block * (cost + parallel + 2), MOST_MEMORY - 1)
     try:
-        return hashlib.scrypt(
-            password.encode(), salt=salt, n=cost, r=block, p=parallel, maxmem=room, dklen=size
-        )  # fmt: skip
+        return hashlib.scrypt(password.encode(), salt=salt, n=cost, r=block, p=parallel, maxmem=room, dklen=size)
     except (MemoryError, ValueError) as error:
         raise PrerequisiteError(f"{path}: its password takes {room >> 20} MiB of memory: {error}") from error
 

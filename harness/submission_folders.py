@@ -104,9 +104,10 @@ def refuse_both_forms(folder: Path) -> None:
     attempts = [each.name for each in attempt_folders(answer) or ([folder] if name.attempt else [])]
     if attempts and (name.attempt is None or (answer / SUBMISSION_FILE).exists()):
         raise SpecError(
-            answer, f"cannot be a submission itself ({SUBMISSION_FILE}) and hold attempts ({', '.join(attempts)})",
+            answer,
+            f"cannot be a submission itself ({SUBMISSION_FILE}) and hold attempts ({', '.join(attempts)})",
             hint=f"try: harness attempt {name.answer}, which makes the single answer {first_free(attempts)}",
-        )  # fmt: skip
+        )
 
 
 def first_free(attempts: Iterable[str]) -> str:

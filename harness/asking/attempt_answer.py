@@ -59,7 +59,7 @@ def answer_files(asked: Asked, name: str, challenge: Challenge, attempt: int) ->
 
 def _build_without_files(
     asked: Asked, name: str, challenge: Challenge, attempt: int
-) -> tuple[Mapping[str, bytes], Asked]:  # fmt: skip
+) -> tuple[Mapping[str, bytes], Asked]:
     reply, reason = asked.turns[-1].reply.encode(), asked.unread or asked.unanswered or ""
     importer = UnansweredReply(
         SubmissionName(name, challenge.id, attempt), challenge, reply, reason, unread=asked.unread is not None

@@ -112,9 +112,11 @@ def _refuse_mixture(path: Path, settings: AskSettings) -> None:
         raise SpecError(path, f"cannot be read: {problem}", hint="take another folder:  --name NAME") from None
     if differs := _find_difference(earlier, settings):
         raise SpecError(
-            path, f"was {getattr(earlier, differs)!r}, and is {getattr(settings, differs)!r} now; nothing was asked",
-            field=f"settings.{differs}", hint="attempts of a folder are alike; for others take one:  --name NAME",
-        )  # fmt: skip
+            path,
+            f"was {getattr(earlier, differs)!r}, and is {getattr(settings, differs)!r} now; nothing was asked",
+            field=f"settings.{differs}",
+            hint="attempts of a folder are alike; for others take one:  --name NAME",
+        )
 
 
 def _find_difference(one: AskSettings, other: AskSettings) -> str:

@@ -65,17 +65,25 @@ class Conversation:
     """
 
     def __init__(
-        self, attempt: PlannedAttempt, questioner: Questioner, grade: Grade, notify: Notify,
+        self,
+        attempt: PlannedAttempt,
+        questioner: Questioner,
+        grade: Grade,
+        notify: Notify,
         prices: tuple[float | None, float | None] = (None, None),
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._attempt = attempt
         self._questioner = questioner
         self._grade = grade
         self._notify = notify
         self.asked = attempt.begun() or Asked(
-            challenge=attempt.challenge.id, attempt=attempt.number, began=datetime.datetime.now(datetime.UTC),
-            settings=attempt.settings, price_in=prices[0], price_out=prices[1],
-        )  # fmt: skip
+            challenge=attempt.challenge.id,
+            attempt=attempt.number,
+            began=datetime.datetime.now(datetime.UTC),
+            settings=attempt.settings,
+            price_in=prices[0],
+            price_out=prices[1],
+        )
 
     def hold(self) -> Asked:
         """Run turns until the limit, or until the reply has no fault left. An error keeps the turns so far.
@@ -147,6 +155,12 @@ class Conversation:
 
 def _build_turn(reply: ChatReply, tries: int) -> Turn:
     return Turn(
-        reply=reply.text, refusal=reply.refusal, finish=reply.finish, model=reply.model, tries=tries,
-        prompt_tokens=reply.prompt_tokens, completion_tokens=reply.completion_tokens, seconds=round(reply.seconds, 3),
-    )  # fmt: skip
+        reply=reply.text,
+        refusal=reply.refusal,
+        finish=reply.finish,
+        model=reply.model,
+        tries=tries,
+        prompt_tokens=reply.prompt_tokens,
+        completion_tokens=reply.completion_tokens,
+        seconds=round(reply.seconds, 3),
+    )

@@ -12,9 +12,13 @@ FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 120.0
 """Longest wait in seconds that a server may ask for."""
 TRIES = {
-    ChatProblem.STATUS: 5, ChatProblem.UNREACHABLE: 3, ChatProblem.BROKE_OFF: 3, ChatProblem.TIMEOUT: 2,
-    ChatProblem.NO_COMPLETION: 2, ChatProblem.TOO_LARGE: 1,
-}  # fmt: skip
+    ChatProblem.STATUS: 5,
+    ChatProblem.UNREACHABLE: 3,
+    ChatProblem.BROKE_OFF: 3,
+    ChatProblem.TIMEOUT: 2,
+    ChatProblem.NO_COMPLETION: 2,
+    ChatProblem.TOO_LARGE: 1,
+}
 """Requests per reply, by problem."""
 
 Wait = Callable[[float], bool]

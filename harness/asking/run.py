@@ -77,18 +77,28 @@ def plan(
     for id in dict.fromkeys(challenges):
         challenge, prompt = workspace.challenge(id), task_prompt(workspace, id)
         settings = AskSettings(
-            server=server.shown, model=how.model, prompt_sha256=hashlib.sha256(prompt.encode()).hexdigest(),
-            turns=how.turns, temperature=how.temperature, max_tokens=how.max_tokens, seed=how.seed,
-        )  # fmt: skip
+            server=server.shown,
+            model=how.model,
+            prompt_sha256=hashlib.sha256(prompt.encode()).hexdigest(),
+            turns=how.turns,
+            temperature=how.temperature,
+            max_tokens=how.max_tokens,
+            seed=how.seed,
+        )
         free = free_numbers(workspace, name, id, count, settings)
         there[id] = count - len(free)
         attempts += [
             PlannedAttempt(
-                name, challenge, number, attempt_folder(workspace, name, id, number),
-                unfinished_file(workspace, name, id, number), prompt, settings,
+                name,
+                challenge,
+                number,
+                attempt_folder(workspace, name, id, number),
+                unfinished_file(workspace, name, id, number),
+                prompt,
+                settings,
             )
             for number in free
-        ]  # fmt: skip
+        ]
     # so an interrupted run has attempts at every challenge
     return Plan(tuple(sorted(attempts, key=lambda attempt: attempt.number)), there)
 
@@ -102,9 +112,12 @@ class AskRun:
     """
 
     def __init__(
-        self, workspace: Workspace, server: ChatServer, jobs: int = 1,
+        self,
+        workspace: Workspace,
+        server: ChatServer,
+        jobs: int = 1,
         prices: tuple[float | None, float | None] = (None, None),
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._workspace = workspace
         self._jobs = jobs
         self._prices = prices

@@ -25,10 +25,13 @@ Attempts = Annotated[
 Challenges = Annotated[
     list[str] | None,
     typer.Option(
-        "--challenge", "-c", metavar="CHALLENGE", help="What to ask, repeatable; every challenge by default.",
+        "--challenge",
+        "-c",
+        metavar="CHALLENGE",
+        help="What to ask, repeatable; every challenge by default.",
         autocompletion=complete.challenges,
     ),
-]  # fmt: skip
+]
 Turns = Annotated[
     int, typer.Option(min=1, max=100, help="Replies allowed; the model is told what was found in each before.")
 ]
@@ -173,12 +176,17 @@ def _print(missing: "Plan", results: Sequence["Result"]) -> None:
     for id, there in missing.there.items():
         own = [asked for asked in came if asked.challenge == id]
         rows.append(
-            (id, there + len(own), len(own), sum(asked.unanswered is not None for asked in own),
-             sum(asked.unread is not None for asked in own),
-             _format_sum([asked.prompt_tokens for asked in own]),
-             _format_sum([asked.completion_tokens for asked in own]),
-             _format_sum([asked.cost for asked in own]))
-        )  # fmt: skip
+            (
+                id,
+                there + len(own),
+                len(own),
+                sum(asked.unanswered is not None for asked in own),
+                sum(asked.unread is not None for asked in own),
+                _format_sum([asked.prompt_tokens for asked in own]),
+                _format_sum([asked.completion_tokens for asked in own]),
+                _format_sum([asked.cost for asked in own]),
+            )
+        )
     titles = ("challenge", "attempts", "new", "no answer", "not read", "tokens in", "tokens out", "cost")
     output.table(titles, rows, right=titles[1:])
 

@@ -85,12 +85,17 @@ def records(
     numbers = ("records", "graded", "do not build", "judge errors", "mean", "worst", "best", "coverage")
     rows = [
         [
-            one.model, one.challenge, one.records, one.graded, one.unbuilt, one.judge_errors,
+            one.model,
+            one.challenge,
+            one.records,
+            one.graded,
+            one.unbuilt,
+            one.judge_errors,
             *("-" if mark is None else f"{mark:.1f}" for mark in (one.mean, one.worst, one.best)),
             "-" if one.coverage is None else f"{one.coverage:.0%}",
         ]
         for one in found
-    ]  # fmt: skip
+    ]
     output.table(["model", "challenge", *numbers], rows, right=numbers)
     if not found:
         output.note("no grades made here yet\n  try: harness grade --all")

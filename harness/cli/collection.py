@@ -87,14 +87,24 @@ def _build_cells(row: "VerifiedFinding") -> list[object]:
     finding = row.finding
     verdict = row.agreement.value if row.right else row.agreement.value.upper()
     return [
-        finding.number or "", finding.kind.value, ", ".join(finding.ids), finding.name, finding.says, verdict,
+        finding.number or "",
+        finding.kind.value,
+        ", ".join(finding.ids),
+        finding.name,
+        finding.says,
+        verdict,
         ", ".join(row.shown_by),
-    ]  # fmt: skip
+    ]
 
 
 def _to_json(row: "VerifiedFinding") -> dict[str, object]:
     finding = row.finding
     return {
-        "number": finding.number, "kind": finding.kind.value, "ids": list(finding.ids), "submission": finding.name,
-        "agreement": row.agreement.value, "right": row.right, "shown_by": list(row.shown_by),
-    }  # fmt: skip
+        "number": finding.number,
+        "kind": finding.kind.value,
+        "ids": list(finding.ids),
+        "submission": finding.name,
+        "agreement": row.agreement.value,
+        "right": row.right,
+        "shown_by": list(row.shown_by),
+    }

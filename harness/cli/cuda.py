@@ -252,9 +252,15 @@ def toolkit(folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new
 
 @contextmanager
 def _run(
-    context: typer.Context, files: Sequence[Path], mode: "Mode", seeds: Sequence[int], root: Path | None,
-    words: dict[str, Any], sets: Sequence[str] | None, limits: "ProgramLimits",
-) -> "Iterator[tuple[ProgramSource, list[ProgramRun]]]":  # fmt: skip
+    context: typer.Context,
+    files: Sequence[Path],
+    mode: "Mode",
+    seeds: Sequence[int],
+    root: Path | None,
+    words: dict[str, Any],
+    sets: Sequence[str] | None,
+    limits: "ProgramLimits",
+) -> "Iterator[tuple[ProgramSource, list[ProgramRun]]]":
     """Build a program and run it once per seed; exit with code 2 if it does not build or needs a missing feature."""
     from harness.cli.cuda_hints import SlowHint
     from harness.cuda import rewritten_sources, tier_here
@@ -322,9 +328,12 @@ def _build_estimates(
 
 
 def _say_checked(
-    source: "ProgramSource", runs: "Sequence[ProgramRun]", as_json: bool, as_sarif: bool,
+    source: "ProgramSource",
+    runs: "Sequence[ProgramRun]",
+    as_json: bool,
+    as_sarif: bool,
     annotations: Annotations | None,
-) -> None:  # fmt: skip
+) -> None:
     from harness.cli import cuda_output
 
     if as_json:

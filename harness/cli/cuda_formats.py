@@ -37,10 +37,12 @@ def as_sarif(source: ProgramSource, runs: Sequence[ProgramRun], here: Path) -> s
         results.append(result | ({"relatedLocations": others} if others else {}))
     stopped = headline(runs, found) if any(run.unchecked or run.failed for run in runs) else ""
     return sarif.document(
-        __version__, [{"id": kind, "shortDescription": sarif.message(kind_name(kind))} for kind in kinds], results,
+        __version__,
+        [{"id": kind, "shortDescription": sarif.message(kind_name(kind))} for kind in kinds],
+        results,
         notifications=[stopped] if stopped else [],
         roots={sarif.ROOT: {"description": {"text": "The folder that the check was started in."}}},
-    )  # fmt: skip
+    )
 
 
 def annotations(source: ProgramSource, runs: Sequence[ProgramRun], here: Path) -> Iterator[str]:

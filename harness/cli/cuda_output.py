@@ -26,8 +26,12 @@ def as_data(source: ProgramSource, runs: Sequence[ProgramRun]) -> dict[str, Any]
         "checked": not unchecked(runs),
         "findings": [
             {
-                **found.defect.model_dump(mode="json"), "count": found.count, "at_least": found.at_least,
-                "schedules": found.schedules, "also": found.others, "also_in_kernels": found.kernels,
+                **found.defect.model_dump(mode="json"),
+                "count": found.count,
+                "at_least": found.at_least,
+                "schedules": found.schedules,
+                "also": found.others,
+                "also_in_kernels": found.kernels,
                 "may_follow_from": found.cause and [found.cause.defect.file, found.cause.defect.line],
             }
             for found in program_faults(runs)
@@ -44,7 +48,7 @@ def as_data(source: ProgramSource, runs: Sequence[ProgramRun]) -> dict[str, Any]
             }
             for run in runs
         ],
-    }  # fmt: skip
+    }
 
 
 def unchecked(runs: Sequence[ProgramRun]) -> str:
@@ -271,9 +275,10 @@ def _print_launch(launch: KernelLaunch, sizes: Mapping[str, int], further: Itera
     rows = list(_list_requests(launch))
     if rows:
         output.table(
-            ("memory", "access", "bytes", "requests", "per request", "over ideal"), rows,
+            ("memory", "access", "bytes", "requests", "per request", "over ideal"),
+            rows,
             right=("bytes", "requests", "per request", "over ideal"),
-        )  # fmt: skip
+        )
     if launch.buffers:
         output.table(("buffer", *_OF_A_BUFFER), list(_list_buffers(launch, sizes)), right=_OF_A_BUFFER)
     if launch.arithmetic:
@@ -292,10 +297,13 @@ def _list_arithmetic(launch: KernelLaunch) -> Iterator[tuple[str, ...]]:
 def _list_requests(launch: KernelLaunch) -> Iterator[tuple[str, ...]]:
     """Yield rows of the request table: sectors of global memory, wavefronts of shared memory."""
     kinds: tuple[tuple[str, str, Requests | Wavefronts], ...] = (
-        ("global", "load", launch.global_load), ("global", "store", launch.global_store),
-        ("global", "atomic", launch.global_atomic), ("shared", "load", launch.shared_load),
-        ("shared", "store", launch.shared_store), ("shared", "atomic", launch.shared_atomic),
-    )  # fmt: skip
+        ("global", "load", launch.global_load),
+        ("global", "store", launch.global_store),
+        ("global", "atomic", launch.global_atomic),
+        ("shared", "load", launch.shared_load),
+        ("shared", "store", launch.shared_store),
+        ("shared", "atomic", launch.shared_atomic),
+    )
     for memory, access, moved in kinds:
         if moved.bytes == 0:
             continue
@@ -313,12 +321,18 @@ def _list_buffers(launch: KernelLaunch, sizes: Mapping[str, int]) -> Iterator[tu
         distinct = moved.unique_read_bytes
         passes = f"{moved.read_bytes / distinct:.3f}" if distinct else "-"
         figures = (
-            moved.written_bytes, moved.atomic_bytes, moved.unique_read_bytes, moved.unique_written_bytes,
-        )  # fmt: skip
+            moved.written_bytes,
+            moved.atomic_bytes,
+            moved.unique_read_bytes,
+            moved.unique_written_bytes,
+        )
         yield (
-            name, f"{size:,}" if size is not None else "-", f"{moved.read_bytes:,}", passes,
+            name,
+            f"{size:,}" if size is not None else "-",
+            f"{moved.read_bytes:,}",
+            passes,
             *(f"{figure:,}" for figure in figures),
-        )  # fmt: skip
+        )
 
 
 def _format_figure(value: float | None, unit: str) -> str:

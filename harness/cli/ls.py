@@ -112,9 +112,12 @@ def _list_collections(workspace: "Workspace") -> Iterator[Row]:
         else:
             fetched = "yes" if workspace.fetched_folder(id).is_dir() else "no"
             yield {
-                "collection": id, "title": collection.title, "answers": len(collection.answers), "fetched": fetched,
+                "collection": id,
+                "title": collection.title,
+                "answers": len(collection.answers),
+                "fetched": fetched,
                 "licence": collection.licence,
-            }  # fmt: skip
+            }
 
 
 def _list_suites(workspace: "Workspace") -> Iterator[Row]:

@@ -50,7 +50,7 @@ def settled(workspace: "Workspace", importer: "ReplyImporter | UnansweredReply",
 
 def tell(
     importer: "ReplyImporter | UnansweredReply", challenge: "Challenge", write: Callable[[str], None], again: str
-) -> None:  # fmt: skip
+) -> None:
     """Print where each file comes from, why blocks became none, and which options are claimed.
 
     Args:

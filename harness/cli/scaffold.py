@@ -147,8 +147,11 @@ def _make_submission(workspace: Workspace, model: str, challenge: Challenge) -> 
     used = language(challenge.language)
     offers = sorted({c.capability.partition(":")[0] for c in challenge.criteria if c.capability})
     words = {
-        "model": model, "challenge": challenge.id, "language": used, "offers": offers,
-    }  # fmt: skip
+        "model": model,
+        "challenge": challenge.id,
+        "language": used,
+        "offers": offers,
+    }
     contract = _read_contract(workspace.challenge_folder(challenge.id) / used.contract)
     with _remove_on_failure(place):
         made = _render("submission", place, words)
@@ -222,9 +225,12 @@ def _remove_on_failure(*places: Path) -> Iterator[None]:
 def _load_templates() -> Environment:
     # no autoescape: the output is TOML, Markdown, Python and C++, not HTML
     return Environment(
-        loader=PackageLoader("harness.cli"), undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False,
+        loader=PackageLoader("harness.cli"),
+        undefined=StrictUndefined,
+        keep_trailing_newline=True,
+        autoescape=False,
         trim_blocks=True,
-    )  # fmt: skip
+    )
 
 
 def _render(folder: str, place: Path, words: Mapping[str, object]) -> list[Path]:

@@ -74,9 +74,12 @@ def _draw_published(workspace: "Workspace", format: Format) -> list[str]:
 
 
 def _draw_measured(
-    marks: "MeasuredMarks", format: Format, suite: "ChallengeSuite | None", unranked: tuple[str, ...],
+    marks: "MeasuredMarks",
+    format: Format,
+    suite: "ChallengeSuite | None",
+    unranked: tuple[str, ...],
     suites: "tuple[ChallengeSuite, ...]",
-) -> list[str]:  # fmt: skip
+) -> list[str]:
     from harness.report.scoreboard import measured_scoreboard
 
     return _draw_board(measured_scoreboard(marks, suite, unranked, suites), format)

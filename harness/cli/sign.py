@@ -22,7 +22,8 @@ def sign(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="MODEL/CHALLENGE|MODEL|CHALLENGE", help="Published records to sign; all without a name.",
+            metavar="MODEL/CHALLENGE|MODEL|CHALLENGE",
+            help="Published records to sign; all without a name.",
             autocompletion=complete.records,
         ),
     ] = None,
@@ -30,7 +31,7 @@ def sign(
     new_key: Annotated[
         Path | None, typer.Option("--new-key", metavar="FILE", help="Make a key in FILE, and FILE.pub beside it.")
     ] = None,
-) -> None:  # fmt: skip
+) -> None:
     """Sign published records with a key of minisign.
 
     Writes RECORD.json.minisig beside each, which `minisign -V` verifies too, and the public key into keys/. From then

@@ -92,10 +92,16 @@ def estimate(launch: KernelLaunch, device: KnownDevice, registers: int | None) -
         flops = {kind: done.flops for kind, done in launch.arithmetic.items() if done.flops}
     times = [count / (device.tflops[kind] * 1e6) for kind, count in (flops or {}).items()]
     return LaunchEstimate(
-        registers, fits if fits.blocks else None, waves,
-        necessary, sectors * _SECTOR, necessary / each, sectors * _SECTOR / each,
-        flops, max(times, default=0.0) if flops is not None else None,
-    )  # fmt: skip
+        registers,
+        fits if fits.blocks else None,
+        waves,
+        necessary,
+        sectors * _SECTOR,
+        necessary / each,
+        sectors * _SECTOR / each,
+        flops,
+        max(times, default=0.0) if flops is not None else None,
+    )
 
 
 def registers_of(kernel: str, known: Iterable[KernelFacts]) -> int | None:

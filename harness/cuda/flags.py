@@ -11,26 +11,46 @@ C_LANGUAGE = ("-x", "c", "-std=gnu17")
 STANDARDS = {f"c++{year}": f"gnu++{max(year, 17)}" for year in (11, 14, 17, 20)} | {"c++03": _STANDARD}
 """gcc's language standard for each of nvcc's; the device's own headers need C++17."""
 _COMMON = (
-    "-O2", "-g1", "-fPIC", "-pipe", "-fno-strict-aliasing", "-ffp-contract=fast", "-fno-threadsafe-statics",
-    "-fno-stack-protector", "-U_FORTIFY_SOURCE", "-Wno-unknown-pragmas",
-)  # fmt: skip
+    "-O2",
+    "-g1",
+    "-fPIC",
+    "-pipe",
+    "-fno-strict-aliasing",
+    "-ffp-contract=fast",
+    "-fno-threadsafe-statics",
+    "-fno-stack-protector",
+    "-U_FORTIFY_SOURCE",
+    "-Wno-unknown-pragmas",
+)
 _INSTRUMENTED_GCC = (
-    "-fsanitize=thread", "--param=tsan-distinguish-volatile=1", "--param=tsan-instrument-func-entry-exit=0",
+    "-fsanitize=thread",
+    "--param=tsan-distinguish-volatile=1",
+    "--param=tsan-instrument-func-entry-exit=0",
     # keep an author's 16-byte struct one access, instead of one for each member in use
     "-fno-tree-sra",
     # would merge identical functions, and their line numbers with them
     "-fno-ipa-icf",
     # a tail call to a shim returns to the caller's caller, which is not the author's line
     "-fno-optimize-sibling-calls",
-)  # fmt: skip
+)
 _INSTRUMENTED_CLANG = (
     # clang instruments after vectorising and after turning loops into memcpy: keep the author's accesses
-    "-fsanitize=thread", "-fno-vectorize", "-fno-slp-vectorize",
-    "-mllvm", "-disable-loop-idiom-all", "-mllvm", "-disable-vector-combine", "-fno-optimize-sibling-calls",
-    "-mllvm", "-tsan-instrument-func-entry-exit=0", "-mllvm", "-tsan-distinguish-volatile=1",
+    "-fsanitize=thread",
+    "-fno-vectorize",
+    "-fno-slp-vectorize",
+    "-mllvm",
+    "-disable-loop-idiom-all",
+    "-mllvm",
+    "-disable-vector-combine",
+    "-fno-optimize-sibling-calls",
+    "-mllvm",
+    "-tsan-instrument-func-entry-exit=0",
+    "-mllvm",
+    "-tsan-distinguish-volatile=1",
     # by default clang skips a read that a write to the same address follows
-    "-mllvm", "-tsan-instrument-read-before-write=1",
-)  # fmt: skip
+    "-mllvm",
+    "-tsan-instrument-read-before-write=1",
+)
 
 
 def compile_flags(compiler: HostCompiler, *, instrumented: bool) -> tuple[str, ...]:
@@ -51,9 +71,14 @@ def link_flags(*, program: bool) -> tuple[str, ...]:
     if program:
         return ("-Wl,--no-undefined", "-lm", "-ldl", "-lpthread")
     return (
-        "-shared", "-Wl,--no-undefined", "-Wl,-Bsymbolic", "-Wl,--version-script={exports}/exports.map",
-        "-lm", "-ldl", "-lpthread",
-    )  # fmt: skip
+        "-shared",
+        "-Wl,--no-undefined",
+        "-Wl,-Bsymbolic",
+        "-Wl,--version-script={exports}/exports.map",
+        "-lm",
+        "-ldl",
+        "-lpthread",
+    )
 
 
 EXPORTS = "{ local: _Z*; };\n"

@@ -53,9 +53,16 @@ class CompilerResult:
 
 
 def gate(
-    folder: Path, entries: Sequence[str], symbols: Sequence[str], *, tier: Tier, seconds: float = SECONDS,
-    memory_mib: int = 8192, architecture: str = "sm_80", optimised: bool = True,
-) -> CompilerResult:  # fmt: skip
+    folder: Path,
+    entries: Sequence[str],
+    symbols: Sequence[str],
+    *,
+    tier: Tier,
+    seconds: float = SECONDS,
+    memory_mib: int = 8192,
+    architecture: str = "sm_80",
+    optimised: bool = True,
+) -> CompilerResult:
     """Compile a submission in the sandbox as its author would, and link a shared library.
 
     Args:

@@ -190,10 +190,22 @@ def demangled(name: str) -> str:
 
 
 _TYPES = {
-    "f": "float", "d": "double", "i": "int", "j": "unsigned", "l": "long", "m": "unsigned long", "b": "bool",
-    "c": "char", "h": "unsigned char", "s": "short", "t": "unsigned short", "x": "long long",
-    "y": "unsigned long long", "v": "void", "a": "signed char",
-}  # fmt: skip
+    "f": "float",
+    "d": "double",
+    "i": "int",
+    "j": "unsigned",
+    "l": "long",
+    "m": "unsigned long",
+    "b": "bool",
+    "c": "char",
+    "h": "unsigned char",
+    "s": "short",
+    "t": "unsigned short",
+    "x": "long long",
+    "y": "unsigned long long",
+    "v": "void",
+    "a": "signed char",
+}
 
 
 def _read_arguments(rest: str) -> tuple[str, str]:

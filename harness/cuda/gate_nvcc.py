@@ -62,9 +62,15 @@ class Compilation:
 
 
 def compile_library(
-    compiler: CudaCompiler, folder: Path, entries: Sequence[str], into: Path, room: Room, architecture: str,
-    standard: str = "c++17", further: Sequence[str] = (),
-) -> Compilation:  # fmt: skip
+    compiler: CudaCompiler,
+    folder: Path,
+    entries: Sequence[str],
+    into: Path,
+    room: Room,
+    architecture: str,
+    standard: str = "c++17",
+    further: Sequence[str] = (),
+) -> Compilation:
     """Compile each entry and link a shared library, in a folder below `into`.
 
     Args:
@@ -86,18 +92,36 @@ def compile_library(
 
 
 def _compile(
-    compiler: CudaCompiler, folder: Path, entries: Sequence[str], into: Path, room: Room,
+    compiler: CudaCompiler,
+    folder: Path,
+    entries: Sequence[str],
+    into: Path,
+    room: Room,
     common: Sequence[str],
-) -> Compilation:  # fmt: skip
+) -> Compilation:
     into.mkdir()
     log, ptx = "", ""
     for index, entry in enumerate(entries):
         place = into / str(index)
         place.mkdir()
         words = (
-            *common, "-O3" if room.optimised else "-G", "-Xcompiler", "-fPIC", "-I.", "-Xptxas", "-v", "--keep",
-            "--keep-dir", f"{{out}}/{index}", "-x", "cu", "-c", f"./{entry}", "-o", f"{{out}}/{index}/unit.o",
-        )  # fmt: skip
+            *common,
+            "-O3" if room.optimised else "-G",
+            "-Xcompiler",
+            "-fPIC",
+            "-I.",
+            "-Xptxas",
+            "-v",
+            "--keep",
+            "--keep-dir",
+            f"{{out}}/{index}",
+            "-x",
+            "cu",
+            "-c",
+            f"./{entry}",
+            "-o",
+            f"{{out}}/{index}/unit.o",
+        )
         done, said = _run(compiler, words, folder, into, room)
         log += said
         if done.returncode != 0:
@@ -113,9 +137,14 @@ def _run(compiler: CudaCompiler, words: Sequence[str], folder: Path, into: Path,
     log = into / "log"
     log.unlink(missing_ok=True)
     done = room.time.run(
-        (*_LOGGED, "{out}/log", *compiler.command, *words), folder, tier=room.tier, memory_mib=room.memory_mib,
-        scratch_mib=_SCRATCH_MIB, extra=compiler.folders, writable={"out": into},
-    )  # fmt: skip
+        (*_LOGGED, "{out}/log", *compiler.command, *words),
+        folder,
+        tier=room.tier,
+        memory_mib=room.memory_mib,
+        scratch_mib=_SCRATCH_MIB,
+        extra=compiler.folders,
+        writable={"out": into},
+    )
     return done, without_paths(_read_ends(log) + done.output, compiler, folder, into)
 
 

@@ -111,9 +111,13 @@ def compile_device_code(
     for entry in entries:
         words = (*compiler.command, architecture, f"{{source}}/{entry}", entry, "{source}", "{out}/ptx")
         done = room.time.run(
-            words, folder, tier=room.tier, memory_mib=room.memory_mib,
-            extra={**compiler.folders, "source": source}, writable={"out": out},
-        )  # fmt: skip
+            words,
+            folder,
+            tier=room.tier,
+            memory_mib=room.memory_mib,
+            extra={**compiler.folders, "source": source},
+            writable={"out": out},
+        )
         said = without_paths(done.output, compiler, source, out)
         log += said.replace("/extra/source/", "")[:LOG_KEPT]
         failed, exceeded = failed or done.returncode != 0, exceeded or done.exceeded

@@ -126,9 +126,15 @@ class GpuBuild:
 
 
 def build_for(
-    device: GpuDevice, answer: Path, entries: Sequence[str], into: Path, *, tier: Tier, name: str = "answer.so",
+    device: GpuDevice,
+    answer: Path,
+    entries: Sequence[str],
+    into: Path,
+    *,
+    tier: Tier,
+    name: str = "answer.so",
     seconds: float = SECONDS,
-) -> GpuBuild:  # fmt: skip
+) -> GpuBuild:
     """Compile a submission for its device, and put the driver beside it.
 
     Args:
@@ -244,9 +250,14 @@ class Bench:
         return bool(self.ask("has_torch", returns=Scalar(int))[0])
 
     def measure(
-        self, arguments: Sequence[Any], contenders: Sequence[str], outputs: Sequence[Array], necessary: int,
-        bandwidth: float, seed: int = 0,
-    ) -> Measured:  # fmt: skip
+        self,
+        arguments: Sequence[Any],
+        contenders: Sequence[str],
+        outputs: Sequence[Array],
+        necessary: int,
+        bandwidth: float,
+        seed: int = 0,
+    ) -> Measured:
         """Time the first contender against the others.
 
         Args:

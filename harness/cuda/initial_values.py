@@ -57,9 +57,7 @@ def with_values(source: ProgramSource, values: Mapping[str, str], into: Path) ->
     return ProgramSource(into, source.entries), told
 
 
-def _set_macro(
-    folder: Path, groups: Sequence[Sequence[str]], name: str, value: str, declared: Collection[str]
-) -> str:  # fmt: skip
+def _set_macro(folder: Path, groups: Sequence[Sequence[str]], name: str, value: str, declared: Collection[str]) -> str:
     """Change the one `#define` in the first group of files that has any, and describe the change."""
     in_groups = ([(file, one) for file in files for one in _find_definitions(folder / file, name)] for files in groups)
     found = next(filter(None, in_groups), [])

@@ -14,9 +14,14 @@ _MEMORY_MIB = 8192
 
 
 def kernel_registers(
-    source: ProgramSource, architecture: str, *, tier: Tier, defines: Mapping[str, str] | None = None,
-    includes: Sequence[Path] = (), standard: str = "c++17",
-) -> tuple[tuple[KernelFacts, ...], str]:  # fmt: skip
+    source: ProgramSource,
+    architecture: str,
+    *,
+    tier: Tier,
+    defines: Mapping[str, str] | None = None,
+    includes: Sequence[Path] = (),
+    standard: str = "c++17",
+) -> tuple[tuple[KernelFacts, ...], str]:
     """Return ptxas's figures for each kernel, and why some are missing, or an empty string.
 
     Args:
@@ -34,7 +39,7 @@ def kernel_registers(
     words = (
         *(f"-D{name}={value}" for name, value in (defines or {}).items()),
         *(f"-I{folder.relative_to(source.folder).as_posix()}" for folder in inside),
-    )  # fmt: skip
+    )
     level = standard if standard == "c++20" else "c++17"  # the same as for the emulated device
     with scratch.folder() as into:
         room = Room(tier, CompileTime(SECONDS), _MEMORY_MIB)

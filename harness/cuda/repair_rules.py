@@ -65,9 +65,13 @@ def proposed(refused: RefusedFile) -> ProposedRepair | None:
 
 
 def _propose(
-    refused: RefusedFile, kind: RepairKind, changed: Sequence[str], places: Sequence[int], answers: Sequence[int],
+    refused: RefusedFile,
+    kind: RepairKind,
+    changed: Sequence[str],
+    places: Sequence[int],
+    answers: Sequence[int],
     words: str,
-) -> ProposedRepair:  # fmt: skip
+) -> ProposedRepair:
     located = tuple(place for line in places for place in Location.within(refused.name, line))
     repair = Repair(kind=kind, locations=located, words=words)
     return ProposedRepair("\n".join(changed), frozenset((refused.name, line) for line in answers), repair)
@@ -237,6 +241,9 @@ def _is_one_letter_away(name: str, other: str) -> bool:
 
 
 RULES: tuple[Callable[[RefusedFile], ProposedRepair | None], ...] = (
-    fenced_code, unclosed_comment, missing_header, misspelt_name,
-)  # fmt: skip
+    fenced_code,
+    unclosed_comment,
+    missing_header,
+    misspelt_name,
+)
 """Rules in the order of trial."""

@@ -34,9 +34,14 @@ class RepairedCopy:
 
 
 def repaired_copy(
-    folder: Path, entries: Sequence[str], symbols: Sequence[str], into: Path, *, tier: Tier,
+    folder: Path,
+    entries: Sequence[str],
+    symbols: Sequence[str],
+    into: Path,
+    *,
+    tier: Tier,
     spared: Collection[str] = (),
-) -> RepairedCopy:  # fmt: skip
+) -> RepairedCopy:
     """Copy a submission and repair the copy until it compiles, no rule knows the fault, or `MOST_REPAIRS` were made.
 
     Args:

@@ -362,6 +362,9 @@ def _pieced_together(lines: Sequence[_Line], stopped: Stop | None) -> Report:
     if launches and begun > len(launches):  # not every launch has a line
         launches[-1] = launches[-1].model_copy(update={"count": begun - len(launches) + 1})
     return Report(
-        version=1, defects=[line.defect for line in lines if line.defect][:256], launches=launches, stopped=stopped,
+        version=1,
+        defects=[line.defect for line in lines if line.defect][:256],
+        launches=launches,
+        stopped=stopped,
         whole=False,
-    )  # fmt: skip
+    )

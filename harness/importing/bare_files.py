@@ -41,7 +41,8 @@ def _find_entry(place: Path | str, challenge: Challenge, names: Iterable[str]) -
     if len(sources) != 1:
         found = f": {', '.join(sources[:SHOWN])}" if sources else ""
         raise SpecError(
-            place, f"has {len(sources)} {used.suffix} files and no submission.toml; say which is the entry{found}",
+            place,
+            f"has {len(sources)} {used.suffix} files and no submission.toml; say which is the entry{found}",
             hint="name it:  --entry FILE, or entry= in Python",
-        )  # fmt: skip
+        )
     return sources[0]

@@ -52,9 +52,11 @@ class CollectionImporter:
         if data is None:
             known = self._clone.files(folder)
             raise SpecError(
-                manifest, f"{self._collection.commit} has no file {place!r}{nearest(place, known)}", field=field,
+                manifest,
+                f"{self._collection.commit} has no file {place!r}{nearest(place, known)}",
+                field=field,
                 hint=f"what it has:  git ls-tree -r --name-only {self._collection.commit} {folder}",
-            )  # fmt: skip
+            )
         if problem := hash_problem(data, sha256):
             hint = f"what is committed:  git show {self._collection.commit}:{place} | sha256sum"
             raise SpecError(manifest, f"{place} {problem}", field=field, hint=hint)

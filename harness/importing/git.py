@@ -22,9 +22,15 @@ _QUIET = {
 _ELSEWHERE = frozenset(
     f"GIT_{name}"
     for name in (
-        "DIR", "WORK_TREE", "INDEX_FILE", "OBJECT_DIRECTORY", "ALTERNATE_OBJECT_DIRECTORIES", "COMMON_DIR", "NAMESPACE",
+        "DIR",
+        "WORK_TREE",
+        "INDEX_FILE",
+        "OBJECT_DIRECTORY",
+        "ALTERNATE_OBJECT_DIRECTORIES",
+        "COMMON_DIR",
+        "NAMESPACE",
     )
-)  # fmt: skip
+)
 """Variables, set inside git hooks, that redirect git to another repository."""
 
 
@@ -100,9 +106,13 @@ def _run_git(*arguments: str) -> subprocess.CompletedProcess[bytes]:
         raise PrerequisiteError("git is not installed, and collections are read with it\n  try: apt-get install git")
     given = {name: value for name, value in os.environ.items() if name not in _ELSEWHERE}
     return subprocess.run(
-        [program, *arguments], env=given | _QUIET, stdin=subprocess.DEVNULL, capture_output=True, check=False,
+        [program, *arguments],
+        env=given | _QUIET,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
         timeout=FETCH_SECONDS,
-    )  # fmt: skip
+    )
 
 
 def _get_last_line(text: bytes) -> str:

@@ -55,9 +55,14 @@ class ReplyImporter:
     """
 
     def __init__(
-        self, reply: ReplyText, model: str, challenge: Challenge, attempt: int | None = None,
-        claimed: Mapping[str, Capability] = MappingProxyType({}), take: Mapping[int, str] = MappingProxyType({}),
-    ) -> None:  # fmt: skip
+        self,
+        reply: ReplyText,
+        model: str,
+        challenge: Challenge,
+        attempt: int | None = None,
+        claimed: Mapping[str, Capability] = MappingProxyType({}),
+        take: Mapping[int, str] = MappingProxyType({}),
+    ) -> None:
         self._reply = reply
         self.name = SubmissionName(model, challenge.id, attempt)
         used = language(challenge.language)
@@ -81,13 +86,17 @@ class ReplyImporter:
 
 def _build_submission(
     extraction: Extraction, name: SubmissionName, used: Language, challenge: Challenge
-) -> tuple[Submission, str]:  # fmt: skip
+) -> tuple[Submission, str]:
     """Return the submission to write, and why the reply's own submission.toml was ignored."""
     entry = list(extraction.entries) if used.several_entries else extraction.entries[0]
     about = {
-        "model": name.model, "challenge": name.challenge, "language": used.name, "entry": entry,
-        "provenance": Provenance.MODEL_OUTPUT.value, "attempt": name.attempt,
-    }  # fmt: skip
+        "model": name.model,
+        "challenge": name.challenge,
+        "language": used.name,
+        "entry": entry,
+        "provenance": Provenance.MODEL_OUTPUT.value,
+        "attempt": name.attempt,
+    }
     table: dict[str, Any] = {"submission": about}
     if command := _find_test_command(extraction, frozenset(challenge.contract.functions)):
         table["tests"] = {"command": list(command)}
@@ -171,9 +180,10 @@ def lay_out_files(files: Mapping[str, bytes], folder: Path) -> None:
     refuse_both_forms(folder)
     if os.path.lexists(folder):
         raise SpecError(
-            folder, "exists already; nothing was changed",
+            folder,
+            "exists already; nothing was changed",
             hint=f"{_suggest_name(SubmissionName.of_folder(folder))}; to replace it, remove it first:  rm -r {folder}",
-        )  # fmt: skip
+        )
     above = next(place for place in folder.parents if place.exists())
     made = folder.with_name(f".{folder.name}.new.{os.getpid()}")
     try:

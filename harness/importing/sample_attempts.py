@@ -83,13 +83,12 @@ class SampleImport:
         """Make one attempt, or raise `HarnessError` and leave nothing behind."""
         where = f"{self._path}, {sample.place}"
         missing = [
-            name for name in FIELDS
+            name
+            for name in FIELDS
             if name != "attempt" and (name not in sample.values or (name != "reply" and not sample.values[name]))
-        ]  # fmt: skip
+        ]
         if missing:
-            raise SpecError(
-                where, f"has no {' and no '.join(missing)}", hint="say where it is:  --field NAME=PATH"
-            )  # fmt: skip
+            raise SpecError(where, f"has no {' and no '.join(missing)}", hint="say where it is:  --field NAME=PATH")
         name = self._choose_name(where, sample)
         earlier = self._places.setdefault(name, sample.place)
         if earlier != sample.place:

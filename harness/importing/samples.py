@@ -16,8 +16,10 @@ MAX_LINE = 8 << 20
 MAX_DOCUMENT = 256 << 20
 """Bytes of the largest file that is read as one JSON value; others are read by line."""
 INSPECT = {
-    "challenge": "metadata.challenge", "attempt": "epoch", "reply": "output.choices.0.message.content",
-}  # fmt: skip
+    "challenge": "metadata.challenge",
+    "attempt": "epoch",
+    "reply": "output.choices.0.message.content",
+}
 """Paths of the fields in a sample of an inspect_ai log; the model is the log's `eval.model`."""
 ARCHIVE = b"PK\x03\x04"
 
@@ -195,7 +197,7 @@ def _parse_line(place: str, line: bytes, fields: SampleFields) -> ReplySample | 
 
 def _build_sample(
     place: str, value: dict[str, Any], fields: SampleFields, usual: Mapping[str, str]
-) -> ReplySample | UnreadSample:  # fmt: skip
+) -> ReplySample | UnreadSample:
     """Return the fields of a sample. A null reply, which servers write for an empty one, becomes ""."""
     found = {name: each for name in FIELDS if (each := value_at(value, fields.path(name, usual))) is not None}
     if value_at(value, fields.path("reply", usual), "") is None:

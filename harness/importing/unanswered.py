@@ -39,10 +39,15 @@ class UnansweredReply:
     def submission(self) -> Submission:
         """Content of its submission.toml."""
         about = About(
-            model=self.name.model, challenge=self.challenge.id, language=self.challenge.language,
-            unanswered=None if self.unread else self.reason, unread=self.reason if self.unread else None, entry=(),
-            provenance=Provenance.MODEL_OUTPUT, attempt=self.name.attempt,
-        )  # fmt: skip
+            model=self.name.model,
+            challenge=self.challenge.id,
+            language=self.challenge.language,
+            unanswered=None if self.unread else self.reason,
+            unread=self.reason if self.unread else None,
+            entry=(),
+            provenance=Provenance.MODEL_OUTPUT,
+            attempt=self.name.attempt,
+        )
         return Submission(submission=about)
 
     def discover(self) -> Sequence[str]:
@@ -56,9 +61,13 @@ class UnansweredReply:
 
 
 def importer_of(
-    path: str, data: bytes, name: SubmissionName, challenge: Challenge,
-    claimed: Mapping[str, Capability] = MappingProxyType({}), take: Mapping[int, str] = MappingProxyType({}),
-) -> ReplyImporter | UnansweredReply:  # fmt: skip
+    path: str,
+    data: bytes,
+    name: SubmissionName,
+    challenge: Challenge,
+    claimed: Mapping[str, Capability] = MappingProxyType({}),
+    take: Mapping[int, str] = MappingProxyType({}),
+) -> ReplyImporter | UnansweredReply:
     """Return the importer of a reply whose errors a person can settle.
 
     Args:

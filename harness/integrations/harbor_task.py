@@ -53,8 +53,9 @@ def write_harbor_task(workspace: Workspace, challenge: str, folder: Path) -> Non
             path.write_text(text, encoding="utf-8")
             path.chmod(0o755 if path.suffix == ".sh" else 0o644)
         for kind, place in (
-            ("challenges", workspace.challenge_folder(task.id)), ("references", workspace.reference_folder(task.id)),
-        ):  # fmt: skip
+            ("challenges", workspace.challenge_folder(task.id)),
+            ("references", workspace.reference_folder(task.id)),
+        ):
             ignored = shutil.ignore_patterns("__pycache__")
             shutil.copytree(place, made / "tests" / "workspace" / kind / task.id, ignore=ignored)
         (made / "tests" / wheel_name()).write_bytes(wheel())
@@ -85,15 +86,23 @@ def _build_instruction(prompt: str, challenge: Challenge) -> str:
 def _render_texts(challenge: Challenge) -> dict[str, str]:
     suffix = language(challenge.language).suffix
     words: Mapping[str, object] = {
-        "challenge": challenge, "name": challenge.id.replace("_", "-"), "profile": GradeProfile.CORRECTNESS,
-        "answer": ANSWER, "rewards": REWARDS, "wheel": wheel_name(), "constraints": constraints(),
+        "challenge": challenge,
+        "name": challenge.id.replace("_", "-"),
+        "profile": GradeProfile.CORRECTNESS,
+        "answer": ANSWER,
+        "rewards": REWARDS,
+        "wheel": wheel_name(),
+        "constraints": constraints(),
         "agents": [pinned for pinned in constraints() if pinned.partition("==")[0] in _AGENTS],
         "python": ".".join(map(str, sys.version_info[:2])),
-    }  # fmt: skip
+    }
     templates = Environment(
-        loader=PackageLoader("harness.integrations", _TEMPLATES), undefined=StrictUndefined, autoescape=False,
-        keep_trailing_newline=True, trim_blocks=True,
-    )  # fmt: skip
+        loader=PackageLoader("harness.integrations", _TEMPLATES),
+        undefined=StrictUndefined,
+        autoescape=False,
+        keep_trailing_newline=True,
+        trim_blocks=True,
+    )
     return {
         name.removesuffix(".j2"): templates.get_template(name).render(words)
         for name in _select_templates(templates.list_templates(), suffix)

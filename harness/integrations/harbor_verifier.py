@@ -67,9 +67,11 @@ def verify(workspace: Path, challenge: str, answer: Path, profile: GradeProfile,
     command = [interpreter.EXECUTABLE, "-I", "-m", "harness.integrations.harbor_grading"]
     with tempfile.TemporaryFile() as found:
         grading = subprocess.Popen(
-            [*command, str(workspace), challenge, str(answer), profile], stdin=subprocess.DEVNULL, stdout=found,
+            [*command, str(workspace), challenge, str(answer), profile],
+            stdin=subprocess.DEVNULL,
+            stdout=found,
             start_new_session=True,
-        )  # fmt: skip
+        )
         try:
             code: int | None = grading.wait(seconds)
         except subprocess.TimeoutExpired:

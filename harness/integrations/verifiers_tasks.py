@@ -78,9 +78,13 @@ class KernelTaskset(vf.Taskset[KernelTask, KernelConfig]):
         place = Workspace.find() if given is None else Workspace.at(Path(given))
         for id in self.config.challenges or place.challenges():
             data = KernelData(
-                id=id, name=id, prompt=task_prompt(place, id), challenge=id, profile=self.config.profile,
+                id=id,
+                name=id,
+                prompt=task_prompt(place, id),
+                challenge=id,
+                profile=self.config.profile,
                 workspace=str(place.root),
-            )  # fmt: skip
+            )
             yield KernelTask(data, self.config.task)
 
 

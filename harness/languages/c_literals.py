@@ -15,17 +15,48 @@ LARGEST = 2**31
 _WIDEST = 2**63
 _NUMBER = re.compile(r"(?i)(?P<digits>0x[0-9a-f]+|0b[01]+|[0-9]+)[ulz]{0,3}")
 _BINARY: Mapping[str, Callable[[int, int], int]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.floordiv, "%": operator.mod,
-    "&": operator.and_, "|": operator.or_, "^": operator.xor,
-    "<<": lambda a, b: a << b if 0 <= b < 63 else _WIDEST, ">>": lambda a, b: a >> b if 0 <= b < 63 else 0,
-}  # fmt: skip
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.floordiv,
+    "%": operator.mod,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+    "<<": lambda a, b: a << b if 0 <= b < 63 else _WIDEST,
+    ">>": lambda a, b: a >> b if 0 <= b < 63 else 0,
+}
 _UNARY: Mapping[str, Callable[[int], int]] = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
 _BYTES = {
-    "char": 1, "int8_t": 1, "uint8_t": 1, "short": 2, "int16_t": 2, "uint16_t": 2, "half": 2, "__half": 2,
-    "__nv_bfloat16": 2, "int": 4, "unsigned": 4, "unsigned int": 4, "int32_t": 4, "uint32_t": 4, "float": 4, "half2": 4,
-    "long": 8, "long long": 8, "unsigned long long": 8, "int64_t": 8, "uint64_t": 8, "size_t": 8, "double": 8,
-    "float2": 8, "int2": 8, "float4": 16, "int4": 16, "uint4": 16,
-}  # fmt: skip
+    "char": 1,
+    "int8_t": 1,
+    "uint8_t": 1,
+    "short": 2,
+    "int16_t": 2,
+    "uint16_t": 2,
+    "half": 2,
+    "__half": 2,
+    "__nv_bfloat16": 2,
+    "int": 4,
+    "unsigned": 4,
+    "unsigned int": 4,
+    "int32_t": 4,
+    "uint32_t": 4,
+    "float": 4,
+    "half2": 4,
+    "long": 8,
+    "long long": 8,
+    "unsigned long long": 8,
+    "int64_t": 8,
+    "uint64_t": 8,
+    "size_t": 8,
+    "double": 8,
+    "float2": 8,
+    "int2": 8,
+    "float4": 16,
+    "int4": 16,
+    "uint4": 16,
+}
 _CONSTANT = frozenset({"const", "constexpr"})
 _WRAPPERS = frozenset({"parenthesized_expression", "initializer_list", "argument_list"})
 

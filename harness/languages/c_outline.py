@@ -44,10 +44,16 @@ def c_outline(text: str, fault: NamedLine | None) -> Outline:
     declared = frozenset(name.decode(errors="replace") for match in found for name in match.groups() if name)
     used = frozenset(word.text.decode(errors="replace") for word in tree.tokens if _WORD.fullmatch(word.text))
     return Outline(
-        fault, frozenset(named) - stubs, stubs, frozenset(named), declared,
-        {name: frozenset("*") for name in _INCLUDED.findall(text)}, used - {*named} - declared, tuple(sorted(gaps)),
+        fault,
+        frozenset(named) - stubs,
+        stubs,
+        frozenset(named),
+        declared,
+        {name: frozenset("*") for name in _INCLUDED.findall(text)},
+        used - {*named} - declared,
+        tuple(sorted(gaps)),
         unwritten=_find_unwritten(named, stubs, tree),
-    )  # fmt: skip
+    )
 
 
 def _iter_bodies(tree: SyntaxTree) -> Iterator[tuple[str, Node]]:

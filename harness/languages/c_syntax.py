@@ -22,10 +22,22 @@ _MENTIONED = {
 } | {
     f"calls {name}": re.compile(rf"(?<![.\w])(?<!->){name}\s{{0,9}}\(")
     for name in (
-        "dlopen", "dlsym", "execve", "fopen", "fork", "mmap", "mprotect", "popen", "pthread_create", "ptrace", "socket",
-        "syscall", "system", "vfork",
+        "dlopen",
+        "dlsym",
+        "execve",
+        "fopen",
+        "fork",
+        "mmap",
+        "mprotect",
+        "popen",
+        "pthread_create",
+        "ptrace",
+        "socket",
+        "syscall",
+        "system",
+        "vfork",
     )
-}  # fmt: skip
+}
 _INCLUDED = re.compile(r'^[ \t]{0,99}#[ \t]{0,99}include[ \t]{0,99}["<]([^">\n]{1,999})[">]', re.MULTILINE)
 _BEGINS = ("#include", "#pragma", "#define", "#if", "//", "/*", "extern", "template", "__", "namespace", "using")
 _ENDS = ("}", ";", "*/", "#endif")

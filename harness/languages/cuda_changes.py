@@ -11,23 +11,58 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _ARITHMETIC: Mapping[str, str] = {
-    "+": "-", "-": "+", "*": "/", "/": "*", "%": "*", "<<": ">>", ">>": "<<", "&": "|", "|": "&", "^": "&",
-}  # fmt: skip
+    "+": "-",
+    "-": "+",
+    "*": "/",
+    "/": "*",
+    "%": "*",
+    "<<": ">>",
+    ">>": "<<",
+    "&": "|",
+    "|": "&",
+    "^": "&",
+}
 _COMPARISONS: Mapping[str, tuple[str, ...]] = {
-    "<": ("<=", ">="), "<=": ("<", ">"), ">": (">=", "<="), ">=": (">", "<"), "==": ("!=",), "!=": ("==",),
-}  # fmt: skip
+    "<": ("<=", ">="),
+    "<=": ("<", ">"),
+    ">": (">=", "<="),
+    ">=": (">", "<"),
+    "==": ("!=",),
+    "!=": ("==",),
+}
 _LOGICAL: Mapping[str, str] = {"&&": "||", "||": "&&"}
 _OTHER_FUNCTION: Mapping[str, str] = {
-    "min": "max", "max": "min", "fmaxf": "fminf", "fminf": "fmaxf", "expf": "exp2f", "__expf": "exp2f",
-    "exp2f": "expf", "__shfl_xor_sync": "__shfl_down_sync", "__shfl_down_sync": "__shfl_xor_sync",
-    "__syncthreads_or": "__syncthreads_and", "__any_sync": "__all_sync", "__all_sync": "__any_sync",
-    "__ffs": "__clz", "__clz": "__ffs", "__popc": "__ffs", "atomicAdd": "atomicMax", "atomicMax": "atomicMin",
-}  # fmt: skip
+    "min": "max",
+    "max": "min",
+    "fmaxf": "fminf",
+    "fminf": "fmaxf",
+    "expf": "exp2f",
+    "__expf": "exp2f",
+    "exp2f": "expf",
+    "__shfl_xor_sync": "__shfl_down_sync",
+    "__shfl_down_sync": "__shfl_xor_sync",
+    "__syncthreads_or": "__syncthreads_and",
+    "__any_sync": "__all_sync",
+    "__all_sync": "__any_sync",
+    "__ffs": "__clz",
+    "__clz": "__ffs",
+    "__popc": "__ffs",
+    "atomicAdd": "atomicMax",
+    "atomicMax": "atomicMin",
+}
 _EXPONENTIALS = frozenset({"expf", "__expf", "exp2f"})
-_CONSTANT = frozenset({
-    "template_argument_list", "array_declarator", "static_assert_declaration", "case_statement", "sizeof_expression",
-    "enumerator", "string_literal", "char_literal",
-})  # fmt: skip
+_CONSTANT = frozenset(
+    {
+        "template_argument_list",
+        "array_declarator",
+        "static_assert_declaration",
+        "case_statement",
+        "sizeof_expression",
+        "enumerator",
+        "string_literal",
+        "char_literal",
+    }
+)
 """Nodes inside which an expression must be constant, or has no value."""
 _NARROWED = "__uint_as_float(__float_as_uint({}) & 0xffff0000u)"
 """Float rounded to the 8 significant bits of a bfloat16."""

@@ -8,11 +8,29 @@ from harness.languages.changes import SourceChange
 from harness.languages.python_reach import Reach, computed_value, defined_names, only_serving
 
 _OTHER_FUNCTION: Mapping[str, str] = {
-    "min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum", "argmin": "argmax", "argmax": "argmin",
-    "fmin": "fmax", "fmax": "fmin", "any": "all", "all": "any", "floor": "ceil", "ceil": "floor", "rint": "floor",
-    "zeros": "ones", "zeros_like": "ones_like", "cumsum": "cumprod", "sum": "max", "mean": "sum", "abs": "positive",
-    "tril": "triu", "triu": "tril", "append": "insert",
-}  # fmt: skip
+    "min": "max",
+    "max": "min",
+    "minimum": "maximum",
+    "maximum": "minimum",
+    "argmin": "argmax",
+    "argmax": "argmin",
+    "fmin": "fmax",
+    "fmax": "fmin",
+    "any": "all",
+    "all": "any",
+    "floor": "ceil",
+    "ceil": "floor",
+    "rint": "floor",
+    "zeros": "ones",
+    "zeros_like": "ones_like",
+    "cumsum": "cumprod",
+    "sum": "max",
+    "mean": "sum",
+    "abs": "positive",
+    "tril": "triu",
+    "triu": "tril",
+    "append": "insert",
+}
 _NARROWER: Mapping[str, str] = {"longdouble": "float64", "float64": "float32", "float32": "float16"}
 _SUMS = frozenset({"sum", "mean", "einsum", "dot", "matmul", "cumsum", "vdot", "inner"})
 _AXES = frozenset({"axis", "axes"})

@@ -5,15 +5,40 @@ from collections.abc import Iterator, Mapping
 
 from harness.languages.syntax import NamedLine
 
-MODULES = frozenset({
-    "_ctypes", "_posixsubprocess", "_socket", "_thread", "atexit", "cffi", "ctypes", "gc", "inspect", "multiprocessing",
-    "numpy.ctypeslib", "socket", "subprocess", "threading",
-})  # fmt: skip
+MODULES = frozenset(
+    {
+        "_ctypes",
+        "_posixsubprocess",
+        "_socket",
+        "_thread",
+        "atexit",
+        "cffi",
+        "ctypes",
+        "gc",
+        "inspect",
+        "multiprocessing",
+        "numpy.ctypeslib",
+        "socket",
+        "subprocess",
+        "threading",
+    }
+)
 """Modules that reach the interpreter, its memory, other processes or the network."""
-USES = frozenset({
-    "os.execv", "os.execve", "os.execvp", "os.fork", "os.forkpty", "os.posix_spawn", "os.system",
-    "sys._current_frames", "sys._getframe", "sys.setprofile", "sys.settrace",
-})  # fmt: skip
+USES = frozenset(
+    {
+        "os.execv",
+        "os.execve",
+        "os.execvp",
+        "os.fork",
+        "os.forkpty",
+        "os.posix_spawn",
+        "os.system",
+        "sys._current_frames",
+        "sys._getframe",
+        "sys.setprofile",
+        "sys.settrace",
+    }
+)
 CALLS = frozenset({"eval", "exec"})
 IMPORTERS = frozenset({"__import__", "importlib.__import__", "importlib.import_module"})
 BUILTINS = CALLS | {"__import__", "getattr"}

@@ -35,13 +35,19 @@ def python_outline(text: str) -> Outline:
     imports = _collect_imports(tree)
     lines = text.split("\n")
     return Outline(
-        None, bound - stubs, stubs, functions, frozenset(chain.from_iterable(map(_find_imported, _iter_top(tree)))),
-        imports, None if any("*" in names for names in imports.values()) else needs,
-        tuple(sorted({*gaps, *_find_ellipses(tree)})), any(map(_is_test, tree.body)),
+        None,
+        bound - stubs,
+        stubs,
+        functions,
+        frozenset(chain.from_iterable(map(_find_imported, _iter_top(tree)))),
+        imports,
+        None if any("*" in names for names in imports.values()) else needs,
+        tuple(sorted({*gaps, *_find_ellipses(tree)})),
+        any(map(_is_test, tree.body)),
         unwritten=frozenset(
             node.name for node in _iter_top(tree) if isinstance(node, _FUNCTION) and is_placeholder(node, lines)
         ),
-    )  # fmt: skip
+    )
 
 
 _FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef

@@ -20,8 +20,15 @@ _OF_THEIR_ARGUMENTS = frozenset({"min", "max", "divmod"})
 _SCALAR_ATTRIBUTES = frozenset({"shape", "size", "ndim", "dtype", "itemsize", "nbytes"})
 _SCALAR_TYPES = frozenset({"int", "float", "bool", "str", "None"})
 _NO_ARRAYS = (
-    ast.Constant, ast.JoinedStr, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.Lambda, *_COMPREHENSIONS,
-)  # fmt: skip
+    ast.Constant,
+    ast.JoinedStr,
+    ast.List,
+    ast.Tuple,
+    ast.Dict,
+    ast.Set,
+    ast.Lambda,
+    *_COMPREHENSIONS,
+)
 _TESTS = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
 
 

@@ -130,13 +130,21 @@ class Collection(Model):
         """Return a submission's origin, for its record."""
         asked = self.challenges.get(answer.challenge)
         return Origin(
-            collection=self.id, repository=self.repository, commit=self.commit, folder=answer.folder,
-            licence=self.licence, redistribute=self.redistribute, adapter=answer.adapter, decides=answer.decides,
-            not_charged=answer.not_charged, prompt=answer.prompt or (asked.prompt if asked else None),
+            collection=self.id,
+            repository=self.repository,
+            commit=self.commit,
+            folder=answer.folder,
+            licence=self.licence,
+            redistribute=self.redistribute,
+            adapter=answer.adapter,
+            decides=answer.decides,
+            not_charged=answer.not_charged,
+            prompt=answer.prompt or (asked.prompt if asked else None),
             prompt_sha256=answer.prompt_sha256 or (asked.sha256 if asked else None),
-            not_asked=asked.not_asked if asked else {}, contradicted=asked.contradicted if asked else {},
+            not_asked=asked.not_asked if asked else {},
+            contradicted=asked.contradicted if asked else {},
             dispute=self.dispute,
-        )  # fmt: skip
+        )
 
 
 class Origin(Model):

@@ -38,9 +38,11 @@ class Draws(Model):
 
     def __add__(self, other: "Draws") -> "Draws":
         return Draws(
-            planned=self.planned + other.planned, tried=self.tried + other.tried, failed=self.failed + other.failed,
+            planned=self.planned + other.planned,
+            tried=self.tried + other.tried,
+            failed=self.failed + other.failed,
             unreached="; ".join(filter(None, (self.unreached, other.unreached))),
-        )  # fmt: skip
+        )
 
 
 class Threshold(Model):

@@ -216,9 +216,12 @@ class Evidence(ReadableModel):
         if outcome in (Outcome.FAILED, Outcome.PARTIAL) and not fields.get("rests_on"):
             fields["title"] = fields.get("title") or criterion.fault(in_part=outcome is Outcome.PARTIAL)
         return cls(
-            criterion=criterion.id, dimension=criterion.dimension, severity=criterion.severity, outcome=outcome,
+            criterion=criterion.id,
+            dimension=criterion.dimension,
+            severity=criterion.severity,
+            outcome=outcome,
             **fields,
-        )  # fmt: skip
+        )
 
     @classmethod
     def unreviewed(cls, criterion: Criterion) -> Self:

@@ -68,9 +68,13 @@ def criterion_findings(evidence: Iterable[Evidence]) -> tuple[tuple[Finding, ...
 def build_finding(title: str, detail: str, locations: tuple[Location, ...], diagnosis: str = "") -> Finding:
     """Return the finding of a failed build, with its cause if a repaired copy established one."""
     return Finding(
-        criterion=UNBUILT, severity=Severity.CRITICAL, title=title, detail=detail, locations=locations,
+        criterion=UNBUILT,
+        severity=Severity.CRITICAL,
+        title=title,
+        detail=detail,
+        locations=locations,
         diagnosis=diagnosis or None,
-    )  # fmt: skip
+    )
 
 
 def signal_findings(signals: Iterable[Signal]) -> tuple[Finding, ...]:
@@ -89,11 +93,17 @@ def _make_finding(evidence: Evidence) -> Finding:
         # from the decimal digits: the float 0.29 is a little less
         share = f" ({int(100 * Fraction(repr(evidence.satisfied)))} % of the credit)"
     return Finding(
-        criterion=evidence.criterion, severity=evidence.severity, title=f"{evidence.title}{share}",
-        detail=evidence.detail, also=evidence.also, locations=evidence.locations,
-        counterexample=evidence.counterexample, loss=evidence.loss, linked_to=evidence.linked_to,
+        criterion=evidence.criterion,
+        severity=evidence.severity,
+        title=f"{evidence.title}{share}",
+        detail=evidence.detail,
+        also=evidence.also,
+        locations=evidence.locations,
+        counterexample=evidence.counterexample,
+        loss=evidence.loss,
+        linked_to=evidence.linked_to,
         diagnosis=evidence.diagnosis.words if evidence.diagnosis else None,
-    )  # fmt: skip
+    )
 
 
 def _quote_signals(signals: list[Signal]) -> str:

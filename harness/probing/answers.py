@@ -100,9 +100,17 @@ class Answer(Protocol):
         """Return whether the submission exposes `function`."""
 
     def call(
-        self, function: str, *args: Any, returns: Plan, seconds: float | None = None, hold: bool = False,
-        echo: bool = False, inputs: InputUse = InputUse.FRESH, module: str = "submission", **kwargs: Any,
-    ) -> Any:  # fmt: skip
+        self,
+        function: str,
+        *args: Any,
+        returns: Plan,
+        seconds: float | None = None,
+        hold: bool = False,
+        echo: bool = False,
+        inputs: InputUse = InputUse.FRESH,
+        module: str = "submission",
+        **kwargs: Any,
+    ) -> Any:
         """Call a function and return its result in the form of `returns`.
 
         Args:
@@ -152,9 +160,13 @@ class SandboxedAnswer:
     deadline = math.inf
 
     def __init__(
-        self, target: WorkerSpec, capabilities: Mapping[str, Any] | None = None, literals: Collection[int] = (), *,
+        self,
+        target: WorkerSpec,
+        capabilities: Mapping[str, Any] | None = None,
+        literals: Collection[int] = (),
+        *,
         fork_server: ForkServer | LentForkServer | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.target = target
         self.capabilities: Mapping[str, Any] = capabilities or {}
         self.literals = literals
@@ -250,16 +262,31 @@ class SandboxedAnswer:
         return function in self.functions
 
     def call(
-        self, function: str, *args: Any, returns: Plan, seconds: float | None = None, hold: bool = False,
-        echo: bool = False, inputs: InputUse = InputUse.FRESH, module: str = "submission", **kwargs: Any,
-    ) -> Any:  # fmt: skip
+        self,
+        function: str,
+        *args: Any,
+        returns: Plan,
+        seconds: float | None = None,
+        hold: bool = False,
+        echo: bool = False,
+        inputs: InputUse = InputUse.FRESH,
+        module: str = "submission",
+        **kwargs: Any,
+    ) -> Any:
         """See `Answer.call`."""
         box = self.box()
         box.under_way = self.under_way
         reply = box.call(
-            function, *args, returns=returns, seconds=seconds or self.target.limits.seconds_of(function),
-            hold=hold, echo=echo, inputs=inputs, module=module, **kwargs,
-        )  # fmt: skip
+            function,
+            *args,
+            returns=returns,
+            seconds=seconds or self.target.limits.seconds_of(function),
+            hold=hold,
+            echo=echo,
+            inputs=inputs,
+            module=module,
+            **kwargs,
+        )
         value = self._unwrap(reply, self._named(function, args))
         self.echo = reply.echo
         self._kept += _find_kept(value)

@@ -44,9 +44,10 @@ def without_idle_credit(challenge: Challenge, evidence: Iterable[Evidence], *, b
     stripped = {"outcome": Outcome.FAILED, "fraction": None, "title": "", "rests_on": cause}
     return [
         _replace_fields(e, **stripped, own_outcome=e.outcome, detail=f"{_describe_credit(e)} while {why}")
-        if e.criterion in executed and e.satisfied else e
+        if e.criterion in executed and e.satisfied
+        else e
         for e in items
-    ]  # fmt: skip
+    ]
 
 
 def _describe_credit(e: Evidence) -> str:
@@ -56,10 +57,20 @@ def _describe_credit(e: Evidence) -> str:
 
 
 UNSHOWN: Mapping[str, object] = {
-    "title": "", "measured": {}, "locations": (), "counterexample": None, "diagnosis": None, "loss": None, "also": (),
-    "thresholds": (), "defect": "", "linked_to": None, "obstacle": None, "wrong_option": False,
+    "title": "",
+    "measured": {},
+    "locations": (),
+    "counterexample": None,
+    "diagnosis": None,
+    "loss": None,
+    "also": (),
+    "thresholds": (),
+    "defect": "",
+    "linked_to": None,
+    "obstacle": None,
+    "wrong_option": False,
     "unserved": (),
-}  # fmt: skip
+}
 """Empty values for the fields of evidence that describe a finding."""
 
 

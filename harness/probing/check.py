@@ -134,9 +134,13 @@ def check_around(
 
 
 def assess(
-    code: ChallengeCode, answer: Answer, seed: int, only: str | None = None, share: float = 1.0,
+    code: ChallengeCode,
+    answer: Answer,
+    seed: int,
+    only: str | None = None,
+    share: float = 1.0,
     spared: Collection[str] = (),
-) -> list[Evidence]:  # fmt: skip
+) -> list[Evidence]:
     """Return the evidence of all probed criteria under the anchor rule, without diagnoses.
 
     Args:
@@ -226,8 +230,10 @@ def _check_killed_around(
 
 def _describe_seen(evidence: Evidence) -> str:
     draws = evidence.draws
-    seen = [f"{name} = {figure:.3g}" if isinstance(figure, float) else f"{name} = {figure}"
-            for name, figure in evidence.measured.items()]  # fmt: skip
+    seen = [
+        f"{name} = {figure:.3g}" if isinstance(figure, float) else f"{name} = {figure}"
+        for name, figure in evidence.measured.items()
+    ]
     seen += [f"{draws.failed} of {draws.tried} drawn cases failed"] if draws else []
     seen += [evidence.detail] if evidence.detail else []
     return f" ({'; '.join(seen)})" if seen else ": no case of its probes failed"

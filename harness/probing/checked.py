@@ -110,9 +110,14 @@ def _require_none(
     seen = [_make_observation(titles, where, defects) for defects in kinds.values()]
     first = next(iter(kinds.values()))[0]
     raise ProbeFailure(
-        seen[0].title, seen[0].detail, where=_format_place(first), diagnosis=_make_diagnosis(first),
-        locations=seen[0].locations, defect=first.kind, also=seen[1:],
-    )  # fmt: skip
+        seen[0].title,
+        seen[0].detail,
+        where=_format_place(first),
+        diagnosis=_make_diagnosis(first),
+        locations=seen[0].locations,
+        defect=first.kind,
+        also=seen[1:],
+    )
 
 
 def _make_observation(titles: Mapping[str, str], where: str, defects: Sequence[DeviceDefect]) -> Observation:

@@ -28,10 +28,19 @@ from harness.probing.probe import Probe, ProbeResult, run
 
 
 def probe_criterion(
-    code: ChallengeCode, criterion: Criterion, answer: Answer, seed: int, *, submission: Submission | None = None,
-    explain: bool = True, share: float = 1.0, adapters: Collection[str] = (), until_failed: bool = False,
-    brief: bool = False, known: Mapping[str, ProbeResult | Exception] = MappingProxyType({}),
-) -> Evidence:  # fmt: skip
+    code: ChallengeCode,
+    criterion: Criterion,
+    answer: Answer,
+    seed: int,
+    *,
+    submission: Submission | None = None,
+    explain: bool = True,
+    share: float = 1.0,
+    adapters: Collection[str] = (),
+    until_failed: bool = False,
+    brief: bool = False,
+    known: Mapping[str, ProbeResult | Exception] = MappingProxyType({}),
+) -> Evidence:
     """Run the probes of one criterion.
 
     Args:
@@ -66,9 +75,16 @@ def probe_criterion(
 
 
 def _run(
-    own: str, probes: Iterable[Probe], answer: Answer, seed: int, explain: bool, share: float,
-    adapters: Collection[str], brief: bool, known: Mapping[str, ProbeResult | Exception],
-) -> Iterator[ProbeResult | NotMeasurable | NotRun]:  # fmt: skip
+    own: str,
+    probes: Iterable[Probe],
+    answer: Answer,
+    seed: int,
+    explain: bool,
+    share: float,
+    adapters: Collection[str],
+    brief: bool,
+    known: Mapping[str, ProbeResult | Exception],
+) -> Iterator[ProbeResult | NotMeasurable | NotRun]:
     for number, probe in enumerate(probes):
         before = known.get(probe.name)
         if isinstance(before, Exception):
@@ -183,22 +199,39 @@ def _make_evidence(
     if not failed:
         fraction = min(o.fraction for o in outcomes)
         return Evidence.of(
-            criterion, Outcome.PARTIAL if fraction < 1 else Outcome.PASSED, fraction=fraction if fraction < 1 else None,
-            seed=seed, measured=measured, detail="; ".join(dict.fromkeys(o.detail for o in outcomes if o.detail)),
-            draws=draws, unserved=tuple(dict.fromkeys(name for o in outcomes for name in o.unserved)),
-        )  # fmt: skip
+            criterion,
+            Outcome.PARTIAL if fraction < 1 else Outcome.PASSED,
+            fraction=fraction if fraction < 1 else None,
+            seed=seed,
+            measured=measured,
+            detail="; ".join(dict.fromkeys(o.detail for o in outcomes if o.detail)),
+            draws=draws,
+            unserved=tuple(dict.fromkeys(name for o in outcomes for name in o.unserved)),
+        )
     first, *others = _put_known_sizes_first(failed)
     diagnosis = first.diagnosis
     if diagnosis is None and explain and first.obstacle is not Obstacle.FAULT:
         diagnosis = diagnose(code, code.probes[first.probe], first, answer, seed)
     return Evidence.of(
-        criterion, Outcome.FAILED, seed=seed, title=first.title, detail=first.detail, measured=measured,
-        locations=first.locations, also=_collect_further(first, others), counterexample=first.counterexample,
-        diagnosis=diagnosis, loss=first.loss, draws=draws, thresholds=first.thresholds, defect=first.defect,
-        obstacle=first.obstacle if all(o.obstacle for o in failed) else None, fault_of=first.fault_of,
+        criterion,
+        Outcome.FAILED,
+        seed=seed,
+        title=first.title,
+        detail=first.detail,
+        measured=measured,
+        locations=first.locations,
+        also=_collect_further(first, others),
+        counterexample=first.counterexample,
+        diagnosis=diagnosis,
+        loss=first.loss,
+        draws=draws,
+        thresholds=first.thresholds,
+        defect=first.defect,
+        obstacle=first.obstacle if all(o.obstacle for o in failed) else None,
+        fault_of=first.fault_of,
         unshown=_collect_figures(o for o in outcomes if o.passed),
         wrong_option=bool(criterion.capability) and any(_gave_wrong_values(code.probes[o.probe], o) for o in failed),
-    )  # fmt: skip
+    )
 
 
 def _collect_figures(outcomes: Iterable[ProbeResult]) -> dict[str, Figure]:
@@ -238,6 +271,9 @@ def _collect_further(first: ProbeResult, others: Sequence[ProbeResult]) -> tuple
 
 def _make_observation(seen: ProbeResult) -> Observation:
     return Observation(
-        title=seen.title, detail=seen.detail, locations=seen.locations, counterexample=seen.counterexample,
+        title=seen.title,
+        detail=seen.detail,
+        locations=seen.locations,
+        counterexample=seen.counterexample,
         fault_of=seen.fault_of,
-    )  # fmt: skip
+    )

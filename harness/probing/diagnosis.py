@@ -165,9 +165,14 @@ class Fit:
     """
 
     def __init__(
-        self, code: ChallengeCode, probe: Probe, cases: Sequence[Case], seen: Counterexample | None, answer: Answer,
+        self,
+        code: ChallengeCode,
+        probe: Probe,
+        cases: Sequence[Case],
+        seen: Counterexample | None,
+        answer: Answer,
         seed: int,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._code, self._probe, self._cases, self._answer, self._seed = code, probe, cases, answer, seed
         lossy = _compute_relative_error(seen) > APART * LOSSY_TOLERANCE["float64"]
         self._tolerance = LOSSY_TOLERANCE if lossy else AGREEMENT_TOLERANCE

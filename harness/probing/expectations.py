@@ -172,9 +172,14 @@ def only_beside(plain: Callable[[], object]) -> Iterator[None]:
                 plain()
         except ProbeFailure as why:
             raise FaultElsewhere(
-                why.title, why.detail, where=why.where, expected=why.expected, got=why.got, locations=why.locations,
+                why.title,
+                why.detail,
+                where=why.where,
+                expected=why.expected,
+                got=why.got,
+                locations=why.locations,
                 fault_of=why.fault_of,
-            ) from None  # fmt: skip
+            ) from None
         # the feature is at fault, whichever property shows it
         failure.fault_of = ""
         raise

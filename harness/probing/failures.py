@@ -34,11 +34,22 @@ class ProbeFailure(Exception):
     asks_for: tuple[str, ...] | None = None
 
     def __init__(
-        self, title: str, detail: str = "", *, where: str = "", expected: Figure | None = None,
-        got: Figure | None = None, measured: dict[str, Figure] | None = None, diagnosis: str | None = None,
-        loss: Loss | None = None, locations: Iterable[Location] = (), program: Iterable[str] = (),
-        defect: str = "", fault_of: str = "", also: Iterable[Observation] = (),
-    ) -> None:  # fmt: skip
+        self,
+        title: str,
+        detail: str = "",
+        *,
+        where: str = "",
+        expected: Figure | None = None,
+        got: Figure | None = None,
+        measured: dict[str, Figure] | None = None,
+        diagnosis: str | None = None,
+        loss: Loss | None = None,
+        locations: Iterable[Location] = (),
+        program: Iterable[str] = (),
+        defect: str = "",
+        fault_of: str = "",
+        also: Iterable[Observation] = (),
+    ) -> None:
         super().__init__(title)
         self.title = title
         self.detail = detail

@@ -112,8 +112,15 @@ def _make_mutant(
         source.splitlines(True), shown.splitlines(True), origin, f"{origin}, {change.operator}, only: {guard.name}", n=2
     )
     return GeneratedMutant(
-        number, origin, change, guard.name, threshold, stated, literal,
+        number,
+        origin,
+        change,
+        guard.name,
+        threshold,
+        stated,
+        literal,
         source=language.planted(source, change, condition),
         trapped=language.planted(source, change, condition, trapped=True),
-        original=source, diff="".join(lines),
-    )  # fmt: skip
+        original=source,
+        diff="".join(lines),
+    )

@@ -227,9 +227,11 @@ def results_stay(
 
 
 def parts_stand_alone(
-    whole: Arrays, alone: Callable[[int, int], Arrays], axes: Mapping[int, str],
+    whole: Arrays,
+    alone: Callable[[int, int], Arrays],
+    axes: Mapping[int, str],
     agree: Callable[[str, NDArray[Any], NDArray[Any], str, str], object],
-) -> None:  # fmt: skip
+) -> None:
     """Require the first and last part along each axis to give the same alone as among others.
 
     Args:

@@ -57,9 +57,17 @@ class LocalAnswer:
         return callable(getattr(self.module, function, None))
 
     def call(
-        self, function: str, *args: Any, returns: Plan, seconds: float | None = None, hold: bool = False,
-        echo: bool = False, inputs: InputUse = InputUse.FRESH, module: str = "submission", **kwargs: Any,
-    ) -> Any:  # fmt: skip
+        self,
+        function: str,
+        *args: Any,
+        returns: Plan,
+        seconds: float | None = None,
+        hold: bool = False,
+        echo: bool = False,
+        inputs: InputUse = InputUse.FRESH,
+        module: str = "submission",
+        **kwargs: Any,
+    ) -> Any:
         """See `Answer.call`; time is unlimited."""
         arrays: list[Any] = []
         self._functions = {}

@@ -31,9 +31,17 @@ class NullAnswer:
         return True
 
     def call(
-        self, function: str, *args: Any, returns: Plan, seconds: float | None = None, hold: bool = False,
-        echo: bool = False, inputs: InputUse = InputUse.FRESH, module: str = "submission", **kwargs: Any,
-    ) -> Any:  # fmt: skip
+        self,
+        function: str,
+        *args: Any,
+        returns: Plan,
+        seconds: float | None = None,
+        hold: bool = False,
+        echo: bool = False,
+        inputs: InputUse = InputUse.FRESH,
+        module: str = "submission",
+        **kwargs: Any,
+    ) -> Any:
         """Return a value of the right form."""
         self.echo = tuple(a.copy() for a in (*args, *kwargs.values()) if isinstance(a, np.ndarray))
         self.served = {a.name: ServedUse() for a in (*args, *kwargs.values()) if isinstance(a, ServedFunction)}

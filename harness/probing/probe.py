@@ -132,10 +132,20 @@ class ProbeResult:
 
 
 def probe(
-    *cases: Case, floors: Mapping[str, int] | None = None, fixed: tuple[str, ...] = (), traced: bool = True,
-    drawn: Drawn | None = None, shrinker: Shrinker | None = None, races: bool = False, slow_fails: bool = True,
-    measures: bool = False, times: bool = False, apart: bool = False, fit: Fit | None = None, **case: Figure,
-) -> Callable[[Body], Probe]:  # fmt: skip
+    *cases: Case,
+    floors: Mapping[str, int] | None = None,
+    fixed: tuple[str, ...] = (),
+    traced: bool = True,
+    drawn: Drawn | None = None,
+    shrinker: Shrinker | None = None,
+    races: bool = False,
+    slow_fails: bool = True,
+    measures: bool = False,
+    times: bool = False,
+    apart: bool = False,
+    fit: Fit | None = None,
+    **case: Figure,
+) -> Callable[[Body], Probe]:
     """Turn a function into a probe.
 
     Args:
@@ -167,7 +177,7 @@ def probe(
 
 def run(
     probe: Probe, answer: Answer, seed: int, *, shrink: bool = True, share: float = 1.0, own: str = ""
-) -> ProbeResult:  # fmt: skip
+) -> ProbeResult:
     """Run every case, drawn ones last, until one fails, then search for a smaller one that fails in the same way.
 
     A fixed case that breaks another criterion's property does not end the run, because a later one may break this
@@ -225,8 +235,9 @@ def _sweep(
         result = _make_failed_result(probe, answer, passed.figures, found.case, found.failure, small)
         return replace(result, draws=found.draws)
     if found.unreached:
-        raise NotRun(f"no drawn case failed, but the largest were not reached: {found.reason} at {found.unreached}",
-                     found.draws)  # fmt: skip
+        raise NotRun(
+            f"no drawn case failed, but the largest were not reached: {found.reason} at {found.unreached}", found.draws
+        )
     return replace(passed, draws=found.draws, spared=passed.spared + found.spared)
 
 
@@ -268,24 +279,41 @@ def _try_twice(probe: Probe, answer: Answer, seed: int, case: Case) -> Partial:
 
 def _make_failed_result(
     probe: Probe, answer: Answer, figures: dict[str, Figure], case: Case, failure: ProbeFailure, small: Shrunk
-) -> ProbeResult:  # fmt: skip
+) -> ProbeResult:
     why = small.failure
     pattern = failure if failure.diagnosis else why  # the larger case shows patterns better
     words = pattern.diagnosis
     begins = "; ".join(map(str, small.thresholds)) + _describe_settings(probe, small) if small.thresholds else ""
     detail = f"{begins}: {why.detail}" if begins else why.detail
     return ProbeResult(
-        probe.name, 0.0, figures, failure.title, f"{detail}; {PASSES_FIRST}" if small.after_others else detail, case,
+        probe.name,
+        0.0,
+        figures,
+        failure.title,
+        f"{detail}; {PASSES_FIRST}" if small.after_others else detail,
+        case,
         counterexample=Counterexample(
-            probe=probe.name, case=dict(probe.fit(answer, small.case)), where=why.where, expected=why.expected,
-            got=why.got, measured=why.measured, program=why.program, after_others=small.after_others,
+            probe=probe.name,
+            case=dict(probe.fit(answer, small.case)),
+            where=why.where,
+            expected=why.expected,
+            got=why.got,
+            measured=why.measured,
+            program=why.program,
+            after_others=small.after_others,
             asks_for=why.asks_for,
         ),
-        broken=isinstance(failure, WorkerLost), exhausted=isinstance(failure, CallTimedOut) and failure.exhausted,
+        broken=isinstance(failure, WorkerLost),
+        exhausted=isinstance(failure, CallTimedOut) and failure.exhausted,
         diagnosis=Diagnosis(words=words, established="observation") if words else None,
-        loss=pattern.loss, locations=why.locations, thresholds=small.thresholds, defect=why.defect,
-        obstacle=failure.obstacle, fault_of=why.fault_of, also=why.also,
-    )  # fmt: skip
+        loss=pattern.loss,
+        locations=why.locations,
+        thresholds=small.thresholds,
+        defect=why.defect,
+        obstacle=failure.obstacle,
+        fault_of=why.fault_of,
+        also=why.also,
+    )
 
 
 PASSES_FIRST = "as the first calls of a new process the same calls pass"

@@ -113,9 +113,12 @@ def reward_grader(code: ChallengeCode, seed: int, *, seeds: int) -> Iterator[Rew
 
 
 def grade_mutants(
-    code: ChallengeCode, seed: int, seeds: int, jobs: int = 1,
+    code: ChallengeCode,
+    seed: int,
+    seeds: int,
+    jobs: int = 1,
     progress: Callable[[RewardTrial], None] = lambda trial: None,
-) -> Sequence[RewardTrial]:  # fmt: skip
+) -> Sequence[RewardTrial]:
     """Grade each mutant of a rewarded criterion by several seeds, beginning with `seed`.
 
     Trials kept by an earlier run of the same sources, with as many seeds, are reused.

@@ -62,9 +62,12 @@ def right_answers(code: ChallengeCode, seed: int) -> Iterator[RightAnswers]:
 
 
 def judge_right_answers(
-    code: ChallengeCode, seed: int, seeds: int, jobs: int = 1,
+    code: ChallengeCode,
+    seed: int,
+    seeds: int,
+    jobs: int = 1,
     progress: Callable[[RightAnswerTrial], None] = lambda trial: None,
-) -> Sequence[RightAnswerTrial]:  # fmt: skip
+) -> Sequence[RightAnswerTrial]:
     """Judge the reference and each variant by several seeds, beginning with `seed`.
 
     Trials kept by an earlier run of the same sources are reused.

@@ -79,9 +79,13 @@ def _judge_again(
 
 
 def _find_explaining(
-    code: ChallengeCode, possible: Sequence[Condition], together: Evidence, evidence: Evidence, answer: Answer,
+    code: ChallengeCode,
+    possible: Sequence[Condition],
+    together: Evidence,
+    evidence: Evidence,
+    answer: Answer,
     adapters: Collection[str],
-) -> tuple[Sequence[Condition], Evidence, str]:  # fmt: skip
+) -> tuple[Sequence[Condition], Evidence, str]:
     """Return the conditions that explain a failure, the evidence without them, and a word to join their names.
 
     These are the first condition without which some cases remain and pass, else all conditions that every case meets,
@@ -123,9 +127,13 @@ def _is_right(evidence: Evidence) -> bool:
 
 
 def _run_without(
-    code: ChallengeCode, conditions: Sequence[Condition], evidence: Evidence, answer: Answer,
-    adapters: Collection[str], explain: bool,
-) -> Evidence:  # fmt: skip
+    code: ChallengeCode,
+    conditions: Sequence[Condition],
+    evidence: Evidence,
+    answer: Answer,
+    adapters: Collection[str],
+    explain: bool,
+) -> Evidence:
     assert evidence.seed is not None
     criterion, sparing = code.challenge.criterion(evidence.criterion), SparingAnswer(answer, conditions)
     return probe_criterion(code, criterion, sparing, evidence.seed, explain=explain, adapters=adapters)

@@ -111,8 +111,12 @@ class Drawn:
         near = {name: () if free and name == leading else literals for name in self.axes}
         most = most if large or not self.in_large else most * SMALLEST_SHARE
         sizes = {name: _draw_size(axis, places[name], rng, near[name]) for name, axis in self.axes.items()}
-        self._fit(sizes, [name for name in rng.permutation(list(sizes)) if name != leading],
-                  most * SMALLEST_SHARE ** rng.uniform(0, 1), rng)  # fmt: skip
+        self._fit(
+            sizes,
+            [name for name in rng.permutation(list(sizes)) if name != leading],
+            most * SMALLEST_SHARE ** rng.uniform(0, 1),
+            rng,
+        )
         self._fit(sizes, [leading], most, rng)
         if index % FULL == FULL - 1:
             self._fill(sizes, leading, most * rng.uniform(0.5, 1), rng)

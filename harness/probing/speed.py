@@ -71,9 +71,12 @@ def compare_speed(answer: Answer, workload: Callable[[], Workload], reference: P
 
 
 def measure(
-    answer: SandboxedAnswer, workload: Callable[[], Workload], reference: Path, identity: str,
+    answer: SandboxedAnswer,
+    workload: Callable[[], Workload],
+    reference: Path,
+    identity: str,
     enough: Enough = lambda _: False,
-) -> ContestResult:  # fmt: skip
+) -> ContestResult:
     """Time an answer against the reference in fresh sandboxes, with no other timing of this user beside it.
 
     The time and signals of these sandboxes are added to the answer's own.
@@ -126,7 +129,7 @@ def _is_full_credit_sure(compared: PairedComparison) -> bool:
         compared.processes >= PROCESSES
         and compared.high <= FULL_CREDIT_RATIO
         and compared.high <= NARROW * compared.low
-    )  # fmt: skip
+    )
 
 
 def credit(result: ContestResult) -> Partial:

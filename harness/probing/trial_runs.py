@@ -53,9 +53,14 @@ def shares_by(trials: Sequence[MutantTrial], key: Callable[[MutantTrial], str]) 
 
 
 def run_trials(
-    code: ChallengeCode, seed: int, wanted: int, jobs: int = 1, *, first: int = 0,
+    code: ChallengeCode,
+    seed: int,
+    wanted: int,
+    jobs: int = 1,
+    *,
+    first: int = 0,
     progress: Callable[[MutantTrial], None] = lambda trial: None,
-) -> list[MutantTrial]:  # fmt: skip
+) -> list[MutantTrial]:
     """Return the first trials of a seed of which `wanted` are wrong, independent of the number of jobs.
 
     Trials kept by an earlier run of the same sources are reused.

@@ -198,11 +198,26 @@ class Trials:
         return self._offered[key]
 
     def _make_trial(
-        self, mutant: GeneratedMutant, fate: Fate, seen: str = "", killer: Criterion | None = None,
+        self,
+        mutant: GeneratedMutant,
+        fate: Fate,
+        seen: str = "",
+        killer: Criterion | None = None,
         left: Mapping[Outcome, Ids] = MappingProxyType({}),
-    ) -> MutantTrial:  # fmt: skip
+    ) -> MutantTrial:
         return MutantTrial(
-            mutant.number, mutant.origin, mutant.change.operator, mutant.guard, bool(mutant.stated), mutant.literal,
-            mutant.condition, fate, seen, killer.id if killer else "", bool(killer and killer.severity == "critical"),
-            left.get(Outcome.JUDGE_ERROR, ()), left.get(Outcome.NOT_RUN, ()), mutant.diff,
-        )  # fmt: skip
+            mutant.number,
+            mutant.origin,
+            mutant.change.operator,
+            mutant.guard,
+            bool(mutant.stated),
+            mutant.literal,
+            mutant.condition,
+            fate,
+            seen,
+            killer.id if killer else "",
+            bool(killer and killer.severity == "critical"),
+            left.get(Outcome.JUDGE_ERROR, ()),
+            left.get(Outcome.NOT_RUN, ()),
+            mutant.diff,
+        )

@@ -31,9 +31,12 @@ SHOWN = 5
 
 
 def source_evidence(
-    criteria: Sequence[Criterion], submission: Submission, folder: Path, adapters: Iterable[str] = (),
+    criteria: Sequence[Criterion],
+    submission: Submission,
+    folder: Path,
+    adapters: Iterable[str] = (),
     functions: Collection[str] = (),
-) -> dict[str, Evidence]:  # fmt: skip
+) -> dict[str, Evidence]:
     """Return evidence of criteria fed by source metrics, by criterion.
 
     Args:
@@ -77,10 +80,18 @@ def _judge_metric(criterion: Criterion, metric: Metric | None) -> Evidence:
 
 
 def own_tests_evidence(
-    criteria: Sequence[Criterion], submission: Submission, folder: Path, tier: Tier, *, seed: int,
-    mutants: int = MUTANTS, seconds: float = SECONDS, adapters: Iterable[str] = (), quoted: bool = True,
+    criteria: Sequence[Criterion],
+    submission: Submission,
+    folder: Path,
+    tier: Tier,
+    *,
+    seed: int,
+    mutants: int = MUTANTS,
+    seconds: float = SECONDS,
+    adapters: Iterable[str] = (),
+    quoted: bool = True,
     contract: ContractCalls | None = None,
-) -> dict[str, Evidence]:  # fmt: skip
+) -> dict[str, Evidence]:
     """Return evidence of criteria fed by the submission's own tests, by criterion.
 
     Args:
@@ -93,9 +104,16 @@ def own_tests_evidence(
         return {}
     count = mutants if any(c.tests == "kill_rate" for c in criteria) else 0
     result = grade_own_tests(
-        folder, _read_command(submission), tier=tier, entries=submission.entries, adapters=tuple(adapters), seed=seed,
-        mutants=count, seconds=seconds, contract=contract,
-    )  # fmt: skip
+        folder,
+        _read_command(submission),
+        tier=tier,
+        entries=submission.entries,
+        adapters=tuple(adapters),
+        seed=seed,
+        mutants=count,
+        seconds=seconds,
+        contract=contract,
+    )
     if not quoted:
         result = replace(result, survivors=tuple(map(str, result.survivor_locations)))
     feeds = {"suite_passes": _judge_suite, "kill_rate": _judge_kill_rate, "real_assertions": _judge_assertions}
@@ -160,8 +178,10 @@ def _judge_kill_rate(criterion: Criterion, result: SuiteGrade) -> Evidence:
     if result.kill_rate is None:
         return _make_unassessed(criterion, Outcome.NOT_RUN, result.detail)
     measured: dict[str, Figure] = {
-        "mutants_planted": result.planted, "mutants_tried": result.tried, "kill_rate": round(result.kill_rate, 4)
-    }  # fmt: skip
+        "mutants_planted": result.planted,
+        "mutants_tried": result.tried,
+        "kill_rate": round(result.kill_rate, 4),
+    }
     if result.without_effect:
         measured["mutants_without_effect"] = result.without_effect
     detail, title = result.detail, UNSEEN
@@ -172,9 +192,13 @@ def _judge_kill_rate(criterion: Criterion, result: SuiteGrade) -> Evidence:
         distinct = [f"{text} x{times[text]}" if times[text] > 1 else text for text in times]
         detail += f"; unnoticed: {', '.join(distinct[:SHOWN])}" + (" and others" if len(distinct) > SHOWN else "")
     return _credit(
-        criterion, min(1.0, result.kill_rate / GOOD_KILL_RATE), detail, measured, result.survivor_locations[:SHOWN],
+        criterion,
+        min(1.0, result.kill_rate / GOOD_KILL_RATE),
+        detail,
+        measured,
+        result.survivor_locations[:SHOWN],
         title=title,
-    )  # fmt: skip
+    )
 
 
 def _judge_assertions(criterion: Criterion, result: SuiteGrade) -> Evidence:
@@ -227,16 +251,25 @@ def _judge_claims(criterion: Criterion, claims: Sequence[Claim], figures: Mappin
 
 
 def _credit(
-    criterion: Criterion, credit: float, detail: str, measured: Mapping[str, Figure],
-    locations: Iterable[Location] = (), title: str = "",
-) -> Evidence:  # fmt: skip
+    criterion: Criterion,
+    credit: float,
+    detail: str,
+    measured: Mapping[str, Figure],
+    locations: Iterable[Location] = (),
+    title: str = "",
+) -> Evidence:
     """Return evidence for a credit of 0 to 1; `title` replaces the criterion's own."""
     credit = round(credit, 4)
     outcome = Outcome.PASSED if credit >= 1 else Outcome.PARTIAL if credit > 0 else Outcome.FAILED
     return Evidence.of(
-        criterion, outcome, fraction=credit if outcome is Outcome.PARTIAL else None, measured=dict(measured),
-        detail=detail, locations=tuple(dict.fromkeys(locations)), title=title if credit < 1 else "",
-    )  # fmt: skip
+        criterion,
+        outcome,
+        fraction=credit if outcome is Outcome.PARTIAL else None,
+        measured=dict(measured),
+        detail=detail,
+        locations=tuple(dict.fromkeys(locations)),
+        title=title if credit < 1 else "",
+    )
 
 
 def _make_unassessed(criterion: Criterion, outcome: Outcome, detail: str) -> Evidence:

@@ -25,9 +25,26 @@ from harness.quality.sources import SourceFile
 from harness.sandbox import scratch
 
 RULES = (
-    "E9", "F404", "F407", "F50", "F52", "F6", "F70", "F82", "F901", "PLE0", "PLE1",
-    "B002", "B003", "B012", "B015", "B016", "B029", "B030", "B035",
-)  # fmt: skip
+    "E9",
+    "F404",
+    "F407",
+    "F50",
+    "F52",
+    "F6",
+    "F70",
+    "F82",
+    "F901",
+    "PLE0",
+    "PLE1",
+    "B002",
+    "B003",
+    "B012",
+    "B015",
+    "B016",
+    "B029",
+    "B030",
+    "B035",
+)
 """Rules whose every finding is a fault of its line: syntax errors, undefined names, mismatched formats, literals
 compared by identity, useless comparisons, errors hidden by `finally`. Excluded are rules that correct code may break: a
 closure called at once (B023), a default that is never changed (B006), a redefined name (F811)."""
@@ -165,9 +182,15 @@ def _build_ruff_command() -> list[str]:
 
 def _start(command: Sequence[str], folder: Path) -> subprocess.Popen[str]:
     process = subprocess.Popen(
-        command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-        text=True, encoding="utf-8", errors="replace",
-    )  # fmt: skip
+        command,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+    )
     with contextlib.suppress(ProcessLookupError):
         resource.prlimit(process.pid, resource.RLIMIT_CPU, (SECONDS, SECONDS))
     return process

@@ -107,9 +107,11 @@ def find_blocks(reply: ReplyText) -> ReplyParts:
 def _refuse_many(reply: ReplyText, count: int) -> None:
     if count > MAX_BLOCKS:
         raise ReplyError(
-            reply.path, ReplyProblem.TOO_LARGE, f"holds more than {MAX_BLOCKS} code blocks, the most that are read",
+            reply.path,
+            ReplyProblem.TOO_LARGE,
+            f"holds more than {MAX_BLOCKS} code blocks, the most that are read",
             hint="keep the reply itself, without logs and data, and import that",
-        )  # fmt: skip
+        )
 
 
 def _build_parser() -> MarkdownIt:

@@ -122,9 +122,12 @@ def _build_no_entry_error(asked: BlocksOfReply) -> ReplyError:
     cut = next((block.block for block in asked.blocks if not block.block.closed), None)
     if cut is not None:
         return NoAnswerError(
-            asked.reply, ReplyProblem.CUT_OFF, f"is cut off: the code block that begins in line {cut.line} never ends",
-            found=asked.listed(), hint="ask the model again with room for a longer reply, and import that",
-        )  # fmt: skip
+            asked.reply,
+            ReplyProblem.CUT_OFF,
+            f"is cut off: the code block that begins in line {cut.line} never ends",
+            found=asked.listed(),
+            hint="ask the model again with room for a longer reply, and import that",
+        )
     if any(block.patch for block in asked.blocks):
         return asked.ambiguous("changes files that it does not give")
     parts = [b.outline.defines - b.outline.unwritten for b in asked.sources if not b.outline.gaps]
@@ -132,6 +135,9 @@ def _build_no_entry_error(asked: BlocksOfReply) -> ReplyError:
         return asked.ambiguous(f"defines {wanted} in several blocks, and how they belong together is not clear")
     message = f"holds no whole file in {asked.language.title} that defines {wanted}"
     return NoAnswerError(
-        asked.reply, ReplyProblem.NO_ENTRY, message + ("; found" if asked.blocks else ", and no code block"),
-        found=asked.listed(), hint="ask the model for whole files, one fenced block each, its name after the language",
-    )  # fmt: skip
+        asked.reply,
+        ReplyProblem.NO_ENTRY,
+        message + ("; found" if asked.blocks else ", and no code block"),
+        found=asked.listed(),
+        hint="ask the model for whole files, one fenced block each, its name after the language",
+    )

@@ -7,9 +7,22 @@ from typing import Any
 
 _DEPTH = 8
 _HOLDERS = (
-    "choices", "candidates", "output", "messages", "message", "content", "tool_calls", "parts", "text", "response",
-    "completion", "answer", "solution", "code", "refusal",
-)  # fmt: skip
+    "choices",
+    "candidates",
+    "output",
+    "messages",
+    "message",
+    "content",
+    "tool_calls",
+    "parts",
+    "text",
+    "response",
+    "completion",
+    "answer",
+    "solution",
+    "code",
+    "refusal",
+)
 """Keys that hold a model's words in chats, their exports and replies in JSON."""
 _CONTAINERS = ("choices", "candidates", "output", "messages", "message", "tool_calls")
 """Those of the keys that hold messages."""

@@ -14,11 +14,29 @@ from harness.replies.blocks import MARKDOWN, NEW, SHELL, CodeBlock
 from harness.replies.text import ReplyProblem
 
 _DOCUMENTS = {
-    "md": MARKDOWN, "toml": {"toml", "ini"}, "yaml": {"yaml", "yml"}, "yml": {"yaml", "yml"}, "json": {"json", "jsonc"},
-    "sh": SHELL, "cmake": {"cmake"}, "rst": {"rst"}, "txt": {"cmake"}, "cfg": {"ini"}, "ini": {"ini"}, "csv": {"csv"},
-    "rs": {"rust"}, "js": {"javascript"}, "ts": {"typescript"}, "go": {"go"}, "java": {"java"}, "jl": {"julia"},
-    "ipynb": {"json"}, "tex": {"latex", "tex"}, "ptx": {"ptx"}, "pyi": {"python"},
-}  # fmt: skip
+    "md": MARKDOWN,
+    "toml": {"toml", "ini"},
+    "yaml": {"yaml", "yml"},
+    "yml": {"yaml", "yml"},
+    "json": {"json", "jsonc"},
+    "sh": SHELL,
+    "cmake": {"cmake"},
+    "rst": {"rst"},
+    "txt": {"cmake"},
+    "cfg": {"ini"},
+    "ini": {"ini"},
+    "csv": {"csv"},
+    "rs": {"rust"},
+    "js": {"javascript"},
+    "ts": {"typescript"},
+    "go": {"go"},
+    "java": {"java"},
+    "jl": {"julia"},
+    "ipynb": {"json"},
+    "tex": {"latex", "tex"},
+    "ptx": {"ptx"},
+    "pyi": {"python"},
+}
 """Suffixes of files in unsupported languages, with the names that info strings use."""
 _WHOLE_NAMES = ("Makefile", "CMakeLists.txt", "Dockerfile")
 PLAIN = frozenset({"", "text", "txt", "plaintext", "plain", "output", "code", "none", "file", "title", NEW})
@@ -88,9 +106,11 @@ def only_name(lines: Iterable[str], used: Language, others: Iterable[str]) -> st
     """Return the only source file that lines mention, `others` aside, or ""."""
     taken = set(others)
     found = {
-        name for line in lines for name in names_in(line)
+        name
+        for line in lines
+        for name in names_in(line)
         if name.endswith(used.suffix) and not used.syntax.is_test(name) and name not in taken
-    }  # fmt: skip
+    }
     return found.pop() if len(found) == 1 else ""
 
 
@@ -128,9 +148,11 @@ def safe(path: str, reply: str, line: int) -> str:
         problem = "is kept for the harness"
     if problem:
         raise ReplyError(
-            reply, ReplyProblem.UNSAFE_NAME, f"names the file {path!r} in line {line}, which {problem}",
+            reply,
+            ReplyProblem.UNSAFE_NAME,
+            f"names the file {path!r} in line {line}, which {problem}",
             hint="change that name in the reply, and import it again",
-        )  # fmt: skip
+        )
     return name
 
 

@@ -42,9 +42,12 @@ def extract(
     )
     if missing := sorted(take.keys() - {block.number for block in blocks}):
         raise ReplyError(
-            reply.path, ReplyProblem.NO_BLOCK, f"holds no block {missing[0]}", found=asked.listed(),
+            reply.path,
+            ReplyProblem.NO_BLOCK,
+            f"holds no block {missing[0]}",
+            found=asked.listed(),
             hint=f"name one of the {len(blocks)} blocks",
-        )  # fmt: skip
+        )
     not_chosen = [LeftBlock(r.block, PassedOver.NOT_CHOSEN) for r in asked.blocks if take and not r.chosen]
     if take:
         asked = replace(asked, blocks=[read for read in asked.blocks if read.chosen])
@@ -68,8 +71,9 @@ def _split_new_files(block: CodeBlock) -> list[CodeBlock]:
     patches = patches_of(block) if is_patch(block) else None
     made = [
         replace(block, info=f'{NEW} title="{patch.path}"', text=patch.new_text)
-        for patch in patches or () if patch.creates
-    ]  # fmt: skip
+        for patch in patches or ()
+        if patch.creates
+    ]
     return [*made, block] if len(made) < len(patches or (block,)) else made
 
 

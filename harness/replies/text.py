@@ -80,9 +80,11 @@ def reply_text(path: str, data: bytes) -> ReplyText:
     """
     if len(data) > MAX_BYTES:
         raise ReplyError(
-            path, ReplyProblem.TOO_LARGE, f"is larger than {MAX_BYTES >> 20} MiB, the largest reply that is read",
+            path,
+            ReplyProblem.TOO_LARGE,
+            f"is larger than {MAX_BYTES >> 20} MiB, the largest reply that is read",
             hint="keep the reply itself, without logs and data, and import that",
-        )  # fmt: skip
+        )
     try:
         said = opened(_decode(path, data))
     except EnvelopeError as error:
@@ -139,6 +141,8 @@ def _find_reasoning(path: str, lines: list[str]) -> Iterator[int]:
             fenced = False
     if opened >= 0:
         raise NoAnswerError(
-            path, ReplyProblem.ONLY_REASONING, f"is cut off: the reasoning that begins in line {opened + 1} never ends",
+            path,
+            ReplyProblem.ONLY_REASONING,
+            f"is cut off: the reasoning that begins in line {opened + 1} never ends",
             hint="ask the model again with room for a longer reply, and import that",
-        )  # fmt: skip
+        )

@@ -74,9 +74,7 @@ class Versions:
             message = f"gives {name.path} again in line {read.block.line}, which may be a part of it or another file"
             raise self._asked.ambiguous(message)
 
-    def _take(
-        self, name: FileName, text: str, blocks: Sequence[CodeBlock], changes: Sequence[CodeBlock] = ()
-    ) -> None:  # fmt: skip
+    def _take(self, name: FileName, text: str, blocks: Sequence[CodeBlock], changes: Sequence[CodeBlock] = ()) -> None:
         used = written_in("", name.path, self._asked.language)
         outline = (used.syntax.outline(text) if used else None) or Outline()
         self._files[name.path] = TakenFile(name, text, tuple(blocks), tuple(changes), outline, used)
@@ -161,9 +159,12 @@ class Versions:
         if clash := find_clash(self._files):
             above, path = clash
             raise ReplyError(
-                self._asked.reply, ReplyProblem.NAMES_CLASH, f"{above} is a file, and the folder of {path}",
-                found=self._asked.listed(), hint="change one of the names in the reply, and import it again",
-            )  # fmt: skip
+                self._asked.reply,
+                ReplyProblem.NAMES_CLASH,
+                f"{above} is a file, and the folder of {path}",
+                found=self._asked.listed(),
+                hint="change one of the names in the reply, and import it again",
+            )
         if missing := self._find_missing_file():
             raise self._asked.ambiguous(f"mentions {missing}, which one of its files imports and no block contains")
         if entry.changes and not self._asked.contract <= entry.outline.defines | entry.outline.imported:
@@ -185,12 +186,13 @@ def entries_of(asked: BlocksOfReply, entry: TakenFile, files: Mapping[str, Taken
     if not asked.language.several_entries:
         return (entry.name.path,)
     beside = [
-        path for path, file in files.items()
+        path
+        for path, file in files.items()
         if path.endswith(asked.language.suffix)
         and path != entry.name.path
         and not any(imports(each.outline, path) for each in files.values())
         and not asked.language.syntax.is_test(path)
         and file.outline.defines
         and not file.outline.defines & (asked.contract | {"main"})
-    ]  # fmt: skip
+    ]
     return (entry.name.path, *beside)

@@ -88,10 +88,14 @@ class AttemptsReport:
     def figures(self) -> tuple[tuple[str, str], ...]:
         """Label and text of each figure over all attempts."""
         return (
-            ("Attempts", self.count), ("Mean", self.mean), ("Standard deviation", self.deviation),
-            ("Best", self.best), ("Worst", self.worst), ("Pass", self.passed),
+            ("Attempts", self.count),
+            ("Mean", self.mean),
+            ("Standard deviation", self.deviation),
+            ("Best", self.best),
+            ("Worst", self.worst),
+            ("Pass", self.passed),
             *((f"pass@{k}", share) for k, share in self.pass_at),
-        )  # fmt: skip
+        )
 
 
 def attempts_report(challenge: Challenge, attempts: Attempts) -> AttemptsReport:
@@ -104,24 +108,29 @@ def attempts_report(challenge: Challenge, attempts: Attempts) -> AttemptsReport:
     known, total = len(attempts.marked), len(attempts.summaries)
     tallies = {tally.criterion: tally for tally in attempts.criteria}
     return AttemptsReport(
-        attempts.model, attempts.challenge,
+        attempts.model,
+        attempts.challenge,
         count=", ".join(
             filter(
                 None,
                 (str(total), "" if known == total else f"{known} with a mark", gave_none(attempts), not_read(attempts)),
             )
         ),
-        mean=formatting.standing(attempts.overall), deviation=deviation(attempts),
-        best=_numbered(attempts.best), worst=_numbered(attempts.worst), passed=passed(attempts),
+        mean=formatting.standing(attempts.overall),
+        deviation=deviation(attempts),
+        best=_numbered(attempts.best),
+        worst=_numbered(attempts.worst),
+        passed=passed(attempts),
         pass_at=tuple((str(k), formatting.percent(attempts.pass_at(k))) for k in _shown_k(known)),
         rows=tuple(map(_row, attempts.summaries)),
         criteria=tuple(
             CriterionCount(c.id, c.title.rstrip("."), c.severity.value, met(tally, known), tally.met < known)
-            for c in challenge.criteria if (tally := tallies.get(c.id))
+            for c in challenge.criteria
+            if (tally := tallies.get(c.id))
         ),
         faults=common_faults(attempts)[:MOST_FAULTS],
         more=max(0, len(attempts.faults) - MOST_FAULTS),
-    )  # fmt: skip
+    )
 
 
 def deviation(attempts: Attempts) -> str:
@@ -170,22 +179,29 @@ def common_faults(attempts: Attempts) -> tuple[tuple[str, str, str], ...]:
     """What was found, the gravest first: its weight, what it is, and how many attempts have it."""
     of = len(attempts.summaries)
     return tuple(
-        (formatting.UNMARKED if fault.criterion == INTEGRITY else fault.severity.value, fault.title,
-         f"{fault.attempts} of {of}")
+        (
+            formatting.UNMARKED if fault.criterion == INTEGRITY else fault.severity.value,
+            fault.title,
+            f"{fault.attempts} of {of}",
+        )
         for fault in attempts.faults
-    )  # fmt: skip
+    )
 
 
 def attempts_data(attempts: Attempts) -> dict[str, Any]:
     """The figures over all attempts as JSON values."""
     marked = len(attempts.marked)
     return {
-        "attempts": len(attempts.summaries), "marked": marked, "unanswered": attempts.unanswered,
+        "attempts": len(attempts.summaries),
+        "marked": marked,
+        "unanswered": attempts.unanswered,
         "unread": attempts.unread,
         "deviation": attempts.deviation,
-        "best": attempts.best and attempts.best.overall.score, "worst": attempts.worst and attempts.worst.overall.score,
-        "passed": attempts.passed, "pass_at": {str(k): attempts.pass_at(k) for k in range(1, marked + 1)},
-    }  # fmt: skip
+        "best": attempts.best and attempts.best.overall.score,
+        "worst": attempts.worst and attempts.worst.overall.score,
+        "passed": attempts.passed,
+        "pass_at": {str(k): attempts.pass_at(k) for k in range(1, marked + 1)},
+    }
 
 
 def _shown_k(n: int) -> Iterator[int]:

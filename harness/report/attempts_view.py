@@ -36,26 +36,41 @@ def attempts_markdown(challenge: Challenge, attempts: Attempts) -> str:
 def attempts_csv(attempts: Attempts) -> str:
     """One line for each attempt, with a header; empty where there is no figure."""
     lines = [
-        [s.name, s.submission_name.attempt, s.status.value, s.overall.score, s.overall.low, s.overall.high,
-         s.overall.coverage, passes(s)]
+        [
+            s.name,
+            s.submission_name.attempt,
+            s.status.value,
+            s.overall.score,
+            s.overall.low,
+            s.overall.high,
+            s.overall.coverage,
+            passes(s),
+        ]
         for s in attempts.summaries
-    ]  # fmt: skip
+    ]
     return csv_text(["submission", "attempt", "status", "score", "low", "high", "coverage", "passes"], lines)
 
 
 def attempts_json(attempts: Attempts) -> dict[str, Any]:
     """The figures over all attempts, each attempt, and how many meet each criterion, as JSON values."""
     return {
-        "model": attempts.model, "challenge": attempts.challenge, "overall": attempts.overall.model_dump(),
+        "model": attempts.model,
+        "challenge": attempts.challenge,
+        "overall": attempts.overall.model_dump(),
         "dimensions": {id: score.model_dump() for id, score in attempts.dimensions.items()},
         **attempts_data(attempts),
         "criteria": {c.criterion: {"met": c.met, "assessed": c.assessed} for c in attempts.criteria},
         "records": [
-            {"submission": s.name, "attempt": s.submission_name.attempt, "status": s.status.value, "passes": passes(s),
-             "overall": s.overall.model_dump()}
+            {
+                "submission": s.name,
+                "attempt": s.submission_name.attempt,
+                "status": s.status.value,
+                "passes": passes(s),
+                "overall": s.overall.model_dump(),
+            }
             for s in attempts.summaries
         ],
-    }  # fmt: skip
+    }
 
 
 def _parts(view: AttemptsReport) -> Iterator[RenderableType]:

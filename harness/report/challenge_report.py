@@ -180,9 +180,12 @@ class ChallengeReport:
 
 
 def challenge_report(
-    challenge: Challenge, records: Iterable[Record], reviews: Sequence[Review] = (), unfetched: Names[str] = (),
+    challenge: Challenge,
+    records: Iterable[Record],
+    reviews: Sequence[Review] = (),
+    unfetched: Names[str] = (),
     doubts: Mapping[str, tuple[DoubtKind, ...]] = MappingProxyType({}),
-) -> ChallengeReport:  # fmt: skip
+) -> ChallengeReport:
     """The view of one challenge.
 
     Args:
@@ -264,7 +267,7 @@ def ceilings(challenge: Challenge, record: Record) -> tuple[Ceiling, ...]:
             ),
         )
         for gate in record.gates
-    )  # fmt: skip
+    )
 
 
 def _submission(
@@ -274,9 +277,10 @@ def _submission(
     several = attempts_report(challenge, answer.attempts) if answer.attempts else None
     unmarked = record.unmarked
     passed = [
-        _strength(challenge, e) for e in _rubric_order(challenge, record)
+        _strength(challenge, e)
+        for e in _rubric_order(challenge, record)
         if e.outcome is Outcome.PASSED and e.criterion not in unmarked
-    ]  # fmt: skip
+    ]
     found = weaknesses(challenge, record)
     return SubmissionReport(
         name=record.name,

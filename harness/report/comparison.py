@@ -43,8 +43,9 @@ class CriterionPair:
     @property
     def drawn(self) -> bool:
         """Whether a side counts cases that were drawn, and none of them wrong."""
-        return any(side.evidence and side.evidence.draws and not side.evidence.draws.failed
-                   for side in (self.left, self.right))  # fmt: skip
+        return any(
+            side.evidence and side.evidence.draws and not side.evidence.draws.failed for side in (self.left, self.right)
+        )
 
     @cached_property
     def lead(self) -> float | None:
@@ -129,9 +130,12 @@ class ModelComparison:
 
 
 def compare(
-    challenges: Iterable[Challenge], records: Iterable[Record], left: str, right: str,
+    challenges: Iterable[Challenge],
+    records: Iterable[Record],
+    left: str,
+    right: str,
     doubts: Mapping[str, tuple[DoubtKind, ...]] = MappingProxyType({}),
-) -> ModelComparison:  # fmt: skip
+) -> ModelComparison:
     """Compare two models; nothing is scored anew but the duels, on what both were assessed on.
 
     Args:
@@ -152,11 +156,13 @@ def compare(
     shared = {c.id for c in both}
     wins = win_table([left, right], [one.duel for one in found])
     return ModelComparison(
-        left, right, found,
+        left,
+        right,
+        found,
         alone=tuple(dict.fromkeys(r.submission_name.answer for r in own if r.challenge not in shared)),
         tally=(float(wins[0, 1]), float(wins[1, 0])),
         notes=notes(rubrics, [RecordSummary.of(record, doubts.get(record.name, ())) for record in own]),
-    )  # fmt: skip
+    )
 
 
 def compare_challenge(challenge: Challenge, left: AnswerSides, right: AnswerSides, result: Duel) -> ChallengeComparison:
@@ -339,8 +345,12 @@ def _challenge_data(shared: ChallengeComparison) -> dict[str, Any]:
         "left": _answer_data(shared.left),
         "right": _answer_data(shared.right),
         "duel": {
-            "left": one.left_mark, "right": one.right_mark, "criteria": one.criteria, "noise": one.noise,
-            "played": one.played, "winner": one.winner,
+            "left": one.left_mark,
+            "right": one.right_mark,
+            "criteria": one.criteria,
+            "noise": one.noise,
+            "played": one.played,
+            "winner": one.winner,
         },
         "criteria": [
             {
@@ -350,16 +360,18 @@ def _challenge_data(shared: ChallengeComparison) -> dict[str, Any]:
             }
             for row in shared.rows
         ],
-    }  # fmt: skip
+    }
 
 
 def _answer_data(answer: ModelAnswer) -> dict[str, Any]:
     if answer.attempts:
         return {
-            "provenance": answer.provenance, "status": answer.status, "overall": answer.overall.model_dump(),
+            "provenance": answer.provenance,
+            "status": answer.status,
+            "overall": answer.overall.model_dump(),
             "dimensions": {id: score.model_dump() for id, score in answer.dimensions.items()},
             **attempts_data(answer.attempts),
-        }  # fmt: skip
+        }
     kept = {"provenance", "status", "overall", "dimensions", "gates"}
     data: dict[str, Any] = json.loads(answer.shown.model_dump_json(include=kept))
     return data

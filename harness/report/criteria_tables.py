@@ -79,9 +79,10 @@ def criteria_tables(challenge: Challenge, answers: Sequence[ModelAnswer]) -> Ite
             standings=tuple(formatting.standing(m) if m else formatting.NOT_ASSESSED for m in marks),
             rows=tuple(
                 CriterionRow(c.id, c.title.rstrip("."), c.severity.value, tuple(each.cell(c) for each in columns))
-                for c in challenge.criteria if c.dimension == dimension.id
+                for c in challenge.criteria
+                if c.dimension == dimension.id
             ),
-        )  # fmt: skip
+        )
 
 
 def _cell(criterion: Criterion, evidence: Mapping[str, Evidence], findings: Mapping[str, Finding]) -> Cell:

@@ -122,10 +122,12 @@ def _of_records(parts: Iterable[RecordParts], doubts: Doubts) -> tuple[DataColum
     marks = sorted({id for kind in kinds for id in kind.dimensions})
     stages = sorted({stage for kind in kinds for stage in kind.stages} - {NOT_TIME})
     return (
-        *_NAMES, *_GRADE, *(DataColumn(f"dimension.{id}", NUMBER, _dimension(id)) for id in marks),
+        *_NAMES,
+        *_GRADE,
+        *(DataColumn(f"dimension.{id}", NUMBER, _dimension(id)) for id in marks),
         *(DataColumn(f"seconds.{stage}", NUMBER, _stage(stage)) for stage in stages),
         DataColumn("doubts", TEXT, _doubted(doubts)),
-    )  # fmt: skip
+    )
 
 
 def _of_evidence(doubts: Doubts) -> tuple[DataColumn[GradedCriterion], ...]:

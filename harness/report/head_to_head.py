@@ -101,9 +101,14 @@ class HeadToHeads:
         ]
         lead, behind = tally(left, right, results)
         return HeadToHeadReport(
-            self._marks.source, left, right, (self._from(left), self._from(right)),
-            formatting.score(lead, behind), _summary(left, right, lead, behind), tuple(sections),
-        )  # fmt: skip
+            self._marks.source,
+            left,
+            right,
+            (self._from(left), self._from(right)),
+            formatting.score(lead, behind),
+            _summary(left, right, lead, behind),
+            tuple(sections),
+        )
 
     def _from(self, model: str) -> str:
         return formatting.provenances(sorted(self._provenances.get(model, ())))
@@ -122,9 +127,17 @@ class HeadToHeads:
             alike = unseen = ()
             why = f"As the judge gave it: {f'won by {result.winner}' if result.winner else 'a split'}."
         return HeadToHeadSection(
-            challenge.id, challenge.title, self._standings.get(first, ""), self._standings.get(second, ""),
-            result.winner or "split", why, lines, alike, unseen, _edges(left, right, lines),
-        )  # fmt: skip
+            challenge.id,
+            challenge.title,
+            self._standings.get(first, ""),
+            self._standings.get(second, ""),
+            result.winner or "split",
+            why,
+            lines,
+            alike,
+            unseen,
+            _edges(left, right, lines),
+        )
 
 
 def _standing(marked: Marked) -> str:
@@ -141,10 +154,14 @@ def _summary(left: str, right: str, lead: float, behind: float) -> str:
 def _said(table: Comparison, left: str) -> tuple[EdgeRow, ...]:
     """The rows of a published table; its sides turned where they are the other way round."""
     return tuple(
-        EdgeRow(row.criterion, *((row.left, row.right) if table.left == left else (row.right, row.left)),
-                row.edge or TIE, row.note)
+        EdgeRow(
+            row.criterion,
+            *((row.left, row.right) if table.left == left else (row.right, row.left)),
+            row.edge or TIE,
+            row.note,
+        )
         for row in table.rows
-    )  # fmt: skip
+    )
 
 
 def _line(row: CriterionPair, left: str, right: str) -> EdgeRow:

@@ -72,9 +72,7 @@ def _properties(record: Record) -> dict[str, str]:
 
 def _case(suite: ET.Element, record: Record, item: Evidence, finding: Finding | None) -> str:
     """Add the case of one criterion; the name of its result, empty where it passed."""
-    case = ET.SubElement(
-        suite, "testcase", classname=f"{record.name}.{item.dimension}", name=item.criterion, time="0"
-    )  # fmt: skip
+    case = ET.SubElement(suite, "testcase", classname=f"{record.name}.{item.dimension}", name=item.criterion, time="0")
     result = _result(item)
     if result:
         kind = formatting.outcome(item) if result == "skipped" else item.outcome.value

@@ -155,10 +155,12 @@ def letter_table(inputs: "ReportInputs") -> LetterTable:
         for c in challenges
     }
     return LetterTable(
-        challenges, inputs.letters, tuple(cell for own in by_challenge.values() for cell in own),
+        challenges,
+        inputs.letters,
+        tuple(cell for own in by_challenge.values() for cell in own),
         tuple(_order(challenge.title, by_challenge[challenge.id]) for challenge in challenges),
         _pairs(by_challenge.values()),
-    )  # fmt: skip
+    )
 
 
 def _ranked(given: Iterable[LetteredCell]) -> list[LetteredCell]:

@@ -93,10 +93,13 @@ def not_asked_board(inputs: ReportInputs, compared: Sequence[str]) -> NotAskedBo
     """
     known = {c.id: c for c in inputs.challenges}
     records = [
-        r for r in sorted(inputs.records, key=lambda r: (r.challenge, r.submission_name.order))
-        if r.origin and r.challenge in known and r.status is not Status.JUDGE_ERROR
+        r
+        for r in sorted(inputs.records, key=lambda r: (r.challenge, r.submission_name.order))
+        if r.origin
+        and r.challenge in known
+        and r.status is not Status.JUDGE_ERROR
         and DoubtKind.OLDER_RUBRIC not in inputs.doubts.get(r.name, ())
-    ]  # fmt: skip
+    ]
     whole = [_with_everything(known[r.challenge], r) for r in records]
     columns = tuple(Column(id, known[id].title) for id in sorted({r.challenge for r in records}))
     before, after = ({p.model: p for p in standings(some, compared)} for some in (records, whole))
@@ -106,11 +109,13 @@ def not_asked_board(inputs: ReportInputs, compared: Sequence[str]) -> NotAskedBo
     }
     rows = tuple(
         PairRow(
-            model, MarkPair(place.place, after[model].place), MarkPair(_mean(place), _mean(after[model])),
+            model,
+            MarkPair(place.place, after[model].place),
+            MarkPair(_mean(place), _mean(after[model])),
             tuple(pairs.get((model, column.id), MarkPair()) for column in columns),
         )
         for model, place in before.items()
-    )  # fmt: skip
+    )
     return NotAskedBoard(columns, len(compared), rows, tuple(_prompts(columns, known, records)))
 
 

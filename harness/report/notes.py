@@ -40,22 +40,22 @@ def notes(challenges: Iterable[Challenge], records: Sequence[RecordSummary]) -> 
     return (
         *_differing("versions of the harness", records, lambda r: r.harness),
         *_differing("isolation tiers", records, lambda r: r.tier),
-        *(
-            note
-            for own in by_challenge.values()
-            for note in _differing("devices", own, lambda r: r.device)
-        ),
+        *(note for own in by_challenge.values() for note in _differing("devices", own, lambda r: r.device)),
         *_naming("Not counted in ranks, as they were graded by an older version of the rubric; grade again", older),
         *_naming(UNSIGNED, [r for r in records if DoubtKind.UNSIGNED in r.doubts]),
         *_naming("Left out, as their challenge is not here", unknown),
-        *_naming("Not counted in ranks (seed chosen by hand, or only a part of the probes ran)",
-                 [r for r in records if not r.ranked and DoubtKind.OLDER_RUBRIC not in r.doubts]),
+        *_naming(
+            "Not counted in ranks (seed chosen by hand, or only a part of the probes ran)",
+            [r for r in records if not r.ranked and DoubtKind.OLDER_RUBRIC not in r.doubts],
+        ),
         *_naming(SEVERAL_TURNS, [r for r in records if r.turns > 1]),
-        *_naming("Not graded because the harness failed",
-                 [r for r in records if r.status is Status.JUDGE_ERROR and not r.unread]),
+        *_naming(
+            "Not graded because the harness failed",
+            [r for r in records if r.status is Status.JUDGE_ERROR and not r.unread],
+        ),
         *_naming("Not graded because the reply could not be read with certainty", [r for r in records if r.unread]),
         *_naming(SEEN, [r for r in records if r.integrity]),
-    )  # fmt: skip
+    )
 
 
 def removed_note(names: Sequence[str]) -> Iterator[str]:

@@ -87,10 +87,15 @@ def unpublished_failures(
         if e.outcome is Outcome.NOT_OFFERED or out_of_sight(criteria.get(e.criterion), e, record.provenance):
             continue
         yield UnpublishedFailure(
-            model=record.model, challenge=record.challenge, provenance=origin(record),
-            link=link(record.challenge, record.model), criterion=e.criterion, severity=e.severity.value,
-            outcome=formatting.outcome(e), seen=_sight(e, record),
-        )  # fmt: skip
+            model=record.model,
+            challenge=record.challenge,
+            provenance=origin(record),
+            link=link(record.challenge, record.model),
+            criterion=e.criterion,
+            severity=e.severity.value,
+            outcome=formatting.outcome(e),
+            seen=_sight(e, record),
+        )
 
 
 def shared_reason(held: RuledDefect) -> str:

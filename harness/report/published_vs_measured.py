@@ -254,13 +254,16 @@ def _sections(
 def _compared(challenge: Challenge, reviews: Sequence[Review], record: Record | None) -> ComparedSubmission:
     model, provenance = reviews[0].model, origin(record)
     overall = ComparedMark(
-        model, challenge.id, "Overall", provenance,
+        model,
+        challenge.id,
+        "Overall",
+        provenance,
         published=tuple((r.reviewer.id, r.overall) for r in reviews if r.overall is not None),
         score=record.overall if record else None,
         own_text=False,
         link=link(challenge.id, model) if record else "",
         reasons=_gates(challenge, record) if record else (),
-    )  # fmt: skip
+    )
     lines = tuple(_line(challenge, dimension, reviews, record) for dimension in challenge.dimensions)
     return ComparedSubmission(model, provenance, overall, lines)
 
@@ -271,13 +274,16 @@ def _line(challenge: Challenge, dimension: Dimension, reviews: Sequence[Review],
     seen = [e.criterion in metrics for e in evidence if e.outcome.assessed]
     reconstructed = record is not None and record.provenance is Provenance.RECONSTRUCTION
     return ComparedMark(
-        reviews[0].model, challenge.id, dimension.title, origin(record),
+        reviews[0].model,
+        challenge.id,
+        dimension.title,
+        origin(record),
         published=tuple((r.reviewer.id, m.mark) for r in reviews for m in r.marks if m.target == dimension.id),
         score=record.dimensions.get(dimension.id) if record else None,
         own_text=reconstructed and bool(seen) and all(seen),
         link=link(challenge.id, dimension.title) if record else "",
         behind=_behind(evidence),
-    )  # fmt: skip
+    )
 
 
 def _behind(evidence: Iterable[Evidence]) -> tuple[CriteriaGroup, ...]:

@@ -215,10 +215,17 @@ def _csv_row(item: Evidence, fault: str | None) -> list[object]:
     figures = json.loads(item.model_dump_json(include={"measured"}))["measured"]
     met = item.satisfied if item.outcome.assessed else None
     return [
-        item.criterion, item.dimension, item.severity.value, item.outcome.value, met,
-        json.dumps(figures) if figures else None, item.seed, fault, item.detail or None,
+        item.criterion,
+        item.dimension,
+        item.severity.value,
+        item.outcome.value,
+        met,
+        json.dumps(figures) if figures else None,
+        item.seed,
+        fault,
+        item.detail or None,
         item.diagnosis.words if item.diagnosis else None,
-    ]  # fmt: skip
+    ]
 
 
 def shown_markdown(challenge: Challenge, record: Record, unfetched: Names[str] = ()) -> str:

@@ -40,17 +40,22 @@ def sarif(challenges: Iterable[Challenge], records: Iterable[Record], version: s
     place = {id: number for number, id in enumerate(rules)}
     errors = [r for r in known if r.error]
     return document(
-        version, list(rules.values()),
+        version,
+        list(rules.values()),
         [_result(record, fault, place[_rule_id(record, fault)]) for record, fault in found],
         notifications=[f"{r.name}: judge error, not the answer's fault: {r.error}" for r in errors],
         roots={ROOT: {"description": {"text": "The folder that holds submissions/."}}, **_published_roots(known)},
-    )  # fmt: skip
+    )
 
 
 def document(
-    version: str, rules: Sequence[Mapping[str, Any]], results: Sequence[Mapping[str, Any]], *,
-    notifications: Sequence[str] = (), roots: Mapping[str, Any],
-) -> str:  # fmt: skip
+    version: str,
+    rules: Sequence[Mapping[str, Any]],
+    results: Sequence[Mapping[str, Any]],
+    *,
+    notifications: Sequence[str] = (),
+    roots: Mapping[str, Any],
+) -> str:
     """The text of a document of one run.
 
     Args:
@@ -62,13 +67,15 @@ def document(
     """
     run = {
         "tool": {"driver": {"name": "harness", "version": version, "rules": rules}},
-        "invocations": [{
-            "executionSuccessful": not notifications,
-            "toolExecutionNotifications": [{"level": "error", "message": message(text)} for text in notifications],
-        }],
+        "invocations": [
+            {
+                "executionSuccessful": not notifications,
+                "toolExecutionNotifications": [{"level": "error", "message": message(text)} for text in notifications],
+            }
+        ],
         "originalUriBaseIds": roots,
         "results": results,
-    }  # fmt: skip
+    }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
 
 

@@ -175,9 +175,11 @@ def scoreboard(inputs: "ReportInputs", source: MarkSource = MarkSource.MEASURED)
 
 
 def measured_scoreboard(
-    measured: MeasuredMarks, suite: ChallengeSuite | None = None, unranked: Iterable[str] = (),
+    measured: MeasuredMarks,
+    suite: ChallengeSuite | None = None,
+    unranked: Iterable[str] = (),
     suites: Iterable[ChallengeSuite] = (),
-) -> Scoreboard:  # fmt: skip
+) -> Scoreboard:
     """The scoreboard over measured marks.
 
     Args:
@@ -224,18 +226,23 @@ def as_json(board: Scoreboard) -> str:
             **asdict(row.standing),
             "suites": {
                 suite.id: {"place": place.place, "medal": place.medal, "mean": place.mean, "coverage": place.coverage}
-                for suite in board.beside if (place := suite.places.get(row.standing.model)) and place.graded
+                for suite in board.beside
+                if (place := suite.places.get(row.standing.model)) and place.graded
             },
             "scores": {
                 e.challenge: {
-                    "status": e.status, **(e.overall.model_dump() if e.overall else {}), "integrity": e.integrity,
-                    "doubts": e.doubts, **(attempts_data(e.attempts) if e.attempts else {}),
+                    "status": e.status,
+                    **(e.overall.model_dump() if e.overall else {}),
+                    "integrity": e.integrity,
+                    "doubts": e.doubts,
+                    **(attempts_data(e.attempts) if e.attempts else {}),
                 }
-                for e in row.entries if e.status is not None
+                for e in row.entries
+                if e.status is not None
             },
         }
         for row in board.rows
-    ]  # fmt: skip
+    ]
     document = {"challenges": [asdict(c) for c in board.columns], "rows": rows, "notes": board.notes}
     return json.dumps(document, indent=1) + "\n"
 
@@ -250,16 +257,31 @@ def as_csv(board: Scoreboard) -> str:
     writer.writerow([*header, "provisional", "missing", "turns", *columns])
     for row in board.rows:
         s = row.standing
-        cells = [s.rank, s.medal, s.model, "+".join(s.provenance), s.mean, s.coverage, s.graded, s.of, s.note,
-                 s.provisional, " ".join(s.missing), s.turns]  # fmt: skip
+        cells = [
+            s.rank,
+            s.medal,
+            s.model,
+            "+".join(s.provenance),
+            s.mean,
+            s.coverage,
+            s.graded,
+            s.of,
+            s.note,
+            s.provisional,
+            " ".join(s.missing),
+            s.turns,
+        ]
         writer.writerow([*cells, *(value for entry in row.entries for value in _fields(entry))])
     return out.getvalue()
 
 
 def _scoreboard(
-    found: Marks, challenges: Iterable[Challenge], suite: ChallengeSuite | None, memory: FigureMemory = NO_MEMORY,
+    found: Marks,
+    challenges: Iterable[Challenge],
+    suite: ChallengeSuite | None,
+    memory: FigureMemory = NO_MEMORY,
     suites: Iterable[ChallengeSuite] = (),
-) -> Scoreboard:  # fmt: skip
+) -> Scoreboard:
     thin = thinly_assessed(found.marked)
     known = {m.challenge for m in found.marked}
     wanted = suite.challenges if suite and suite.challenges else known
@@ -276,9 +298,14 @@ def _scoreboard(
     )
     beside = tuple(_beside(found, compared, thin, suites, memory))
     return Scoreboard(
-        seen, tuple(shown), compared, rows, uncounted=tuple(sorted(known - {*compared})),
-        thin=tuple(c.id for c in shown if c.id in thin), beside=beside,
-    )  # fmt: skip
+        seen,
+        tuple(shown),
+        compared,
+        rows,
+        uncounted=tuple(sorted(known - {*compared})),
+        thin=tuple(c.id for c in shown if c.id in thin),
+        beside=beside,
+    )
 
 
 def _beside(

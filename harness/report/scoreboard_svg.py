@@ -80,9 +80,14 @@ def as_svg(board: Scoreboard) -> str:
     titles = [_title(c.title, column) for c in board.columns]
     end, notes = TOP + ROW * max(len(lines), 1), tuple(_below(board))
     picture = Picture(
-        LEFT + column * len(places) + RIGHT, end + FOOT * len(notes), bar, tuple(zip(places, titles, strict=True)),
-        board.mean_title, lines, tuple((end + FOOT * number, note) for number, note in enumerate(notes)),
-    )  # fmt: skip
+        LEFT + column * len(places) + RIGHT,
+        end + FOOT * len(notes),
+        bar,
+        tuple(zip(places, titles, strict=True)),
+        board.mean_title,
+        lines,
+        tuple((end + FOOT * number, note) for number, note in enumerate(notes)),
+    )
     return render_svg("scoreboard.svg.j2", picture=picture)
 
 

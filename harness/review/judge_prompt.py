@@ -119,8 +119,10 @@ class Questions:
 
     def _user(self, answers: Sequence[Material], nonce: str, refused: str) -> str:
         names = ("the first answer", "the second answer") if len(answers) > 1 else ("the answer",)
-        shown = [f"{nonce} {name} begins\n\n{_files(a, nonce)}\n{nonce} {name} ends"
-                 for name, a in zip(names, answers, strict=True)]  # fmt: skip
+        shown = [
+            f"{nonce} {name} begins\n\n{_files(a, nonce)}\n{nonce} {name} ends"
+            for name, a in zip(names, answers, strict=True)
+        ]
         return _USER.format(
             task=self.task.strip(),
             questions="\n".join(f"- {c.id}: {c.title}. {c.review}" for c in self.criteria),

@@ -88,9 +88,11 @@ class AuditedRecord:
 
 
 def audit(
-    workspace: Workspace, board: Board, names: list[SubmissionName],
+    workspace: Workspace,
+    board: Board,
+    names: list[SubmissionName],
     progress: Callable[[SubmissionName, str], None] = lambda name, stage: None,
-) -> Iterator[AuditedRecord]:  # fmt: skip
+) -> Iterator[AuditedRecord]:
     """Grade the submissions of these records again, or reuse the grades of earlier audits, and compare.
 
     Args:
@@ -108,9 +110,13 @@ def _audit_record(workspace: Workspace, board: Board, found: BoardRecord, progre
     if record is None:
         return AuditedRecord(name, found.signature, AuditVerdict.REFUSED, found.refused)
     left = partial(
-        AuditedRecord, name, found.signature, AuditVerdict.NOT_COMPARED, overall=record.overall.score,
+        AuditedRecord,
+        name,
+        found.signature,
+        AuditVerdict.NOT_COMPARED,
+        overall=record.overall.score,
         probe_set_stated=record.probe_set is not None,
-    )  # fmt: skip
+    )
     if why := incomparable(workspace, record):
         return left(why=why)
     try:
@@ -123,14 +129,23 @@ def _audit_record(workspace: Workspace, board: Board, found: BoardRecord, progre
     criteria = tuple(_compare_criteria(workspace, record, now, folder))
     verdicts = {c.verdict for c in criteria}
     verdict = next(
-        v for v in (AuditVerdict.DIFFERS, AuditVerdict.SAME, AuditVerdict.NOT_COMPARED)
+        v
+        for v in (AuditVerdict.DIFFERS, AuditVerdict.SAME, AuditVerdict.NOT_COMPARED)
         if v in verdicts or v is AuditVerdict.NOT_COMPARED
-    )  # fmt: skip
+    )
     why = "no criterion could be compared" if verdict is AuditVerdict.NOT_COMPARED else ""
     return AuditedRecord(
-        name, found.signature, verdict, why, record.overall.score, now.overall.score, criteria,
-        _compare_machines(record, now), record.probe_set is not None, reused,
-    )  # fmt: skip
+        name,
+        found.signature,
+        verdict,
+        why,
+        record.overall.score,
+        now.overall.score,
+        criteria,
+        _compare_machines(record, now),
+        record.probe_set is not None,
+        reused,
+    )
 
 
 def incomparable(workspace: Workspace, record: Record) -> str:
@@ -147,7 +162,7 @@ def incomparable(workspace: Workspace, record: Record) -> str:
         f"other tier: {there.tier.value}, here {here.tier.value}": there.tier is not here.tier,
         f"the record is a judge error: {record.error}": record.status is Status.JUDGE_ERROR,
         "the grade was cut off": record.cut_off,
-    }  # fmt: skip
+    }
     return next((why for why, holds in reasons.items() if holds), "")
 
 
@@ -155,9 +170,13 @@ def _graded(workspace: Workspace, record: Record, folder: Path, progress: Progre
     ours = workspace.challenge(record.challenge).limits.model_dump()
     limits = {name: value for name, value in record.limits.model_dump().items() if value != ours[name]}
     options = Options(
-        seed=record.seed, publish=False, limits=limits, profile=record.profile, only=record.only,
+        seed=record.seed,
+        publish=False,
+        limits=limits,
+        profile=record.profile,
+        only=record.only,
         device="emulated" if record.environment.device == "emulated" else "auto",
-    )  # fmt: skip
+    )
     store = Store(workspace)
     with prepared(workspace, folder, options, copied=False) as job:
         about = job.submission.about
@@ -208,9 +227,14 @@ def _explain_unassessed(recorded: Evidence, now: Evidence) -> str:
 
 
 def _compare_criterion(
-    workspace: Workspace, record: Record, criterion: Criterion, recorded: Evidence, now: Evidence, folder: Path,
+    workspace: Workspace,
+    record: Record,
+    criterion: Criterion,
+    recorded: Evidence,
+    now: Evidence,
+    folder: Path,
     unjudged: Collection[str],
-) -> AuditedCriterion:  # fmt: skip
+) -> AuditedCriterion:
     shown = _shown(recorded), _shown(now)
     if _is_same(recorded, now):
         return AuditedCriterion(criterion.id, AuditVerdict.SAME, *shown)
@@ -254,6 +278,10 @@ def _find_other_package(record: Record, now: Record) -> str:
     there, here = record.environment.packages, now.environment.packages
     names = sorted(there.keys() | here.keys())
     return next(
-        (f"{name} is {there.get(name, 'missing')} there, {here.get(name, 'missing')} here"
-         for name in names if there.get(name) != here.get(name)), "",
-    )  # fmt: skip
+        (
+            f"{name} is {there.get(name, 'missing')} there, {here.get(name, 'missing')} here"
+            for name in names
+            if there.get(name) != here.get(name)
+        ),
+        "",
+    )

@@ -75,9 +75,11 @@ class Job:
         limits = self.challenge.limits
         tests = ALL_SECONDS if self.options.full else limits.tests_seconds
         used = (
-            limits.start_seconds, limits.probes_seconds, limits.build_seconds * self.language.builds,
+            limits.start_seconds,
+            limits.probes_seconds,
+            limits.build_seconds * self.language.builds,
             tests if any(c.tests for c in self.criteria) else 0.0,
-        )  # fmt: skip
+        )
         return min(wall_bound(sum(used)), math.inf if self.options.seconds is None else self.options.seconds)
 
     @property
@@ -137,11 +139,15 @@ class Job:
             left_out: ids of the criteria omitted there.
         """
         settings = {
-            "full": self.options.full, "limits": self.challenge.limits.model_dump(),
-            "language": source_hash(self.language), "origin": self.origin and self.origin.model_dump(),
-            "attempt": self.submission.about.attempt, "profile": self.options.profile,
-            "only": sorted(self.options.only), "left_out": sorted(left_out),
-        }  # fmt: skip
+            "full": self.options.full,
+            "limits": self.challenge.limits.model_dump(),
+            "language": source_hash(self.language),
+            "origin": self.origin and self.origin.model_dump(),
+            "attempt": self.submission.about.attempt,
+            "profile": self.options.profile,
+            "only": sorted(self.options.only),
+            "left_out": sorted(left_out),
+        }
         return content_key(self.workspace, self.challenge.id, self.files.hashes, settings, where)
 
     @property
@@ -201,9 +207,10 @@ def prepared(
     _check_known(challenge, options.only)
     if submission.about.language != challenge.language:
         raise SpecError(
-            folder / "submission.toml", f"is {submission.about.language!r}; {challenge.id} is answered in "
-            f"{challenge.language!r}", field="submission.language",
-        )  # fmt: skip
+            folder / "submission.toml",
+            f"is {submission.about.language!r}; {challenge.id} is answered in {challenge.language!r}",
+            field="submission.language",
+        )
     used = language(challenge.language)
     if submission.entries and (problem := used.entry_problem(submission.about.entry)):
         raise SpecError(folder / "submission.toml", problem, field="submission.entry")

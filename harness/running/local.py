@@ -182,9 +182,13 @@ class GradingProcess:
                 raise HarnessError("not graded: the run was stopped")
             if self._process is None:
                 self._process = subprocess.Popen(
-                    self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1,
+                    self._command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    text=True,
+                    bufsize=1,
                     start_new_session=True,
-                )  # fmt: skip
+                )
             return self._process
 
     def _end(self) -> int:

@@ -60,6 +60,10 @@ class Options:
     def from_json(cls, text: str) -> "Options":
         """Return options from the JSON of `to_json`."""
         given = json.loads(text)
-        return cls(**given | {
-            "profile": GradeProfile(given.get("profile", GradeProfile.FULL)), "only": tuple(given.get("only", ())),
-        })  # fmt: skip
+        return cls(
+            **given
+            | {
+                "profile": GradeProfile(given.get("profile", GradeProfile.FULL)),
+                "only": tuple(given.get("only", ())),
+            }
+        )

@@ -10,9 +10,12 @@ from harness.workspace import Workspace
 
 
 def check_published(
-    workspace: Workspace, collection: Collection, records: Mapping[str, Record], seed: int,
+    workspace: Workspace,
+    collection: Collection,
+    records: Mapping[str, Record],
+    seed: int,
     progress: Callable[[str], None],
-) -> Iterator[CheckResult]:  # fmt: skip
+) -> Iterator[CheckResult]:
     """Run each property mutant around every published submission that passes its criterion and that no gate caps.
 
     Args:

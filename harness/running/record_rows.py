@@ -31,9 +31,19 @@ CREATE TABLE IF NOT EXISTS dictionaries (number INTEGER PRIMARY KEY, name TEXT N
 ADDED = ("made REAL", "status TEXT", "whole INTEGER", "score REAL", "coverage REAL", "dictionary INTEGER")
 """Columns missing from schema 3."""
 COLUMNS = (
-    "key", "reusable", "model", "challenge", "attempt", "made", "status", "whole", "score", "coverage", "dictionary",
+    "key",
+    "reusable",
+    "model",
+    "challenge",
+    "attempt",
+    "made",
+    "status",
+    "whole",
+    "score",
+    "coverage",
+    "dictionary",
     "body",
-)  # fmt: skip
+)
 INSERT = f"INSERT OR REPLACE INTO records ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
 """Replaces an earlier row of the same key; names the columns, as upgraded files order them differently."""
 BODY = "SELECT r.body, d.text FROM records AS r LEFT JOIN dictionaries AS d ON d.number = r.dictionary"
@@ -122,9 +132,19 @@ class RowWriter:
             number, encoder = found[0], found[1].copy()
             body = encoder.compress(text) + encoder.flush()
         return (
-            record.key, reusable, record.model, record.challenge, record.attempt or 0, record.made.timestamp(),
-            record.status.value, not record.partial, record.overall.score, record.overall.coverage, number, body,
-        )  # fmt: skip
+            record.key,
+            reusable,
+            record.model,
+            record.challenge,
+            record.attempt or 0,
+            record.made.timestamp(),
+            record.status.value,
+            not record.partial,
+            record.overall.score,
+            record.overall.coverage,
+            number,
+            body,
+        )
 
     def _load_encoder(self, name: str) -> tuple[int, Any] | None:
         query = "SELECT number, text FROM dictionaries WHERE name = ?"

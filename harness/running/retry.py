@@ -61,9 +61,14 @@ def ungraded(workspace: Workspace, folder: Path, options: Options, failure: str,
         with prepared(workspace, folder, options, copied=False) as job:
             evidence = [unmeasured(criterion, failure) for criterion in job.challenge.criteria]
             record = recorded(
-                job, evidence, status=Status.JUDGE_ERROR, seed=options.seed or 0, made=now(), seconds={},
+                job,
+                evidence,
+                status=Status.JUDGE_ERROR,
+                seed=options.seed or 0,
+                made=now(),
+                seconds={},
                 error=failure,
-            )  # fmt: skip
+            )
             tried = f"tried {tries} time{'s' * (tries > 1)}"
             return Graded(folder, record, False, tried, keep(workspace, job.options, record))
     except (HarnessError, OSError):

@@ -156,11 +156,19 @@ def _graded(job: Job) -> Record:
     broken = next((e.detail for e in evidence if e.outcome is Outcome.JUDGE_ERROR), None)
     status = Status.JUDGE_ERROR if broken else Status.BUILD_FAILED if failure else Status.GRADED
     return recorded(
-        job, evidence, build=failure, status=status, seed=job.seed, made=made, error=broken,
-        repaired=_check_copy_locations(job, found) if failure else None, cut_off=found.cut_off,
+        job,
+        evidence,
+        build=failure,
+        status=status,
+        seed=job.seed,
+        made=made,
+        error=broken,
+        repaired=_check_copy_locations(job, found) if failure else None,
+        cut_off=found.cut_off,
         seconds={stage: rounded for stage, spent in found.seconds.items() if (rounded := round(spent, 3))},
-        signals=counted(found.signals), remarks=tuple(_list_remarks(job)),
-    )  # fmt: skip
+        signals=counted(found.signals),
+        remarks=tuple(_list_remarks(job)),
+    )
 
 
 def _find_adapter_fault(job: Job, failure: BuildFailure) -> str:
@@ -187,9 +195,14 @@ def _check_copy_locations(job: Job, found: StageResult) -> RepairedGrade | None:
 
 
 def recorded(
-    job: Job, evidence: Sequence[Evidence], *, status: Status, build: BuildFailure | None = None, cut_off: bool = False,
+    job: Job,
+    evidence: Sequence[Evidence],
+    *,
+    status: Status,
+    build: BuildFailure | None = None,
+    cut_off: bool = False,
     **rest: Any,
-) -> Record:  # fmt: skip
+) -> Record:
     """Score the evidence of a job and return its record; `rest` sets further fields."""
     unmarked = job.origin.unmarked if job.origin else {}
     scored = score(job.challenge, evidence, built=build is None, unmarked=unmarked)
@@ -197,16 +210,31 @@ def recorded(
     asked = GradeProfile.REWARD.criteria(job.challenge, options.only) - unmarked.keys()
     unknown = cut_off or status is Status.JUDGE_ERROR
     record = Record(
-        model=about.model, challenge=about.challenge, attempt=about.attempt, provenance=about.provenance,
-        origin=job.origin, outside=job.outside, turns=about.turns, key=job.key,
+        model=about.model,
+        challenge=about.challenge,
+        attempt=about.attempt,
+        provenance=about.provenance,
+        origin=job.origin,
+        outside=job.outside,
+        turns=about.turns,
+        key=job.key,
         probe_set=job.probe_set,
         ranked=options.seed is None and job.environment.tier.trusted and not (options.partial or cut_off),
-        status=status, profile=options.profile, only=options.only, cut_off=cut_off,
+        status=status,
+        profile=options.profile,
+        only=options.only,
+        cut_off=cut_off,
         reward=None if unknown else reward(job.challenge, evidence, asked, built=build is None),
-        environment=job.environment, limits=job.challenge.limits,
-        overall=scored.overall, dimensions=scored.dimensions, gates=scored.gates, evidence=tuple(evidence),
-        build=build, unread=about.unread is not None, **rest,
-    )  # fmt: skip
+        environment=job.environment,
+        limits=job.challenge.limits,
+        overall=scored.overall,
+        dimensions=scored.dimensions,
+        gates=scored.gates,
+        evidence=tuple(evidence),
+        build=build,
+        unread=about.unread is not None,
+        **rest,
+    )
     files = sorted(job.files.hashes.keys() - {*job.adapters, SUBMISSION_FILE})
     return without_quotes(record, job.files.path, files, job.workspace.challenge_folder(job.challenge.id))
 

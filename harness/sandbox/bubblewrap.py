@@ -118,13 +118,20 @@ class Bubblewrap:
         }
         allow = (*HARMLESS, *(SIGNALS if profile == "build" else ()), *(FOR_DEVICES if devices else ()))
         fence = fence_plan(
-            profile, {**rlimits, "RLIMIT_NPROC": tasks}, uid=self._uid,
-            landlock=rules if landlock_rules.abi() else None, seccomp=True, allow=allow,
-        )  # fmt: skip
+            profile,
+            {**rlimits, "RLIMIT_NPROC": tasks},
+            uid=self._uid,
+            landlock=rules if landlock_rules.abi() else None,
+            seccomp=True,
+            allow=allow,
+        )
         return Confinement(
-            fence, self.paths.scratch, (*readable, *visible_files.aliases(), self.paths.scratch), namespaces=True,
+            fence,
+            self.paths.scratch,
+            (*readable, *visible_files.aliases(), self.paths.scratch),
+            namespaces=True,
             driver=bool(devices),
-        )  # fmt: skip
+        )
 
     def spawn(self, words: Sequence[str], *, in_folder: bool = False, **options: Any) -> subprocess.Popen[bytes]:
         """Start a process in the namespaces and the cgroup."""
@@ -194,10 +201,19 @@ def _find_bubblewrap() -> str:
 def _build_namespace_options(capabilities: Sequence[str]) -> Sequence[str]:
     needed = (*capabilities, *(("CAP_SETUID", "CAP_SETGID") if os.geteuid() == 0 else ()), "CAP_SETPCAP")
     return (
-        _find_bubblewrap(), *(() if os.geteuid() == 0 else ("--unshare-user",)), "--unshare-pid", "--unshare-net",
-        "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--die-with-parent", "--new-session",
-        "--cap-drop", "ALL", *(part for name in needed for part in ("--cap-add", name)),
-    )  # fmt: skip
+        _find_bubblewrap(),
+        *(() if os.geteuid() == 0 else ("--unshare-user",)),
+        "--unshare-pid",
+        "--unshare-net",
+        "--unshare-ipc",
+        "--unshare-uts",
+        "--unshare-cgroup-try",
+        "--die-with-parent",
+        "--new-session",
+        "--cap-drop",
+        "ALL",
+        *(part for name in needed for part in ("--cap-add", name)),
+    )
 
 
 def _system(access: FileAccess) -> Sequence[str]:
@@ -216,10 +232,33 @@ def _system(access: FileAccess) -> Sequence[str]:
     ]
     apart = _parents(path for path in access.devices if not path.is_relative_to("/dev"))
     return (
-        "--ro-bind", "/usr", "/usr", *links, "--dir", "/etc", "--proc", "/proc", "--dev", "/dev", *apart, *shown,
-        "--size", str(access.scratch_mib << 20), "--perms", "1777", "--tmpfs", "/tmp",
-        "--size", "65536", "--perms", "1777", "--tmpfs", "/dev/shm", "--remount-ro", "/dev",
-    )  # fmt: skip
+        "--ro-bind",
+        "/usr",
+        "/usr",
+        *links,
+        "--dir",
+        "/etc",
+        "--proc",
+        "/proc",
+        "--dev",
+        "/dev",
+        *apart,
+        *shown,
+        "--size",
+        str(access.scratch_mib << 20),
+        "--perms",
+        "1777",
+        "--tmpfs",
+        "/tmp",
+        "--size",
+        "65536",
+        "--perms",
+        "1777",
+        "--tmpfs",
+        "/dev/shm",
+        "--remount-ro",
+        "/dev",
+    )
 
 
 def _mounts(access: FileAccess, inside: Mapping[str, str]) -> Sequence[str]:

@@ -132,9 +132,12 @@ class ForkServer:
         try:
             self._process = self._sandbox.spawn(
                 (visible_files.interpreter(), "-I", "-B", f"{paths.boot}/forking.py", *numbers),
-                stdin=subprocess.DEVNULL, stdout=write, stderr=write,
-                pass_fds=(theirs.fileno(),), env=visible_files.environment(paths.scratch),
-            )  # fmt: skip
+                stdin=subprocess.DEVNULL,
+                stdout=write,
+                stderr=write,
+                pass_fds=(theirs.fileno(),),
+                env=visible_files.environment(paths.scratch),
+            )
         except OSError as error:
             raise BoxError(f"cannot start a worker in tier {self.tier}: {error}") from error
         finally:

@@ -77,10 +77,14 @@ class Landlock:
         room = self._room()
         readable = (*self._readable(), *visible_files.aliases(), str(room))
         return Confinement(
-            self._plan_fence(profile, rlimits, str(room)), str(room), readable, namespaces=False,
-            bounds=ResourceBounds(room, self._access.scratch_mib << 20, tasks), room=room,
+            self._plan_fence(profile, rlimits, str(room)),
+            str(room),
+            readable,
+            namespaces=False,
+            bounds=ResourceBounds(room, self._access.scratch_mib << 20, tasks),
+            room=room,
             driver=bool(self._access.devices),
-        )  # fmt: skip
+        )
 
     def spawn(self, words: Sequence[str], *, in_folder: bool = False, **options: Any) -> subprocess.Popen[bytes]:
         """Start a process, which adopts its descendants and ends them."""
@@ -134,9 +138,7 @@ class Landlock:
         }
         scoped = profile == "build" and landlock_rules.abi() >= SCOPES_SIGNALS
         allow = (*(SIGNALS if scoped else ()), *(FOR_DEVICES if devices else ()))
-        return fence_plan(
-            profile, rlimits, uid=self._uid, landlock=rules, seccomp=True, allow=allow, ask_threads=True
-        )  # fmt: skip
+        return fence_plan(profile, rlimits, uid=self._uid, landlock=rules, seccomp=True, allow=allow, ask_threads=True)
 
 
 class Unprotected(Landlock):

@@ -157,9 +157,15 @@ class Sandbox(Protocol):
 
 
 def fence_plan(
-    profile: Profile, rlimits: Mapping[str, int], *, uid: int | None, landlock: Mapping[str, Sequence[str]] | None,
-    seccomp: bool, allow: Sequence[str], ask_threads: bool = False,
-) -> dict[str, Any]:  # fmt: skip
+    profile: Profile,
+    rlimits: Mapping[str, int],
+    *,
+    uid: int | None,
+    landlock: Mapping[str, Sequence[str]] | None,
+    seccomp: bool,
+    allow: Sequence[str],
+    ask_threads: bool = False,
+) -> dict[str, Any]:
     """Return the plan that `boot/fence.py` applies."""
     return {
         "profile": profile,

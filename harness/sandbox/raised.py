@@ -28,9 +28,12 @@ def raised_reply(claim: Any, folder: Path, sources: Collection[str]) -> Reply | 
     said = f"{kind}: {text}" if text else kind
     locations = _locations(place, folder, sources)
     return Reply(
-        CallStatus.RAISED, text=f"{said} ({locations[0]})" if locations else said, exception=kind,
-        lineage=tuple(lineage), locations=locations,
-    )  # fmt: skip
+        CallStatus.RAISED,
+        text=f"{said} ({locations[0]})" if locations else said,
+        exception=kind,
+        lineage=tuple(lineage),
+        locations=locations,
+    )
 
 
 def _locations(place: Any, folder: Path, sources: Collection[str]) -> tuple[Location, ...]:

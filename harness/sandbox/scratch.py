@@ -105,10 +105,29 @@ def _keep(pid: int, place: Path) -> None:
     try:
         # a shell starts it in the background and ends: this process, which may wait for all its children, gains none
         subprocess.run(
-            ("/bin/sh", "-c", '"$@" &', "sh", EXECUTABLE, "-I", "-S", "-B", KEEPER, f"{own}", f"{pid}", place,
-             _draw_prefix(pid)),
-            pass_fds=(own,), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            start_new_session=True, cwd="/", env={}, check=True,
-        )  # fmt: skip
+            (
+                "/bin/sh",
+                "-c",
+                '"$@" &',
+                "sh",
+                EXECUTABLE,
+                "-I",
+                "-S",
+                "-B",
+                KEEPER,
+                f"{own}",
+                f"{pid}",
+                place,
+                _draw_prefix(pid),
+            ),
+            pass_fds=(own,),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            cwd="/",
+            env={},
+            check=True,
+        )
     finally:
         os.close(own)

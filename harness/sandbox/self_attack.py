@@ -198,34 +198,46 @@ def _nothing(scene: Scene) -> tuple[object, ...]:
 
 ATTACKS = (
     Attack(
-        "read", "an answer can read files it was not given",
-        lambda scene: (str(scene.canary), os.getpid()), _reveals_secret,
+        "read",
+        "an answer can read files it was not given",
+        lambda scene: (str(scene.canary), os.getpid()),
+        _reveals_secret,
     ),
     Attack(
-        "read", "an answer can read the source of the harness, and with it what lies around it",
+        "read",
+        "an answer can read the source of the harness, and with it what lies around it",
         lambda scene: (__file__, os.getpid()),
         lambda scene, reply, _: reply.value == Path(__file__).read_text(encoding="ascii"),
     ),
     Attack(
-        "write", "an answer can change files outside the box",
+        "write",
+        "an answer can change files outside the box",
         lambda scene: (str(scene.target), "changed"),
         lambda scene, *_: scene.target.read_text(encoding="ascii") != scene.secret,
     ),
     Attack(
-        "plant", "an answer can change its own files after they were hashed",
-        lambda scene: ("planted",), lambda scene, *_: (scene.answer / "planted").exists(),
+        "plant",
+        "an answer can change its own files after they were hashed",
+        lambda scene: ("planted",),
+        lambda scene, *_: (scene.answer / "planted").exists(),
     ),
     Attack(
-        "connect_tcp", "an answer can connect to the network",
-        lambda scene: (scene.tcp.getsockname()[1],), lambda scene, *_: _was_reached(scene.tcp),
+        "connect_tcp",
+        "an answer can connect to the network",
+        lambda scene: (scene.tcp.getsockname()[1],),
+        lambda scene, *_: _was_reached(scene.tcp),
     ),
     Attack(
-        "connect_abstract", "an answer can connect to other programs by Unix sockets without a path",
-        lambda scene: (scene.secret,), lambda scene, *_: _was_reached(scene.abstract),
+        "connect_abstract",
+        "an answer can connect to other programs by Unix sockets without a path",
+        lambda scene: (scene.secret,),
+        lambda scene, *_: _was_reached(scene.abstract),
     ),
     Attack(
-        "connect_path", "an answer can connect to other programs by Unix sockets in the file system",
-        lambda scene: (str(scene.target.parent), _SOCKET), lambda scene, *_: _was_reached(scene.unix),
+        "connect_path",
+        "an answer can connect to other programs by Unix sockets in the file system",
+        lambda scene: (str(scene.target.parent), _SOCKET),
+        lambda scene, *_: _was_reached(scene.unix),
     ),
     Attack("signal_parent", "an answer can kill the grader", _make_parent_arguments, _said),
     Attack("trace_parent", "an answer can stop and steer the grader (ptrace)", _make_parent_arguments, _said),
@@ -236,4 +248,4 @@ ATTACKS = (
     Attack("fork", "an answer can start processes", _nothing, _said),
     # last: where it works, the worker is gone
     Attack("execute", "an answer can run other programs", lambda scene: (scene.secret,), _reveals_secret),
-)  # fmt: skip
+)

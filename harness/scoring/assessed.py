@@ -46,8 +46,9 @@ class RubricColumns:
         """Return the record with these shares, for exact marking."""
         results = [
             CriterionResult(c.id, c.dimension, c.severity.weight, max(share, 0.0), share == GATED)
-            for c, share in zip(self._criteria, shares, strict=True) if not math.isnan(share)
-        ]  # fmt: skip
+            for c, share in zip(self._criteria, shares, strict=True)
+            if not math.isnan(share)
+        ]
         return AssessedRecord(self.challenge, results, built=built)
 
 
@@ -66,8 +67,9 @@ class AssessedAttempts:
         self._known = np.flatnonzero(alike)
         self._others = {
             number: AssessedRecord(rubric.challenge, one.results, built=_built(one))
-            for number, one in enumerate(summaries) if not alike[number]
-        }  # fmt: skip
+            for number, one in enumerate(summaries)
+            if not alike[number]
+        }
         known = [one for one, is_known in zip(summaries, alike, strict=True) if is_known]
         self._shares = np.frombuffer(b"".join(one.shares for one in known)).reshape(len(known), len(rubric.ids))
         self._built = np.array([_built(one) for one in known], bool)

@@ -69,9 +69,7 @@ class Attempts:
     @cached_property
     def marked(self) -> tuple[RecordSummary, ...]:
         """Attempts with a mark; those that the harness failed to grade are left out."""
-        return tuple(
-            s for s in self.summaries if s.status is not Status.JUDGE_ERROR and s.overall.score is not None
-        )  # fmt: skip
+        return tuple(s for s in self.summaries if s.status is not Status.JUDGE_ERROR and s.overall.score is not None)
 
     @cached_property
     def status(self) -> Status:

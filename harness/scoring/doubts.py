@@ -244,9 +244,11 @@ def _find_by_rubric(record: Record, rubric: Challenge) -> Iterator[Doubt]:
     if len(files_seeds) > 1 or any(seed >= FILES_SEEDS for seed in files_seeds):
         yield Doubt(DoubtKind.SEED, "evidence", "of several submissions", "of one")
     asked = GradeProfile.REWARD.criteria(rubric, record.only) - record.unmarked.keys()
-    earned = None if record.status is Status.JUDGE_ERROR or record.cut_off else (
-        reward(rubric, record.evidence, asked, built=record.build is None)
-    )  # fmt: skip
+    earned = (
+        None
+        if record.status is Status.JUDGE_ERROR or record.cut_off
+        else (reward(rubric, record.evidence, asked, built=record.build is None))
+    )
     if record.reward not in (None, earned):
         yield Doubt(DoubtKind.MARKS, "reward", f"{record.reward:g}", "none" if earned is None else f"{earned:g}")
 

@@ -85,9 +85,11 @@ class Standing:
 
 
 def standings(
-    marked: Iterable[Marked], challenges: Sequence[str], head_to_heads: Iterable[HeadToHead] = (),
+    marked: Iterable[Marked],
+    challenges: Sequence[str],
+    head_to_heads: Iterable[HeadToHead] = (),
     memory: FigureMemory = NO_MEMORY,
-) -> tuple[Standing, ...]:  # fmt: skip
+) -> tuple[Standing, ...]:
     """Rank all models: the ranked best first, then the unranked, baselines last; equal means by name.
 
     Models asked in several turns follow in the same order, ranked among themselves.
@@ -115,8 +117,14 @@ def _rank(
     means = sorted(row.mean for row in rows if row.mean is not None and not row.unranked)
     provisional = _place_provisionally(rows)
     last = len(rows) + 1
-    rows.sort(key=lambda row: (row.baseline, bool(row.unranked), provisional.get(row.model, last),
-                               -(row.mean if row.mean is not None else -1)))  # fmt: skip
+    rows.sort(
+        key=lambda row: (
+            row.baseline,
+            bool(row.unranked),
+            provisional.get(row.model, last),
+            -(row.mean if row.mean is not None else -1),
+        )
+    )
     places = [row.standing(means, provisional.get(row.model)) for row in rows]
     marks = np.array([row.by_challenge(challenges) for row in rows[: len(means)]]).reshape(len(means), len(challenges))
     attempts = [own for number, row in enumerate(rows[: len(means)]) for own in row.attempts(number, challenges)]
@@ -204,9 +212,12 @@ def _add_certainty(
     for number, place in enumerate(places):
         played = round(float((wins[number] + wins[:, number]).sum()))
         known = replace(
-            place, wins=float(wins[number].sum()), duels=played, chances=tuple(chances[number].tolist()),
+            place,
+            wins=float(wins[number].sum()),
+            duels=played,
+            chances=tuple(chances[number].tolist()),
             strength=round(float(elo(power[number])), 1) if played else None,
-        )  # fmt: skip
+        )
         shared = groups.count(groups[number]) > 1
         yield _share_medal(known, MEDALS.get(places[groups[number]].rank or 0)) if shared else known
 
@@ -283,6 +294,16 @@ class _Row:
             )
         mean = None if self.mean is None else float(self.mean)
         return Standing(
-            self.model, self.provenance, mean, self.coverage, self.graded, self.of, rank, medal, note,
-            provisional, self.missing, turns=self.turns,
-        )  # fmt: skip
+            self.model,
+            self.provenance,
+            mean,
+            self.coverage,
+            self.graded,
+            self.of,
+            rank,
+            medal,
+            note,
+            provisional,
+            self.missing,
+            turns=self.turns,
+        )

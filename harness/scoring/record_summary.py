@@ -84,24 +84,40 @@ class RecordSummary:
             return e.outcome.assessed and e.criterion not in unmarked
 
         details = {
-            "of_submission": record.of_submission, "unanswered": record.unanswered, "unread": record.unread,
+            "of_submission": record.of_submission,
+            "unanswered": record.unanswered,
+            "unread": record.unread,
             "dimensions": {id: _list_numbers(score) for id, score in record.dimensions.items()},
             "findings": [(f.criterion, f.severity.value, f.title) for f in findings],
             "results": [
-                (e.criterion, e.dimension, e.severity.weight, e.satisfied if assessed(e) else None,
-                 assessed(e) and e.gates)
+                (
+                    e.criterion,
+                    e.dimension,
+                    e.severity.weight,
+                    e.satisfied if assessed(e) else None,
+                    assessed(e) and e.gates,
+                )
                 for e in record.evidence
             ],
-        }  # fmt: skip
+        }
         text = json.dumps(details)
         by_id = sorted(record.evidence, key=lambda e: e.criterion)
         return cls(
-            record.submission_name, record.provenance, record.status, ranked, record.turns, record.overall,
-            record.environment.harness, record.environment.tier.value, record.environment.device,
+            record.submission_name,
+            record.provenance,
+            record.status,
+            ranked,
+            record.turns,
+            record.overall,
+            record.environment.harness,
+            record.environment.tier.value,
+            record.environment.device,
             sum(f.criterion == INTEGRITY for f in findings),
             _hash_criteria((e.criterion, e.dimension, e.severity) for e in by_id),
-            array("d", (_get_share(e) if assessed(e) else math.nan for e in by_id)).tobytes(), kinds, lambda: text,
-        )  # fmt: skip
+            array("d", (_get_share(e) if assessed(e) else math.nan for e in by_id)).tobytes(),
+            kinds,
+            lambda: text,
+        )
 
     @property
     def model(self) -> str:
@@ -155,9 +171,19 @@ class RecordSummary:
     def row(self) -> tuple[str | float | bytes | None, ...]:
         """Return all values except name and details, as columns of a table."""
         return (
-            self.provenance.value, self.status.value, int(self.ranked), self.turns, *_list_numbers(self.overall),
-            self.harness, self.tier, self.device, self.integrity, self.criteria, self.shares, " ".join(self.doubts),
-        )  # fmt: skip
+            self.provenance.value,
+            self.status.value,
+            int(self.ranked),
+            self.turns,
+            *_list_numbers(self.overall),
+            self.harness,
+            self.tier,
+            self.device,
+            self.integrity,
+            self.criteria,
+            self.shares,
+            " ".join(self.doubts),
+        )
 
     @classmethod
     def of_row(cls, name: SubmissionName, row: Sequence[Any], details: Callable[[], str]) -> Self:
@@ -165,10 +191,21 @@ class RecordSummary:
         provenance, status, ranked, turns, point, low, high, coverage = row[:8]
         harness, tier, device, integrity, criteria, shares, doubts = row[8:]
         return cls(
-            name, _PROVENANCES[provenance], _STATUSES[status], bool(ranked), turns,
-            _to_score(point, low, high, coverage), harness, tier, device, integrity, criteria, shares,
-            _parse_kinds(doubts), details,
-        )  # fmt: skip
+            name,
+            _PROVENANCES[provenance],
+            _STATUSES[status],
+            bool(ranked),
+            turns,
+            _to_score(point, low, high, coverage),
+            harness,
+            tier,
+            device,
+            integrity,
+            criteria,
+            shares,
+            _parse_kinds(doubts),
+            details,
+        )
 
 
 def rubric_hash(challenge: Challenge) -> str:

@@ -20,32 +20,52 @@ EXAMPLES = {
     "reply": {"challenge": "kv_cache", "profile": "reward", "reply": "Here it is:\n```python\n...\n```\n"},
 }
 _GRADE = {
-    "id": "9f0c5a60c1f94d1c8a3a4b9a4f0b7c11", "state": "finished", "challenge": "kv_cache", "profile": "reward",
-    "status": "graded", "reward": 0.59, "record": {"...": "see docs/data.md"},
-}  # fmt: skip
+    "id": "9f0c5a60c1f94d1c8a3a4b9a4f0b7c11",
+    "state": "finished",
+    "challenge": "kv_cache",
+    "profile": "reward",
+    "status": "graded",
+    "reward": 0.59,
+    "record": {"...": "see docs/data.md"},
+}
 _WAITING = {**_GRADE, "state": "waiting", "status": None, "reward": None, "record": None}
 _WAIT = {
-    "name": "wait", "in": "query", "schema": {"type": "number", "default": 0},
+    "name": "wait",
+    "in": "query",
+    "schema": {"type": "number", "default": 0},
     "description": "seconds to wait for the record; the server may wait less",
-}  # fmt: skip
+}
 _KEY = {
-    "name": "Idempotency-Key", "in": "header", "schema": {"type": "string"},
+    "name": "Idempotency-Key",
+    "in": "header",
+    "schema": {"type": "string"},
     "description": "sent again with the same key, the same request is the same grade",
-}  # fmt: skip
+}
 _REFUSALS = {
-    401: "no valid token", 403: "the token does not allow it", 404: "no such grade", 409: "the key was used before",
-    413: "too large", 415: "not plain JSON", 422: "not a request for a grade", 429: "too much; see Retry-After",
+    401: "no valid token",
+    403: "the token does not allow it",
+    404: "no such grade",
+    409: "the key was used before",
+    413: "too large",
+    415: "not plain JSON",
+    422: "not a request for a grade",
+    429: "too much; see Retry-After",
     503: "not now; see Retry-After",
-}  # fmt: skip
+}
 
 
 def grade_json(job: QueuedJob) -> dict[str, Any]:
     """Return a job as its client sees it."""
     record = json.loads(job.record) if job.record else None
     return {
-        "id": job.id, "state": job.state.name.lower(), "challenge": job.challenge, "profile": job.profile,
-        "status": record and record["status"], "reward": record and record["reward"], "record": record,
-    }  # fmt: skip
+        "id": job.id,
+        "state": job.state.name.lower(),
+        "challenge": job.challenge,
+        "profile": job.profile,
+        "status": record and record["status"],
+        "reward": record and record["reward"],
+        "record": record,
+    }
 
 
 def make_app(service: GradingService) -> FastAPI:
@@ -60,9 +80,13 @@ def make_app(service: GradingService) -> FastAPI:
         house.cancel()
 
     app = FastAPI(
-        title="harness", version=harness.__version__, docs_url=None, redoc_url=None, lifespan=lifespan,
+        title="harness",
+        version=harness.__version__,
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
         description="Grades model-generated ML kernels by running them.",
-    )  # fmt: skip
+    )
     both = _describe_request(GradeRequest, EXAMPLES, [_WAIT, _KEY])
     many = _describe_request(BatchRequest, {"two": {"answers": list(EXAMPLES.values())}}, [_WAIT, _KEY])
     get: Sequence[tuple[str, Callable[..., Any], str]] = (
@@ -151,9 +175,10 @@ class _Routes:
 def _format_batch(jobs: Sequence[QueuedJob]) -> dict[str, Any]:
     finished = all(job.state is JobState.FINISHED for job in jobs)
     return {
-        "id": jobs[0].batch, "state": "finished" if finished else "waiting",
+        "id": jobs[0].batch,
+        "state": "finished" if finished else "waiting",
         "grades": [grade_json(job) for job in jobs],
-    }  # fmt: skip
+    }
 
 
 async def _wait_until_gone(request: Request) -> None:

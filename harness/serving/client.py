@@ -89,10 +89,12 @@ class _Connection:
         self._token = os.environ.get(TOKEN, "") if token is None else token
         self._library = _library()
         self._settings: dict[str, Any] = {
-            "base_url": url.rstrip("/"), "timeout": WAIT_SECONDS + MARGIN_SECONDS,
+            "base_url": url.rstrip("/"),
+            "timeout": WAIT_SECONDS + MARGIN_SECONDS,
             # keep proxies and passwords of the environment out of it
-            "trust_env": False, "follow_redirects": False,
-        }  # fmt: skip
+            "trust_env": False,
+            "follow_redirects": False,
+        }
         if self._token:
             self._settings["headers"] = {"authorization": f"Bearer {self._token}"}
 
@@ -125,9 +127,13 @@ class Client(_Connection):
         self._http = self._library.Client(**self._settings)
 
     def grade(
-        self, folder: str | os.PathLike[str], challenge: str | None = None, *, entry: str | None = None,
+        self,
+        folder: str | os.PathLike[str],
+        challenge: str | None = None,
+        *,
+        entry: str | None = None,
         **options: Unpack[RemoteOptions],
-    ) -> Record:  # fmt: skip
+    ) -> Record:
         """Grade one folder, as `harness.grade` does.
 
         Args:
@@ -143,9 +149,13 @@ class Client(_Connection):
         return self._run(self._plan_steps(_build_folder_requests([folder], challenge, entry, options)))[0]
 
     def grade_many(
-        self, folders: Iterable[str | os.PathLike[str]], challenge: str | None = None, *, entry: str | None = None,
+        self,
+        folders: Iterable[str | os.PathLike[str]],
+        challenge: str | None = None,
+        *,
+        entry: str | None = None,
         **options: Unpack[RemoteOptions],
-    ) -> list[Record]:  # fmt: skip
+    ) -> list[Record]:
         """Grade folders as `grade` does, and return the records in their order."""
         return self._run(self._plan_steps(_build_folder_requests(folders, challenge, entry, options)))
 
@@ -200,16 +210,24 @@ class AsyncClient(_Connection):
         self._http = self._library.AsyncClient(**self._settings)
 
     async def grade(
-        self, folder: str | os.PathLike[str], challenge: str | None = None, *, entry: str | None = None,
+        self,
+        folder: str | os.PathLike[str],
+        challenge: str | None = None,
+        *,
+        entry: str | None = None,
         **options: Unpack[RemoteOptions],
-    ) -> Record:  # fmt: skip
+    ) -> Record:
         """See `Client.grade`."""
         return (await self._run(self._plan_steps(_build_folder_requests([folder], challenge, entry, options))))[0]
 
     async def grade_many(
-        self, folders: Iterable[str | os.PathLike[str]], challenge: str | None = None, *, entry: str | None = None,
+        self,
+        folders: Iterable[str | os.PathLike[str]],
+        challenge: str | None = None,
+        *,
+        entry: str | None = None,
         **options: Unpack[RemoteOptions],
-    ) -> list[Record]:  # fmt: skip
+    ) -> list[Record]:
         """See `Client.grade_many`."""
         return await self._run(self._plan_steps(_build_folder_requests(folders, challenge, entry, options)))
 

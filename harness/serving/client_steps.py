@@ -164,9 +164,10 @@ def _parse_record(grade: Mapping[str, Any]) -> Record:
         first = error.errors(include_input=False, include_url=False)[0]
         where = ".".join(map(str, first["loc"]))
         raise ServiceError(
-            200, f"the server's record cannot be read ({where}: {first['msg']})",
+            200,
+            f"the server's record cannot be read ({where}: {first['msg']})",
             hint="client and server should be of the same version of the harness",
-        ) from None  # fmt: skip
+        ) from None
 
 
 def _build_error(reply: HttpReply) -> ServiceError:

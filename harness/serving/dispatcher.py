@@ -56,9 +56,13 @@ class Dispatcher:
     """
 
     def __init__(
-        self, root: Path, queue: JobQueue, settings: GraderSettings, slots: int,
+        self,
+        root: Path,
+        queue: JobQueue,
+        settings: GraderSettings,
+        slots: int,
         finished: Callable[[FinishedWork], None],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.root = root
         self.queue = queue
         self.settings = settings
@@ -235,8 +239,12 @@ class SlotThread(threading.Thread):
                 return None if self._ended else self._process
             self._process = subprocess.Popen(
                 command(self._dispatcher.root, self._dispatcher.settings),
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, start_new_session=True,
-            )  # fmt: skip
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                bufsize=1,
+                start_new_session=True,
+            )
             process = self._process
         try:
             assert process.stdout is not None

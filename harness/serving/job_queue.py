@@ -273,9 +273,14 @@ def _find_or_add_work(connection: sqlite3.Connection, answer: AcceptedAnswer) ->
         return int(row[0]), False
     columns = "content, options, challenge, profile, state, accepted, request"
     values = (
-        answer.content, answer.options, answer.challenge, answer.profile, int(JobState.WAITING), time.time(),
+        answer.content,
+        answer.options,
+        answer.challenge,
+        answer.profile,
+        int(JobState.WAITING),
+        time.time(),
         zlib.compress(answer.request),
-    )  # fmt: skip
+    )
     done = connection.execute(f"INSERT INTO works ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)", values)
     return int(done.lastrowid or 0), True
 

@@ -123,9 +123,10 @@ def _check_door(settings: ServiceSettings, tokens: TokenFile) -> None:
     local, some = is_local(settings.host), bool(tokens.entries())
     if settings.no_auth and not local:
         raise SpecError(
-            "--no-auth", f"{settings.host} can be reached from other machines",
+            "--no-auth",
+            f"{settings.host} can be reached from other machines",
             hint="leave it out, and make a token: harness serve token add NAME --scope grade",
-        )  # fmt: skip
+        )
     if settings.no_auth and some:
         raise SpecError(
             "--no-auth", f"{tokens.path} holds tokens, which nobody would be asked for", hint="leave it out"
@@ -133,9 +134,10 @@ def _check_door(settings: ServiceSettings, tokens: TokenFile) -> None:
     if not settings.no_auth and not some:
         here = "; for whoever can log in on this machine, without one: harness serve --no-auth" if local else ""
         raise SpecError(
-            "--tokens", f"{tokens.path} holds no token, so that nobody could use the server",
+            "--tokens",
+            f"{tokens.path} holds no token, so that nobody could use the server",
             hint=f"harness serve token add NAME --scope grade{here}",
-        )  # fmt: skip
+        )
 
 
 def _allow_files(limits: ServiceLimits) -> None:
@@ -185,19 +187,29 @@ def _listen(settings: ServiceSettings) -> socket.socket:
         return socket.create_server((settings.host, settings.port), family=family, backlog=BACKLOG)
     except OSError as error:
         raise SpecError(
-            "--port", f"{settings.host}:{settings.port} cannot be had: {error.strerror}",
+            "--port",
+            f"{settings.host}:{settings.port} cannot be had: {error.strerror}",
             hint="take another one, or --port 0 for any that is free",
-        ) from None  # fmt: skip
+        ) from None
 
 
 def _configure(app: RequestGuard, limits: ServiceLimits) -> "uvicorn.Config":
     """Return uvicorn's settings; headers about the client's address are ignored."""
     connection = type("BoundedConnection", (TimedConnection,), {"limits": limits})
     return uvicorn.Config(
-        app, http=connection, ws="none", lifespan="on", log_config=None, access_log=False, proxy_headers=False,
-        server_header=False, timeout_keep_alive=limits.idle_seconds, timeout_graceful_shutdown=CLOSE_SECONDS,
-        h11_max_incomplete_event_size=MAX_HEADER_BYTES, backlog=BACKLOG,
-    )  # fmt: skip
+        app,
+        http=connection,
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_keep_alive=limits.idle_seconds,
+        timeout_graceful_shutdown=CLOSE_SECONDS,
+        h11_max_incomplete_event_size=MAX_HEADER_BYTES,
+        backlog=BACKLOG,
+    )
 
 
 class _DrainingServer(uvicorn.Server):

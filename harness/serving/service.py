@@ -42,9 +42,14 @@ class GradingService:
     """State and operations behind the routes of one server."""
 
     def __init__(
-        self, workspace: Workspace, queue: JobQueue, limits: ServiceLimits, metrics: ServiceMetrics,
-        graders: GraderSettings, slots: int,
-    ) -> None:  # fmt: skip
+        self,
+        workspace: Workspace,
+        queue: JobQueue,
+        limits: ServiceLimits,
+        metrics: ServiceMetrics,
+        graders: GraderSettings,
+        slots: int,
+    ) -> None:
         self.workspace = workspace
         self.queue = queue
         self.limits = limits
@@ -91,11 +96,15 @@ class GradingService:
         group = _make_id(owner, key)
         answers = [
             AcceptedAnswer(
-                f"{group}-{place}" if batch else group, r.content, r.options.to_json(), r.challenge, r.profile.value,
+                f"{group}-{place}" if batch else group,
+                r.content,
+                r.options.to_json(),
+                r.challenge,
+                r.profile.value,
                 r.model_dump_json().encode(),
             )
             for place, r in enumerate(requests)
-        ]  # fmt: skip
+        ]
         try:
             jobs = await asyncio.to_thread(self.queue.accept, answers, owner, group if batch else None)
         except QueueFull as full:

@@ -26,7 +26,14 @@ def span(stage: str, what: str = "", *, waits_for: str = "") -> Iterator[None]:
         yield
     finally:
         if path:
-            line = {"stage": stage, "what": what, "waits_for": waits_for, "start": start, "end": time.monotonic(),
-                    "process": os.getpid(), "thread": threading.get_ident()}  # fmt: skip
+            line = {
+                "stage": stage,
+                "what": what,
+                "waits_for": waits_for,
+                "start": start,
+                "end": time.monotonic(),
+                "process": os.getpid(),
+                "thread": threading.get_ident(),
+            }
             with open(path, "a", encoding="utf-8") as file:
                 file.write(json.dumps(line) + "\n")

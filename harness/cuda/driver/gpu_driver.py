@@ -167,8 +167,9 @@ def launch(
         device.wait()
         back = [
             device.get(at, each["buffer"].shape, each["buffer"].dtype)
-            for each, at in zip(buffers, places, strict=True) if each.get("back")
-        ]  # fmt: skip
+            for each, at in zip(buffers, places, strict=True)
+            if each.get("back")
+        ]
     finally:
         device.release()
     return (code, *back, _make_report())

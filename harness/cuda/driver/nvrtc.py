@@ -61,8 +61,10 @@ namespace std { using ::size_t; using ::ptrdiff_t; }
 )
 """Declarations that nvcc's own cuda_runtime.h takes from the host's headers implicitly."""
 _INTEGER_TYPES = (
-    *(f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)), "intptr_t", "uintptr_t",
-)  # fmt: skip
+    *(f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+    "intptr_t",
+    "uintptr_t",
+)
 _WIDTHS = (
     "#include <cuda/std/cstdint>\n"
     + "".join(f"using cuda::std::{name};\n" for name in _INTEGER_TYPES)
@@ -82,13 +84,37 @@ HEADERS = {
     "utility": _UTILITY,
     **dict.fromkeys(
         (
-            "algorithm", "array", "cassert", "assert.h", "chrono", "cstddef", "stddef.h", "cstdio", "stdio.h",
-            "cstdlib", "stdlib.h", "cstring", "string.h", "fstream", "functional", "iomanip", "iostream", "memory",
-            "numeric", "random", "sstream", "stdexcept", "string", "time.h", "ctime", "unordered_map", "vector",
+            "algorithm",
+            "array",
+            "cassert",
+            "assert.h",
+            "chrono",
+            "cstddef",
+            "stddef.h",
+            "cstdio",
+            "stdio.h",
+            "cstdlib",
+            "stdlib.h",
+            "cstring",
+            "string.h",
+            "fstream",
+            "functional",
+            "iomanip",
+            "iostream",
+            "memory",
+            "numeric",
+            "random",
+            "sstream",
+            "stdexcept",
+            "string",
+            "time.h",
+            "ctime",
+            "unordered_map",
+            "vector",
         ),
         "",
     ),
-}  # fmt: skip
+}
 """Replacements for the standard headers, which NVRTC lacks: the parts that device code uses."""
 
 
@@ -124,9 +150,13 @@ def main(words: list[str]) -> int:
     beside = os.path.normpath(os.path.join(folder, os.path.dirname(name)))
     places = (beside, folder, headers, os.path.join(headers, "cccl"))
     options = [
-        f"-arch={architecture}", "-std=c++17", "-default-device", "--ptxas-options=-v", "--pre-include=prelude.h",
+        f"-arch={architecture}",
+        "-std=c++17",
+        "-default-device",
+        "--ptxas-options=-v",
+        "--pre-include=prelude.h",
         *(f"-I{p}" for p in places),
-    ]  # fmt: skip
+    ]
     status, log, ptx = compile_source(library, source, name, options)
     sys.stdout.buffer.write(log)
     with open(ptx_path, "wb") as file:

@@ -11,29 +11,69 @@ from dataclasses import dataclass, field
 from harness.cuda.rewriting.lexer import Token, brackets
 
 _TYPES = {
-    "u8": "uint8_t", "s8": "int8_t", "b8": "uint8_t", "u16": "uint16_t", "s16": "int16_t", "b16": "uint16_t",
-    "u32": "uint32_t", "s32": "int32_t", "b32": "uint32_t", "u64": "uint64_t", "s64": "int64_t", "b64": "uint64_t",
-    "f32": "float", "f64": "double", "pred": "bool",
-}  # fmt: skip
+    "u8": "uint8_t",
+    "s8": "int8_t",
+    "b8": "uint8_t",
+    "u16": "uint16_t",
+    "s16": "int16_t",
+    "b16": "uint16_t",
+    "u32": "uint32_t",
+    "s32": "int32_t",
+    "b32": "uint32_t",
+    "u64": "uint64_t",
+    "s64": "int64_t",
+    "b64": "uint64_t",
+    "f32": "float",
+    "f64": "double",
+    "pred": "bool",
+}
 _LANE = "(::emu::linear_thread() & 31u)"
 _TICKS = "::emu::ticks()"
 _SPECIAL = {
-    "laneid": _LANE, "warpid": "(::emu::linear_thread() / 32u)", "nwarpid": "32u", "smid": "0u", "nsmid": "108u",
-    "gridid": "0u", "clock": _TICKS, "clock64": _TICKS, "globaltimer": _TICKS, "globaltimer_lo": _TICKS,
-    "lanemask_eq": f"(1u << {_LANE})", "lanemask_lt": f"((1u << {_LANE}) - 1u)", "lanemask_ge": f"(~0u << {_LANE})",
-    "lanemask_le": f"(~0u >> (31u - {_LANE}))", "lanemask_gt": f"~(~0u >> (31u - {_LANE}))",
-    **{f"{ptx}.{axis}": f"::emu::emu_{name}_{axis}()" for ptx, name in
-       (("tid", "thread"), ("ctaid", "block"), ("ntid", "block_dim"), ("nctaid", "grid_dim")) for axis in "xyz"},
-}  # fmt: skip
+    "laneid": _LANE,
+    "warpid": "(::emu::linear_thread() / 32u)",
+    "nwarpid": "32u",
+    "smid": "0u",
+    "nsmid": "108u",
+    "gridid": "0u",
+    "clock": _TICKS,
+    "clock64": _TICKS,
+    "globaltimer": _TICKS,
+    "globaltimer_lo": _TICKS,
+    "lanemask_eq": f"(1u << {_LANE})",
+    "lanemask_lt": f"((1u << {_LANE}) - 1u)",
+    "lanemask_ge": f"(~0u << {_LANE})",
+    "lanemask_le": f"(~0u >> (31u - {_LANE}))",
+    "lanemask_gt": f"~(~0u >> (31u - {_LANE}))",
+    **{
+        f"{ptx}.{axis}": f"::emu::emu_{name}_{axis}()"
+        for ptx, name in (("tid", "thread"), ("ctaid", "block"), ("ntid", "block_dim"), ("nctaid", "grid_dim"))
+        for axis in "xyz"
+    },
+}
 _INFIX = {"add": "+", "sub": "-", "and": "&", "or": "|", "xor": "^", "div": "/", "rem": "%"}
 _CALLS = {
-    "min": "::emu::ptx::lesser({1}, {2})", "max": "::emu::ptx::greater({1}, {2})", "neg": "-{1}", "not": "~{1}",
-    "abs": "::emu::ptx::magnitude({1})", "fma": "::emu::ptx::fused({1}, {2}, {3})", "sqrt": "std::sqrt({1})",
-    "rsqrt": "1 / std::sqrt({1})", "rcp": "1 / {1}", "ex2": "std::exp2({1})", "lg2": "std::log2({1})",
-    "sin": "std::sin({1})", "cos": "std::cos({1})", "tanh": "std::tanh({1})", "popc": "::emu::ptx::ones({1})",
-    "clz": "::emu::ptx::leading_zeros({1})", "brev": "__brev({1})", "mov": "{1}",
-    "shl": "::emu::ptx::shifted_left({1}, {2})", "shr": "::emu::ptx::shifted_right({1}, {2})",
-}  # fmt: skip
+    "min": "::emu::ptx::lesser({1}, {2})",
+    "max": "::emu::ptx::greater({1}, {2})",
+    "neg": "-{1}",
+    "not": "~{1}",
+    "abs": "::emu::ptx::magnitude({1})",
+    "fma": "::emu::ptx::fused({1}, {2}, {3})",
+    "sqrt": "std::sqrt({1})",
+    "rsqrt": "1 / std::sqrt({1})",
+    "rcp": "1 / {1}",
+    "ex2": "std::exp2({1})",
+    "lg2": "std::log2({1})",
+    "sin": "std::sin({1})",
+    "cos": "std::cos({1})",
+    "tanh": "std::tanh({1})",
+    "popc": "::emu::ptx::ones({1})",
+    "clz": "::emu::ptx::leading_zeros({1})",
+    "brev": "__brev({1})",
+    "mov": "{1}",
+    "shl": "::emu::ptx::shifted_left({1}, {2})",
+    "shr": "::emu::ptx::shifted_right({1}, {2})",
+}
 _PLAIN = frozenset(["rn", "ftz", "approx", "full", "lo", "hi", "wide"])
 """Modifiers that C++ arithmetic satisfies; others (another rounding, a carry) are unsupported."""
 _ORDERED = frozenset(["acquire", "release", "relaxed", "volatile", "mmio", "bulk", "multimem", "async"])
@@ -41,9 +81,11 @@ _ORDERED = frozenset(["acquire", "release", "relaxed", "volatile", "mmio", "bulk
 _COMPARED = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _STATEMENT = re.compile(r"(?:@(?P<not>!?)%?(?P<guard>\w+)\s+)?(?P<name>[a-z][\w.:]*)\s*(?P<operands>.*)", re.DOTALL)
 _SHUFFLES = {
-    "up": "__shfl_up_sync({4}, {1}, {2})", "down": "__shfl_down_sync({4}, {1}, {2})",
-    "bfly": "__shfl_xor_sync({4}, {1}, {2})", "idx": "__shfl_sync({4}, {1}, {2})",
-}  # fmt: skip
+    "up": "__shfl_up_sync({4}, {1}, {2})",
+    "down": "__shfl_down_sync({4}, {1}, {2})",
+    "bfly": "__shfl_xor_sync({4}, {1}, {2})",
+    "idx": "__shfl_sync({4}, {1}, {2})",
+}
 
 
 class _UnknownError(Exception):
@@ -127,8 +169,10 @@ def translated(tokens: Sequence[Token], text: bytes) -> bytes | None:
     translation = _Translation(values, len(operands[0] or ()) if operands else 0)
     try:
         for statement in re.split(r";|\\n", re.sub(r"//[^\\]*|\\t", " ", code)):
-            _translate_statement(translation, statement.strip(" {}\n\t") if "{" not in statement or "}" not in statement
-                       else statement.strip())  # fmt: skip
+            _translate_statement(
+                translation,
+                statement.strip(" {}\n\t") if "{" not in statement or "}" not in statement else statement.strip(),
+            )
     except (_UnknownError, KeyError, IndexError, StopIteration, ValueError):
         return None
     bound = b"".join(

@@ -42,12 +42,18 @@ def rewrite(fragment: Fragment, marked: Qualified) -> None:
         _drop_template(fragment, outer, node)
     listed = _list_parameters(fragment, parameters, b"emu_argument_")
     stub = b" %s%s%s%s { static const ::emu::Kernel emu_kernel{__func__, %s};" % (
-        prefix, fragment.text(name.start_byte, name.end_byte), listed.declared,
-        flat(fragment.text(parameters.end_byte, body.start_byte)), fragment.site(name.start_byte),
-    )  # fmt: skip
+        prefix,
+        fragment.text(name.start_byte, name.end_byte),
+        listed.declared,
+        flat(fragment.text(parameters.end_byte, body.start_byte)),
+        fragment.site(name.start_byte),
+    )
     call = b" ::emu::launch(emu_kernel, [=]() EMU_UNINSTRUMENTED { %s%s(%s); }, ::emu::Parameters%s{}); }" % (
-        renamed, arguments, listed.passed, listed.types,
-    )  # fmt: skip
+        renamed,
+        arguments,
+        listed.passed,
+        listed.types,
+    )
     fragment.edits.insert(body.end_byte, stub + call + b" }" * scope)
 
 

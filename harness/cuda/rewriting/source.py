@@ -47,9 +47,14 @@ class Rewritten:
 
 
 def rewrite(
-    text: bytes, known: Mapping[bytes, SharedVariable], edits: Edits, lacking: Lacking = MappingProxyType({}),
-    *, own_unit: bool = False, counted: bool = False,
-) -> Rewritten:  # fmt: skip
+    text: bytes,
+    known: Mapping[bytes, SharedVariable],
+    edits: Edits,
+    lacking: Lacking = MappingProxyType({}),
+    *,
+    own_unit: bool = False,
+    counted: bool = False,
+) -> Rewritten:
     """Rewrite a file.
 
     Args:

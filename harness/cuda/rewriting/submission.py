@@ -175,10 +175,15 @@ class _Reader:
 
 
 def rewrite(
-    folder: Path, entries: Sequence[str], tree: SourceTree | None = None,
-    lacking: Mapping[str, Lacking] = MappingProxyType({}), *, host_too: bool = False,
-    own_unit: bool = False, counted: bool = False,
-) -> Rewriting:  # fmt: skip
+    folder: Path,
+    entries: Sequence[str],
+    tree: SourceTree | None = None,
+    lacking: Mapping[str, Lacking] = MappingProxyType({}),
+    *,
+    host_too: bool = False,
+    own_unit: bool = False,
+    counted: bool = False,
+) -> Rewriting:
     """Rewrite the entries of a submission and everything they include from it.
 
     Args:

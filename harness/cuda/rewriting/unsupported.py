@@ -22,10 +22,16 @@ Lacking = Mapping[int, str]
 """Lines of a file that stopped the compiler, with what the device lacks there."""
 
 _NAMESPACES = {
-    b"cub": "CUB", b"thrust": "Thrust", b"cutlass": "CUTLASS", b"cute": "CUTLASS (CuTe)", b"cuda": "libcu++",
-    b"nvcuda": "tensor-core matrices (wmma)", b"wmma": "tensor-core matrices (wmma)", b"nv": "libcu++",
+    b"cub": "CUB",
+    b"thrust": "Thrust",
+    b"cutlass": "CUTLASS",
+    b"cute": "CUTLASS (CuTe)",
+    b"cuda": "libcu++",
+    b"nvcuda": "tensor-core matrices (wmma)",
+    b"wmma": "tensor-core matrices (wmma)",
+    b"nv": "libcu++",
     b"cudnn_frontend": "cuDNN",
-}  # fmt: skip
+}
 _LIBRARIES = frozenset((b"cub", b"thrust"))
 """Libraries that the device has in part: messages name the member."""
 _OF_CUB = frozenset(
@@ -34,20 +40,41 @@ _OF_CUB = frozenset(
 )
 """Supported names of CUB, beside the algorithms `BLOCK_...`."""
 _PREFIXES = {
-    b"cudaGraph": "CUDA graphs", b"cudaStreamBeginCapture": "CUDA graphs", b"cudaStreamEndCapture": "CUDA graphs",
-    b"cudaMipmapped": "mipmapped arrays", b"cudaMallocMipmapped": "mipmapped arrays",
-    b"__nv_fp8": "8-bit floats", b"__nv_cvt_": "8-bit floats", b"curand": "cuRAND", b"cudnn": "cuDNN",
-    b"cublasLt": "cuBLASLt", b"cufft": "cuFFT", b"cusparse": "cuSPARSE", b"cusolver": "cuSOLVER", b"nccl": "NCCL",
-    b"nvtx": "NVTX", b"__pipeline_": "asynchronous copies", b"memcpy_async": "asynchronous copies",
-    b"cluster_group": "thread block clusters", b"this_cluster": "thread block clusters",
-    b"__cluster_dims__": "thread block clusters", b"cudaLaunchKernelEx": "extended launches",
-    b"cudaLaunchCooperativeKernelMultiDevice": "several devices", b"cudaLaunchAttribute": "extended launches",
-    b"cudaBindTexture": "texture references", b"texture": "texture references",
-    b"cudaDeviceEnablePeerAccess": "several devices", b"cudaIpc": "interprocess memory",
-    b"cudaMemcpyPeer": "several devices", b"cuModule": "the driver interface",
-    b"cuLaunchKernel": "the driver interface", b"cuTensorMap": "tensor maps (TMA)", b"__mma": "tensor cores",
-    b"nvrtc": "run-time compilation", b"wmma": "tensor-core matrices (wmma)",
-}  # fmt: skip
+    b"cudaGraph": "CUDA graphs",
+    b"cudaStreamBeginCapture": "CUDA graphs",
+    b"cudaStreamEndCapture": "CUDA graphs",
+    b"cudaMipmapped": "mipmapped arrays",
+    b"cudaMallocMipmapped": "mipmapped arrays",
+    b"__nv_fp8": "8-bit floats",
+    b"__nv_cvt_": "8-bit floats",
+    b"curand": "cuRAND",
+    b"cudnn": "cuDNN",
+    b"cublasLt": "cuBLASLt",
+    b"cufft": "cuFFT",
+    b"cusparse": "cuSPARSE",
+    b"cusolver": "cuSOLVER",
+    b"nccl": "NCCL",
+    b"nvtx": "NVTX",
+    b"__pipeline_": "asynchronous copies",
+    b"memcpy_async": "asynchronous copies",
+    b"cluster_group": "thread block clusters",
+    b"this_cluster": "thread block clusters",
+    b"__cluster_dims__": "thread block clusters",
+    b"cudaLaunchKernelEx": "extended launches",
+    b"cudaLaunchCooperativeKernelMultiDevice": "several devices",
+    b"cudaLaunchAttribute": "extended launches",
+    b"cudaBindTexture": "texture references",
+    b"texture": "texture references",
+    b"cudaDeviceEnablePeerAccess": "several devices",
+    b"cudaIpc": "interprocess memory",
+    b"cudaMemcpyPeer": "several devices",
+    b"cuModule": "the driver interface",
+    b"cuLaunchKernel": "the driver interface",
+    b"cuTensorMap": "tensor maps (TMA)",
+    b"__mma": "tensor cores",
+    b"nvrtc": "run-time compilation",
+    b"wmma": "tensor-core matrices (wmma)",
+}
 UNREAD = {
     b"__global__": (b"EMU_UNREAD_KERNEL", "a kernel in a form that is not understood"),
     b"__shared__": (b"EMU_UNREAD_SHARED", "shared memory in a form that is not understood"),

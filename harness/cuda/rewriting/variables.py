@@ -25,8 +25,12 @@ def rewrite(fragment: Fragment, marked: Qualified) -> None:
         spelled = fragment.text(name.start_byte, name.end_byte)
         symbol = fragment.derived(spelled.replace(b"::", b"_"), b"symbol")
         registrations += b" static ::emu::Symbol %s{(void*)&%s, sizeof(%s), %s, ::emu::Space::%s};" % (
-            symbol, spelled, spelled, fragment.quoted(spelled), space,
-        )  # fmt: skip
+            symbol,
+            spelled,
+            spelled,
+            fragment.quoted(spelled),
+            space,
+        )
     if registrations:
         fragment.follow(node.end_byte, registrations)
 

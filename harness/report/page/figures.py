@@ -143,8 +143,17 @@ def _scale(axes: Axes, axis: FigureAxis, values: Sequence[float | None]) -> None
     for number, (value, meaning) in enumerate(axis.marks, 1):
         axes.axvline(value, color=MUTED, lw=1, ls=(0, (4, 3)))
         side, away = ("left", 4) if number == len(axis.marks) else ("right", -4)
-        axes.annotate(meaning, (value, 1), (away, 2), ("data", "axes fraction"), "offset points", color=MUTED, ha=side,
-                      va="bottom", annotation_clip=False)  # fmt: skip
+        axes.annotate(
+            meaning,
+            (value, 1),
+            (away, 2),
+            ("data", "axes fraction"),
+            "offset points",
+            color=MUTED,
+            ha=side,
+            va="bottom",
+            annotation_clip=False,
+        )
     low, high = axis.least
     if not axis.log:
         finite = [value for value in known if math.isfinite(value)]
@@ -175,5 +184,14 @@ def _legend(axes: Axes, numbers: dict[str, int]) -> None:
         axes.plot([], [], MARKERS[number], color=SERIES[number], ms=5, label=plain(model, _NAME))
     figure = axes.get_figure()
     assert figure is not None
-    figure.legend(loc="upper left", bbox_to_anchor=(0, 1), ncols=_NAMES_IN_ROW, frameon=False, labelcolor=INK,
-                  borderaxespad=0, borderpad=0.2, handletextpad=0.2, columnspacing=1.2)  # fmt: skip
+    figure.legend(
+        loc="upper left",
+        bbox_to_anchor=(0, 1),
+        ncols=_NAMES_IN_ROW,
+        frameon=False,
+        labelcolor=INK,
+        borderaxespad=0,
+        borderpad=0.2,
+        handletextpad=0.2,
+        columnspacing=1.2,
+    )

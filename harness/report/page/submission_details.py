@@ -70,9 +70,12 @@ def challenge_details(
         if own:
             report = challenge_report(challenge, own, [r for r in reviews if r.challenge == challenge.id], unfetched)
             yield ChallengeDetails(
-                challenge.id, challenge.title, challenge.summary, report.verdict.sentences,
+                challenge.id,
+                challenge.title,
+                challenge.summary,
+                report.verdict.sentences,
                 tuple(_submission(challenge, report, n, sources, detailed) for n in range(len(report.answers))),
-            )  # fmt: skip
+            )
 
 
 def _submission(
@@ -103,7 +106,7 @@ def _parts(
     for dimension, section in zip(challenge.dimensions, report.sections, strict=True):
         rows = tuple(
             CriterionRow(row.id, row.title, row.severity, (row.cells[number],)) for row in section.rows if detailed
-        )  # fmt: skip
+        )
         standing = section.standings[number]
         yield DimensionDetails(
             f"{id}/{dimension.id}", dimension.title, formatting.number(dimension.weight), standing, rows

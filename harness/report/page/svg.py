@@ -21,9 +21,17 @@ INK, MUTED, LINE, BAD = list(COLOURS)[:4]
 SERIES = tuple(list(COLOURS)[4:])
 
 _KEPT = (
-    "fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "opacity", "fill-opacity", "font-size",
-    "font-weight", "text-anchor",
-)  # fmt: skip
+    "fill",
+    "stroke",
+    "stroke-width",
+    "stroke-dasharray",
+    "stroke-linecap",
+    "opacity",
+    "fill-opacity",
+    "font-size",
+    "font-weight",
+    "text-anchor",
+)
 _NUMBER = re.compile(r"-?\d+\.\d{3,}")
 _LINK = "{http://www.w3.org/1999/xlink}href"
 

@@ -141,9 +141,21 @@ def _board_row(row: ScoreboardRow, suites: Sequence[SuitePlaces]) -> BoardRow:
         rank_sort=str(place.rank or place.provisional or ""),
         medal=place.medal or "",
         marks=tuple(
-            mark(entry.overall, f"{place.model}/{entry.challenge}", entry.status or Status.GRADED,
-                 "; ".join(filter(None, (entry.spread, "look at the findings" if entry.integrity else "",
-                                         formatting.doubts(entry.doubts)))))
+            mark(
+                entry.overall,
+                f"{place.model}/{entry.challenge}",
+                entry.status or Status.GRADED,
+                "; ".join(
+                    filter(
+                        None,
+                        (
+                            entry.spread,
+                            "look at the findings" if entry.integrity else "",
+                            formatting.doubts(entry.doubts),
+                        ),
+                    )
+                ),
+            )
             for entry in row.entries
         ),
         mean=row.mean_lines,
@@ -156,7 +168,7 @@ def _board_row(row: ScoreboardRow, suites: Sequence[SuitePlaces]) -> BoardRow:
         won=row.won,
         won_sort=repr(place.wins) if place.duels else "",
         remark=row.remark,
-    )  # fmt: skip
+    )
 
 
 def _heat_map(challenge: Challenge, answers: Sequence[ModelAnswer]) -> HeatMap:

@@ -278,9 +278,12 @@ class Cluster:
 
         kept = {name: os.environ[name] for name in (PERMITTED,) if name in os.environ}
         kind = self._ray.remote(GradingSlot).options(
-            num_cpus=1, resources={TIMING: 1} if timing else {}, max_restarts=0, max_task_retries=0,
+            num_cpus=1,
+            resources={TIMING: 1} if timing else {},
+            max_restarts=0,
+            max_task_retries=0,
             scheduling_strategy=NodeAffinitySchedulingStrategy(node.id, soft=False),
-        )  # fmt: skip
+        )
         return kind.remote(self._options.to_json(), kept)
 
     def _refuse(self, node: ClusterNode, reason: str) -> None:

@@ -26,8 +26,13 @@ def kills_its_worker(job: Job, where: Environment, left_out: Collection[str], de
     options = replace(job.options, untimed=bool(left_out))
     found = list(_collect_evidence(job, left_out, told))
     return recorded(
-        replace(job, where=where, options=options), found, status=Status.GRADED, seed=job.seed, made=now(), seconds={},
-    )  # fmt: skip
+        replace(job, where=where, options=options),
+        found,
+        status=Status.GRADED,
+        seed=job.seed,
+        made=now(),
+        seconds={},
+    )
 
 
 def _collect_evidence(job: Job, left_out: Collection[str], told: str) -> Iterator[Evidence]:

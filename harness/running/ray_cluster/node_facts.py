@@ -85,8 +85,9 @@ def _find_equipment(name: str, device: str) -> dict[str, Any]:
     except HarnessError as error:
         return {"unable": str(error)}
     found: dict[str, Any] = {
-        "environments": where.model_dump(mode="json"), "missing": [tool.consequence for tool in missing],
-    }  # fmt: skip
+        "environments": where.model_dump(mode="json"),
+        "missing": [tool.consequence for tool in missing],
+    }
     needed = [tool.consequence for tool in missing if tool.needed]
     return found | ({"unable": needed[0]} if needed else {})
 

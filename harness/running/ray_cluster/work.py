@@ -113,8 +113,13 @@ class TaskReader:
         except (SpecError, OSError):
             return None
         entry, place = job.language.entry, f"{ELSEWHERE}/{CONTROL}"
-        stated = {"model": CONTROL, "challenge": job.challenge.id, "language": job.challenge.language, "entry": entry,
-                  "provenance": "baseline"}  # fmt: skip
+        stated = {
+            "model": CONTROL,
+            "challenge": job.challenge.id,
+            "language": job.challenge.language,
+            "entry": entry,
+            "provenance": "baseline",
+        }
         toml = "[submission]\n" + "".join(f"{name} = {json.dumps(value)}\n" for name, value in stated.items())
         answer = FileBundle({f"{place}/{entry}": source.encode(), f"{place}/{SUBMISSION_FILE}": toml.encode()})
         task = replace(work.task, id=f"{CONTROL} {work.task.id}", place=place, answer=answer, hashes={}, seeds={})
@@ -125,10 +130,16 @@ class TaskReader:
         refs, surroundings_id = self._store_surroundings(job.challenge.id, collection)
         drawn = self._options.seed is None and not job.brief
         return GradeTask(
-            id=job.content, place=(place := self._find_place(job)), answer=answer.below(place), surroundings=refs,
-            surroundings_id=surroundings_id, untimed=True, challenge=job.challenge.id, hashes=answer.hashes,
+            id=job.content,
+            place=(place := self._find_place(job)),
+            answer=answer.below(place),
+            surroundings=refs,
+            surroundings_id=surroundings_id,
+            untimed=True,
+            challenge=job.challenge.id,
+            hashes=answer.hashes,
             seeds=job.failing_seeds.known() if drawn else {},
-        )  # fmt: skip
+        )
 
     def _find_place(self, job: Job) -> str:
         """Return the submission's folder on the node, with the same path as here, so that it is read alike."""

@@ -209,17 +209,28 @@ def _clone(refuse: int, building: bool, thread: int = _ALLOW) -> Program:
 def _socket(refuse: int) -> Program:
     """Allow Unix sockets of sequenced packets only: without `connect` they reach no peer."""
     return [
-        _load_argument(0), (_EQUAL, 0, 3, _AF_UNIX), _load_argument(1), (_MASK, 0, 0, _SOCK_TYPE_MASK),
-        (_EQUAL, 1, 0, _SOCK_SEQPACKET), *_answer(refuse), *_answer(_ALLOW),
-    ]  # fmt: skip
+        _load_argument(0),
+        (_EQUAL, 0, 3, _AF_UNIX),
+        _load_argument(1),
+        (_MASK, 0, 0, _SOCK_TYPE_MASK),
+        (_EQUAL, 1, 0, _SOCK_SEQPACKET),
+        *_answer(refuse),
+        *_answer(_ALLOW),
+    ]
 
 
 def _filter_socketpair(refuse: int) -> Program:
     """Allow connected Unix sockets only: a datagram socket, even paired, can send each message to another address."""
     return [
-        _load_argument(0), (_EQUAL, 0, 4, _AF_UNIX), _load_argument(1), (_MASK, 0, 0, _SOCK_TYPE_MASK),
-        (_EQUAL, 2, 0, _SOCK_STREAM), (_EQUAL, 1, 0, _SOCK_SEQPACKET), *_answer(refuse), *_answer(_ALLOW),
-    ]  # fmt: skip
+        _load_argument(0),
+        (_EQUAL, 0, 4, _AF_UNIX),
+        _load_argument(1),
+        (_MASK, 0, 0, _SOCK_TYPE_MASK),
+        (_EQUAL, 2, 0, _SOCK_STREAM),
+        (_EQUAL, 1, 0, _SOCK_SEQPACKET),
+        *_answer(refuse),
+        *_answer(_ALLOW),
+    ]
 
 
 def _runs(blocks: Mapping[int, Program]) -> Iterable[tuple[int, Program]]:
