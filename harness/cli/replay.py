@@ -9,8 +9,8 @@ import typer
 from harness.cli import complete, output
 
 if TYPE_CHECKING:
+    from harness.grading.replay import Replayed
     from harness.model import Criterion, Evidence
-    from harness.running.criterion_replay import Replayed
 
 
 def replay(
@@ -30,8 +30,8 @@ def replay(
     \b
     harness replay qwen3.6-27b/kv_cache decode_history
     """
-    from harness.running import criterion_replay
-    from harness.running.store import Store
+    from harness.grading import replay as criterion_replay
+    from harness.store.record_store import Store
     from harness.workspace import Workspace
 
     workspace = Workspace.find()

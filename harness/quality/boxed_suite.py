@@ -8,8 +8,8 @@ from typing import Any
 
 from harness.errors import BoxError
 from harness.model import Tier
-from harness.sandbox.command import CommandLimit
-from harness.sandbox.command import run as run_in_box
+from harness.sandbox.session.command import CommandLimit
+from harness.sandbox.session.command import run as run_in_box
 
 _BOOT = Path(__file__).with_name("suite_boot")
 IDLE_SECONDS = 20.0

@@ -11,7 +11,10 @@ from cli_runs import Run
 from harness.cli import doctor, main
 from harness.errors import BoxError
 from harness.model import UnusedCause, UnusedTier
-from harness.sandbox import Tier, bubblewrap, self_attack, tiers
+from harness.sandbox import Tier
+from harness.sandbox import self_test as self_attack
+from harness.sandbox.confinement import bubblewrap
+from harness.sandbox.session import tiers
 from tests.broken_bubblewrap import WORDS, path_with
 
 SENTENCE = "an answer can do something dreadful"

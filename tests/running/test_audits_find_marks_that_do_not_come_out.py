@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
+from harness.audit import regrading as audits
+from harness.audit.board import Board, sample
+from harness.audit.regrading import AuditedRecord, AuditVerdict
 from harness.errors import NotFoundError
 from harness.model import Challenge, Draws, Evidence, GradeProfile, Outcome, Record
 from harness.model.seeds import seed_of
 from harness.model.submission_name import SubmissionName
-from harness.running import audit as audits
-from harness.running.audit import AuditedRecord, AuditVerdict
-from harness.running.board import Board, sample
-from harness.running.store import Store
 from harness.scoring import score
 from harness.scoring.reward import reward
+from harness.store.record_store import Store
 from harness.workspace import Workspace
 from tests.toy import CHALLENGE_ID, make_workspace
 
@@ -152,7 +152,7 @@ def test_what_cannot_be_compared_says_why_and_counts_for_nothing(graded_toy, min
 
 
 def test_a_changed_probe_is_another_probe_set_and_a_changed_prompt_is_not(graded_toy, mine, monkeypatch) -> None:
-    from harness.running import content_key
+    from harness.store import content_key
 
     def version() -> str:
         content_key._hashes.cache_clear()

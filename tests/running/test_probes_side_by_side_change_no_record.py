@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 
 from harness.cuda.host_compiler import host_compiler
+from harness.grading import speculative_probing as ahead
+from harness.grading.options import Options
+from harness.grading.speculative_probing import Ahead
+from harness.grading.submission_grade import grade_one
 from harness.model import Counterexample, Outcome, Record, SignalKind
 from harness.probing.answers import SandboxedAnswer
 from harness.probing.code import ChallengeCode
 from harness.probing.probe import ProbeResult
-from harness.running import ahead
-from harness.running.ahead import Ahead
-from harness.running.options import Options
-from harness.running.submission_grade import grade_one
 from harness.workspace import Workspace
 from tests.toy import PROBES, REFERENCE, TOML, add_submission, make_workspace
 

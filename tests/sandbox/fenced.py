@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from harness.sandbox.boot import landlock_rules, seccomp
+from harness.sandbox.inside import landlock_rules, seccomp
 
 BOOT = Path(landlock_rules.__file__).parent
 INTERPRETER = ("/usr", "/lib", "/lib64", "/bin", "/etc", sys.base_prefix, sys.prefix)

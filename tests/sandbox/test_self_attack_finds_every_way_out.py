@@ -9,7 +9,11 @@ from pathlib import Path
 import pytest
 
 from harness.errors import BoxError, PrerequisiteError
-from harness.sandbox import Tier, attacker, bubblewrap, protocol, self_attack, tiers
+from harness.sandbox import Tier
+from harness.sandbox import self_test as self_attack
+from harness.sandbox.confinement import bubblewrap, protocol
+from harness.sandbox.inside import attacker
+from harness.sandbox.session import tiers
 
 SENTENCES = {attack.breach: attack.function for attack in self_attack.ATTACKS}
 SCRUBBED = {"environment", "descriptors"}

@@ -9,12 +9,13 @@ import pytest
 
 from harness.errors import PrerequisiteError
 from harness.model import Tier
-from harness.sandbox.tiers import FORCED, PERMITTED, choose, why_not
+from harness.sandbox.session.tiers import FORCED, PERMITTED, choose, why_not
 
 DENIED = (sys.executable, str(Path(__file__).with_name("without_namespaces.py")))
 NOTHING = (*DENIED, "--no-fence")
 DETECT = """
-from harness.sandbox import detect, self_attack
+from harness.sandbox import detect
+from harness.sandbox import self_test as self_attack
 from harness.errors import PrerequisiteError
 try:
     tier = detect()
