@@ -86,8 +86,7 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print a JSON ob
 
 
 def _test_isolation() -> Isolation:
-    from harness.sandbox import Tier, detect
-    from harness.sandbox import self_test as self_attack
+    from harness.sandbox import Tier, detect, self_test
     from harness.sandbox.session.tiers import unusable
 
     tier: Tier | None = None
@@ -102,11 +101,11 @@ def _test_isolation() -> Isolation:
     if tier is None:
         return Isolation(None, lacking, better, fault=fault)
     try:
-        found = self_attack.breaches(tier)
+        found = self_test.breaches(tier)
     except BoxError as error:
         return Isolation(tier, lacking, better, fault=str(error))
     fault = f"tier {tier} does not hold" if found and tier.trusted else ""
-    return Isolation(tier, lacking, better, len(self_attack.ATTACKS), found, fault)
+    return Isolation(tier, lacking, better, len(self_test.ATTACKS), found, fault)
 
 
 def _find_equipment(languages: "Sequence[Language]") -> Equipment:

@@ -30,13 +30,13 @@ def replay(
     \b
     harness replay qwen3.6-27b/kv_cache decode_history
     """
-    from harness.grading import replay as criterion_replay
+    from harness.grading.replay import replay as replay_criterion
     from harness.store.record_store import Store
     from harness.workspace import Workspace
 
     workspace = Workspace.find()
     kept = Store(workspace).published.record(record)
-    replayed = criterion_replay.replay(workspace, kept, criterion, folder)
+    replayed = replay_criterion(workspace, kept, criterion, folder)
     if as_json:
         evidence = {"recorded": replayed.recorded, "now": replayed.evidence}
         output.data({"same": replayed.same, **{k: json.loads(e.model_dump_json()) for k, e in evidence.items()}})

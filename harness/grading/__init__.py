@@ -1,1 +1,1 @@
-"""Grades as lists of stages, many grades at a time, and the store of their records."""
+"""One grade as a list of stages: job, stages, retries, replay."""

@@ -41,7 +41,7 @@ from harness.sandbox.session.pool import LentForkServer
 from harness.sandbox.session.worker_session import PROCESSES
 from harness.timing.exclusive import beside_others
 
-TRACER = Path(__file__).with_name("suite_boot") / "line_tracer.py"
+TRACER = Path(__file__).with_name("inside") / "line_tracer.py"
 LINES_LIMIT = 1 << 20
 """Most bytes of line numbers per case."""
 DRAWN = 2

@@ -22,7 +22,7 @@ from harness.sandbox.session.returns import Scalar
 from harness.sandbox.session.worker_session import Box
 from harness.sandbox.session.worker_spec import WorkerSpec
 
-_ATTACKER = Path(__file__).with_name("attacker.py")
+_ATTACKER = Path(__file__).with_name("inside") / "attacker.py"
 _LIMITS = Limits(start_seconds=30, call_seconds=10, memory_mib=1024, scratch_mib=1)
 _VARIABLE = "HARNESS_CANARY"
 _SOCKET = "socket"

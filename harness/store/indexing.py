@@ -3,9 +3,7 @@
 import contextlib
 import logging
 import os
-import signal
 import subprocess
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +11,8 @@ from harness import interpreter
 
 MANY = 2000
 """Minimum number of records for which starting processes pays off."""
+PROGRAM = "harness.store.index_process"
+"""Module that indexes one share; it imports this one."""
 _log = logging.getLogger(__name__)
 
 
@@ -37,22 +37,8 @@ def index_side_by_side(root: Path, count: int) -> bool:
     with contextlib.ExitStack() as started:
         for number in range(processes):
             given = map(str, (root, number, processes, os.getpid()))
-            command = (interpreter.EXECUTABLE, "-P", "-m", __name__, *given)
+            command = (interpreter.EXECUTABLE, "-P", "-m", PROGRAM, *given)
             # the caller reads the records that fail here again, and reports the errors
             quiet = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             started.enter_context(quiet)
     return True
-
-
-def _main(root: str, number: str, of: str, parent: str) -> None:
-    from harness.sandbox.inside import process_control
-    from harness.store.record_store import Store
-    from harness.workspace import Workspace
-
-    process_control.prctl(process_control.SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() == int(parent):
-        Store(Workspace(Path(root))).published.index(Share(int(number), int(of)))
-
-
-if __name__ == "__main__":
-    _main(*sys.argv[1:])

@@ -51,7 +51,12 @@ from harness.sandbox.self_test import breaches
 
 folder, site = Path(sys.argv[1]), Path(harness.__file__).parents[1]
 prefix = site.parents[2]
-FILES = ("harness/__init__.py", "harness/sandbox/session/worker_session.py", "harness/sandbox/session/tiers.py", "harness/model/tier.py")
+FILES = (
+    "harness/__init__.py",
+    "harness/sandbox/session/worker_session.py",
+    "harness/sandbox/session/tiers.py",
+    "harness/model/tier.py",
+)
 PLACES = [way / file for file in FILES for way in (site, prefix / "lib64" / site.relative_to(prefix / "lib"))]
 said = {"site": str(site)}
 for tier in map(Tier, sys.argv[2:]):

@@ -1,6 +1,6 @@
 """Limits per box, polled while it works where the kernel, without namespaces, cannot enforce them.
 
-A submission's threads are first limited at their start, in `notices`.
+A submission's threads are first limited at their start, in `confinement/notices.py`.
 """
 
 import os

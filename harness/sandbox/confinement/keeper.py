@@ -4,7 +4,6 @@ Arguments: a pidfd of that process, its id, and the parent and name prefix of it
 process's group, session or terminal spare the keeper.
 """
 
-import os
 import select
 import signal
 import sys
@@ -19,8 +18,9 @@ _ENDED_BY_USERS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 def clear(pid: int, place: str, prefix: str) -> None:
     """Remove the control groups and folders of an ended process."""
     # imported only now, so that the waiting keeper needs little memory
-    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
     from pathlib import Path
+
+    sys.path.insert(0, str(Path(__file__).absolute().parents[3]))
 
     from harness.sandbox.confinement import cgroup, scratch
 

@@ -56,7 +56,7 @@ class Confinement:
     """The restrictions on one worker or command.
 
     Attributes:
-        fence: plan that the process applies before it loads foreign code; see `boot/fence.py`.
+        fence: plan that the process applies before it loads foreign code; see `inside/confine.py`.
         scratch: its writable folder, as seen inside.
         readable: trees and files it may read.
         namespaces: whether a worker first creates its own, with a scratch folder in them.
@@ -160,7 +160,7 @@ def fence_plan(
     profile: Profile, rlimits: Mapping[str, int], *, uid: int | None, landlock: Mapping[str, Sequence[str]] | None,
     seccomp: bool, allow: Sequence[str], ask_threads: bool = False,
 ) -> dict[str, Any]:  # fmt: skip
-    """Return the plan that `boot/fence.py` applies."""
+    """Return the plan that `inside/confine.py` applies."""
     return {
         "profile": profile,
         "rlimits": dict(rlimits),

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from harness.interpreter import EXECUTABLE
 
-PACKAGE = Path(__file__).resolve().parents[1]
+PACKAGE = Path(__file__).resolve().parents[2]
 """Folder of this package without links, like `roots`; under another name its files would be visible."""
-BOOT = PACKAGE / "sandbox" / "boot"
+BOOT = PACKAGE / "sandbox" / "inside"
 
 ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",

@@ -1,1 +1,1 @@
-"""The worker's files, the only part of the harness visible in the box."""
+"""What runs on the far side, and the only part of the harness visible there: standard library and NumPy alone."""

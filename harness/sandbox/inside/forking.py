@@ -21,13 +21,13 @@ import sys
 from typing import Any
 
 MODULES = (
-    *("descendants", "fence", "landlock_rules", "process_control", "seccomp", "served", "syscalls", "wire", "worker"),
+    *("confine", "descendants", "landlock_rules", "process_control", "seccomp", "served", "syscalls", "wire", "worker"),
 )
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import dataclasses  # noqa: E402, F401
 
+import confine  # noqa: E402
 import descendants  # noqa: E402
-import fence  # noqa: E402
 import numpy.fft  # noqa: E402
 import numpy.linalg  # noqa: E402
 import numpy.random  # noqa: E402
@@ -63,7 +63,7 @@ def main() -> None:
         fds = [fd for _, _, raw in ancillary for fd in array.array("i", raw)]
         request = json.loads(data)
         if request["namespaces"]:
-            fence.prepare(request["fence"], FIRST_PID)
+            confine.prepare(request["fence"], FIRST_PID)
         children.fork(request, control, *fds)
 
 
@@ -189,7 +189,7 @@ def work(request: dict[str, Any], holder: int, control: int, output: int) -> Non
             # fails for an ordinary user if parts of /proc are masked
             _libc.mount(b"proc", b"/proc", b"proc", MS_NOSUID | MS_NODEV, None)
         numpy.random.seed()  # workers would otherwise share this process's random state
-        listener = fence.enclose(request["fence"])
+        listener = confine.enclose(request["fence"])
         if not request["namespaces"] and os.getppid() != holder:
             os._exit(status)  # the holder died before PDEATHSIG was set
         worker.greet(channel, listener)
