@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.model import Challenge, Evidence, Outcome, Provenance, Record, Score, Status
-from harness.running.file_states import SETTLED_SECONDS
 from harness.scoring import score, standings
 from harness.scoring.duels import Duel
+from harness.store.file_states import SETTLED_SECONDS
 from harness.stored_files import read_stored
 from harness.workspace import Workspace
 

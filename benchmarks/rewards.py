@@ -38,8 +38,8 @@ from pathlib import Path
 from promises import Promises
 
 import harness
+from harness.grading.linear_algebra import compute_in_one_thread
 from harness.probing.code import ChallengeCode
-from harness.running.linear_algebra import compute_in_one_thread
 from harness.workspace import Workspace
 
 ROOT = Path(__file__).parents[1]

@@ -38,13 +38,13 @@ from promises import Promises
 from rewards import counted
 
 import harness
+from harness.executors.base import grade_all
+from harness.executors.registry import new_executor
+from harness.grading.linear_algebra import compute_in_one_thread
+from harness.grading.options import Options
+from harness.grading.submission_grade import Graded, grade_one
 from harness.model import GradeProfile, Record
-from harness.running.executor import grade_all
-from harness.running.executors import new_executor
-from harness.running.linear_algebra import compute_in_one_thread
-from harness.running.options import Options
-from harness.running.store import Store
-from harness.running.submission_grade import Graded, grade_one
+from harness.store.record_store import Store
 from harness.workspace import Workspace
 from tests.commands import command, environment
 from tests.ray_nodes import local_nodes
@@ -222,9 +222,9 @@ def _texts(workspace: Workspace) -> dict[str, str]:
 
 def cost(asked: argparse.Namespace, top: Path, promises: Promises) -> None:
     """What the driver does for an answer, one thing at a time, in its own processor time."""
-    from harness.running.ray_cluster.executor import TOGETHER
-    from harness.running.ray_cluster.work import TaskReader
-    from harness.running.submission_grade import keep_all
+    from harness.executors.ray_cluster.executor import TOGETHER
+    from harness.executors.ray_cluster.work import TaskReader
+    from harness.grading.submission_grade import keep_all
 
     workspace, options = Workspace.at(ROOT), Options(force=True, publish=False, profile=GradeProfile.REWARD)
     store = make_workspace(top / "store")

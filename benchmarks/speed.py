@@ -19,7 +19,7 @@ from harness.model import Limits
 from harness.probing.check import assess, sandboxed
 from harness.probing.code import ChallengeCode
 from harness.sandbox import Array, Box, CallStatus, Tier, WorkerSpec, start_fork_server
-from harness.sandbox.tiers import why_not
+from harness.sandbox.session.tiers import why_not
 from harness.workspace import Workspace
 
 ROUNDS = 7

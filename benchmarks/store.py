@@ -28,10 +28,10 @@ from promises import Promises
 
 from harness.model import GradeProfile, Provenance, Record, Status
 from harness.model.submission_name import SubmissionName
-from harness.running.file_states import SETTLED_SECONDS
-from harness.running.store import Store
 from harness.scoring import score
 from harness.scoring.reward import reward
+from harness.store.file_states import SETTLED_SECONDS
+from harness.store.record_store import Store
 from harness.workspace import Workspace
 from reports import ROOT, command
 

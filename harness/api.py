@@ -18,18 +18,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 from harness.errors import FilesError, HarnessError, SpecError, as_own_error, nearest
+from harness.executors.base import NotGraded, grade_all
+from harness.executors.registry import executor_kind, new_executor
+from harness.grading.options import Options
+from harness.grading.rejection import rejected
+from harness.grading.retry import grade_with_retries
+from harness.grading.submission_grade import Graded
 from harness.importing.bare_files import stated_submission
 from harness.model import GradeProfile, Record
 from harness.report.data_frames import data_frame
 from harness.report.data_tables import evidence_table, record_table
-from harness.running.executor import NotGraded, grade_all
-from harness.running.executors import executor_kind, new_executor
-from harness.running.options import Options
-from harness.running.rejected import rejected
-from harness.running.retry import grade_with_retries
-from harness.running.store import Store
-from harness.running.submission_grade import Graded
 from harness.sandbox import hash_folder, snapshot
+from harness.store.record_store import Store
 from harness.workspace import Workspace
 
 if TYPE_CHECKING:

@@ -3,8 +3,8 @@
 import shutil
 from pathlib import Path
 
+from harness.grading.submission_grade import Graded, grade_one
 from harness.probing.code import ChallengeCode
-from harness.running.submission_grade import Graded, grade_one
 from harness.workspace import Workspace
 from tests.toy import CHALLENGE_ID, SUBMISSION, add_submission
 

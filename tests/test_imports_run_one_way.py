@@ -1,6 +1,7 @@
 """Imports run one way: a room of the package imports only rooms listed before it."""
 
 import ast
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,12 @@ ROOMS = (
     "errors", "interpreter", "bounded_http", "chat", "bundled_challenges", "model", "stored_files", "signatures",
     "submission_folders",
     "workspace", "numerics", "sandbox", "timing", "cuda", "languages", "probing", "quality", "review", "scoring",
-    "running", "replies", "importing", "asking", "serving", "report", "api", "integrations", "cli",
+    "store", "grading", "executors", "audit",
+    "replies", "importing", "asking", "serving", "report", "api", "integrations", "cli",
 )  # fmt: skip
+SANDBOX_ROOMS = ("inside", "accounting", "confinement", "session", "self_test")
+FAR_SIDE = {"sandbox/inside": {"numpy"}, "quality/inside": {"numpy", "pytest"}}
+"""Folders of code that runs in the box, and what each may import besides the standard library."""
 PACKAGE = Path(harness.__file__).parent
 
 
@@ -20,18 +25,24 @@ def room_of(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
-def imported_rooms(path: Path) -> set[tuple[str, int]]:
+def imports_of(path: Path) -> set[tuple[str, int]]:
+    """Whatever a module imports, by its whole name, with the line."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        names = []
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path} imports relatively"
-            module = node.module or ""
-            names = [f"harness.{alias.name}" for alias in node.names] if module == "harness" else [module]
+            found |= {(f"{node.module}.{alias.name}", node.lineno) for alias in node.names}
         elif isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        found |= {(name.split(".")[1], node.lineno) for name in names if name.startswith("harness.")}
+            found |= {(alias.name, node.lineno) for alias in node.names}
     return found
+
+
+def imported_rooms(path: Path) -> set[tuple[str, int]]:
+    return {(name.split(".")[1], line) for name, line in imports_of(path) if name.startswith("harness.")}
+
+
+def rooms_of_the_sandbox(path: Path) -> set[str]:
+    return {name.split(".")[2] for name, _ in imports_of(path) if name.startswith("harness.sandbox.")}
 
 
 def sources() -> list[Path]:
@@ -54,8 +65,17 @@ def test_no_room_imports_a_later_one() -> None:
 
 
 def test_what_runs_in_the_box_imports_nothing_of_the_harness() -> None:
-    for folder in ("sandbox/boot", "quality/suite_boot"):
-        paths = list((PACKAGE / folder).glob("*.py"))
-        assert paths
-        for path in paths:
-            assert not imported_rooms(path), path
+    assert {str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("inside") if path.is_dir()} == FAR_SIDE.keys()
+    own = {path.stem for path in PACKAGE.rglob("inside/*.py")}
+    for folder, further in FAR_SIDE.items():
+        for path in (PACKAGE / folder).glob("*.py"):
+            packages = {name.split(".")[0] for name, _ in imports_of(path)}
+            assert packages <= {*sys.stdlib_module_names, *own, *further}, path
+
+
+@pytest.mark.every_run
+def test_inside_the_sandbox_imports_run_one_way_too() -> None:
+    for path in (PACKAGE / "sandbox").rglob("*.py"):
+        here = path.relative_to(PACKAGE / "sandbox").parts[0].removesuffix(".py")
+        if here != "__init__":
+            assert not rooms_of_the_sandbox(path) & {*SANDBOX_ROOMS[SANDBOX_ROOMS.index(here) + 1 :]}, path

@@ -12,10 +12,10 @@ from harness.model import Tier
 PACKAGE = Path(harness.__file__).parent
 KNOW = {
     "model/tier.py",
-    "sandbox/bubblewrap.py",
-    "sandbox/implementations.py",
-    "sandbox/landlock.py",
-    "sandbox/tiers.py",
+    "sandbox/confinement/bubblewrap.py",
+    "sandbox/confinement/implementations.py",
+    "sandbox/confinement/landlock.py",
+    "sandbox/session/tiers.py",
 }
 NAMES = {tier.value for tier in Tier}
 

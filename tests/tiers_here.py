@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import pytest
 
 from harness.model import Tier
-from harness.sandbox.tiers import why_not
+from harness.sandbox.session.tiers import why_not
 from tests import shares
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from harness.probing import Answer, Draw, NotMeasurable, Partial, ProbeFailure, Tree, expect, probe
 from harness.probing.answers import SandboxedAnswer
-from harness.sandbox import scratch
+from harness.sandbox.confinement import scratch
 
 from . import model_oracle, oracle, reference
 from .texts import config_of, text_of, windows_of

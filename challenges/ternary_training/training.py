@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.probing import Answer, ProbeFailure, Tree
-from harness.sandbox.returns import converted
+from harness.sandbox.session.returns import converted
 
 from . import oracle, reference
 from .texts import Bytes, Text, config_of, windows_of

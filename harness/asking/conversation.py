@@ -13,7 +13,7 @@ from harness.chat import ChatReply, ChatServer, Message
 from harness.errors import ChatError, JudgeError, ReplyError
 from harness.importing.reply import ReplyImporter, lay_out_reply
 from harness.model import Asked, AskSettings, Record, Turn
-from harness.sandbox import scratch
+from harness.sandbox.confinement import scratch
 
 Grade = Callable[[Path], Record]
 """Grades the submission in a folder without publishing the record."""

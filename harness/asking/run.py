@@ -14,9 +14,9 @@ from harness.asking.patience import Interrupted, Patience
 from harness.asking.task import task_prompt
 from harness.chat import ChatProblem, ChatServer, may_pass
 from harness.errors import ChatError, HarnessError, JudgeError
+from harness.grading.options import Options
+from harness.grading.retry import grade_with_retries
 from harness.model import Asked, AskSettings, Record
-from harness.running.options import Options
-from harness.running.retry import grade_with_retries
 from harness.workspace import Workspace
 
 KEYS = ("HARNESS_API_KEY", "OPENAI_API_KEY")

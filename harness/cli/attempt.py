@@ -21,7 +21,7 @@ def attempt(
     \b
     harness attempt my-model/kv_cache
     """
-    from harness.running.renumbering import make_attempt
+    from harness.store.renumbering import make_attempt
     from harness.workspace import Workspace
 
     workspace = Workspace.find()

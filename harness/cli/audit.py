@@ -8,9 +8,9 @@ import typer
 from harness.cli import output
 
 if TYPE_CHECKING:
+    from harness.audit.board import Board
+    from harness.audit.regrading import AuditedRecord
     from harness.model.submission_name import SubmissionName
-    from harness.running.audit import AuditedRecord
-    from harness.running.board import Board
     from harness.signatures import PublicKey
     from harness.workspace import Workspace
 
@@ -43,8 +43,8 @@ def audit(
     """
     import secrets
 
-    from harness.running.board import Board
-    from harness.running.board import sample as drawn
+    from harness.audit.board import Board
+    from harness.audit.board import sample as drawn
     from harness.workspace import Workspace
 
     workspace = Workspace.find()
@@ -64,7 +64,7 @@ def audit(
 
 
 def _run_audit(workspace: "Workspace", board: "Board", names: "list[SubmissionName]") -> "list[AuditedRecord]":
-    from harness.running.audit import audit
+    from harness.audit.regrading import audit
 
     results = []
     with output.ProgressLine(len(names)) as steps:
@@ -75,7 +75,7 @@ def _run_audit(workspace: "Workspace", board: "Board", names: "list[SubmissionNa
 
 
 def _choose_exit_code(results: "list[AuditedRecord]") -> int:
-    from harness.running.audit import AuditVerdict
+    from harness.audit.regrading import AuditVerdict
 
     verdicts = {one.verdict for one in results}
     if verdicts & {AuditVerdict.DIFFERS, AuditVerdict.REFUSED}:
@@ -95,8 +95,8 @@ def _read_key(text: str) -> "PublicKey":
 def _print(results: "list[AuditedRecord]") -> None:
     from collections import Counter
 
+    from harness.audit.regrading import AuditVerdict
     from harness.report import formatting
-    from harness.running.audit import AuditVerdict
 
     for one in results:
         marks = f"; overall {formatting.mark(one.overall)}, here {formatting.mark(one.overall_now)}"

@@ -18,7 +18,7 @@ def show(context: typer.Context) -> None:
     """
     if context.invoked_subcommand:
         return
-    from harness.running.disk_use import disk_uses
+    from harness.store.disk_use import disk_uses
     from harness.workspace import Workspace
 
     rows = [
@@ -49,8 +49,8 @@ def prune(
     Takes compiled runtimes and trials of other versions, and all records made on this machine but the latest of each
     submission. What was used within the last hour stays. Grades may run meanwhile; published records are not touched.
     """
-    from harness.running.disk_use import prune as remove
-    from harness.running.disk_use import unused
+    from harness.store.disk_use import prune as remove
+    from harness.store.disk_use import unused
     from harness.workspace import Workspace
 
     workspace = Workspace.find()
@@ -75,7 +75,7 @@ def records(
     """
     from dataclasses import asdict
 
-    from harness.running.store import Store
+    from harness.store.record_store import Store
     from harness.workspace import Workspace
 
     found = Store(Workspace.find()).summary()

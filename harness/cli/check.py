@@ -90,7 +90,7 @@ def _judge_by_seeds(
 def _run_check(code: "ChallengeCode", seed: int, verbose: bool, quiet: bool) -> list["CheckResult"]:
     """Return the verdicts on the challenge's own answers, printed unless `quiet`."""
     from harness.cli import scaffold
-    from harness.running.content_key import probe_set
+    from harness.store.content_key import probe_set
 
     version = probe_set(code.workspace, code.challenge.id)
     verdicts = _collect_verdicts(code, seed)
@@ -107,7 +107,7 @@ def _run_check(code: "ChallengeCode", seed: int, verbose: bool, quiet: bool) -> 
 
 def _remember(workspace: "Workspace", name: str, version: str, passed: bool) -> None:
     """Store the outcome for a challenge of this workspace, and print its effect on the ranking."""
-    from harness.running.own_suite import OWN, own_challenges, remember_check
+    from harness.store.own_suite import OWN, own_challenges, remember_check
 
     if name in own_challenges(workspace):
         remember_check(workspace, name, version, passed)

@@ -43,7 +43,7 @@ def verify(
     from harness.importing.verification import Agreement, expected_findings, unlisted
     from harness.importing.verification import verify as verified
     from harness.model.expectation import Necessity
-    from harness.running.store import Store
+    from harness.store.record_store import Store
     from harness.workspace import Workspace
 
     workspace = Workspace.find()
@@ -72,7 +72,7 @@ def verify(
 def _try_mutants(workspace: "Workspace", collection: "Collection", records: "Mapping[str, Record]") -> bool:
     """Try property mutants around the fetched submissions, print the missed ones, and return whether all were
     noticed."""
-    from harness.running.property_check import check_published
+    from harness.audit.property_check import check_published
 
     verdicts = list(check_published(workspace, collection, records, seed=random.getrandbits(32), progress=output.note))
     missed = [verdict for verdict in verdicts if not verdict.right]

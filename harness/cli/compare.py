@@ -57,7 +57,7 @@ def compare(
 def _compare(workspace: "Workspace", first: str, second: str, challenge: str | None) -> "ModelComparison":
     from harness.errors import NotFoundError
     from harness.report.comparison import compare
-    from harness.running.store import Store
+    from harness.store.record_store import Store
 
     left, right = (name.partition("/")[0] for name in (first, second))
     only = _pick_challenge([*(name.partition("/")[2] for name in (first, second)), challenge or ""])

@@ -266,7 +266,7 @@ def _run(
     from harness.cuda import rewritten_sources, tier_here
     from harness.cuda.program import Mode, ProgramSource, run_program
     from harness.errors import BoxError
-    from harness.sandbox import scratch
+    from harness.sandbox.confinement import scratch
 
     tier = tier_here.tier_here()
     with scratch.folder() as place, scratch.folder() as copied:

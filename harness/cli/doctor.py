@@ -86,8 +86,8 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print a JSON ob
 
 
 def _test_isolation() -> Isolation:
-    from harness.sandbox import Tier, detect, self_attack
-    from harness.sandbox.tiers import unusable
+    from harness.sandbox import Tier, detect, self_test
+    from harness.sandbox.session.tiers import unusable
 
     tier: Tier | None = None
     fault = ""
@@ -101,11 +101,11 @@ def _test_isolation() -> Isolation:
     if tier is None:
         return Isolation(None, lacking, better, fault=fault)
     try:
-        found = self_attack.breaches(tier)
+        found = self_test.breaches(tier)
     except BoxError as error:
         return Isolation(tier, lacking, better, fault=str(error))
     fault = f"tier {tier} does not hold" if found and tier.trusted else ""
-    return Isolation(tier, lacking, better, len(self_attack.ATTACKS), found, fault)
+    return Isolation(tier, lacking, better, len(self_test.ATTACKS), found, fault)
 
 
 def _find_equipment(languages: "Sequence[Language]") -> Equipment:
@@ -134,7 +134,7 @@ _WITHOUT_GPU = {
 def remedies(isolation: Isolation, settings: Path = Path("/proc/sys")) -> Iterator[str]:
     """Yield ways to a stronger tier, or to one that holds."""
     from harness.model import Tier
-    from harness.sandbox.implementations import new_sandbox
+    from harness.sandbox.confinement.implementations import new_sandbox
 
     if isolation.open and isolation.fault:
         yield "the sandbox has holes: please report them with this page, and grade only answers you trust"
@@ -149,7 +149,7 @@ def remedies(isolation: Isolation, settings: Path = Path("/proc/sys")) -> Iterat
 
 def _list_versions(isolation: Isolation) -> dict[str, str]:
     from harness.model import Tier, TierChoice
-    from harness.running.content_key import environment
+    from harness.store.content_key import environment
 
     here = environment(TierChoice(tier=isolation.tier or Tier.UNSAFE))
     return {

@@ -11,7 +11,7 @@ from harness.cli import output
 
 if TYPE_CHECKING:
     from harness.report.data_tables import DataTable
-    from harness.running.store import Store
+    from harness.store.record_store import Store
 
 STANDARD_OUTPUT = "-"
 
@@ -79,7 +79,7 @@ def _write_tasks(wanted: Mapping[str, tuple[str, Path]]) -> None:
 
 def _write_tables(what: ExportedTable, wanted: Mapping[str, str], made_here: bool) -> None:
     from harness.report.data_files import check_installed, write_file, write_text
-    from harness.running.store import Store
+    from harness.store.record_store import Store
     from harness.workspace import Workspace
 
     for format in wanted:

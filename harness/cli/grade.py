@@ -13,10 +13,10 @@ from harness.cli.show import show_record
 from harness.cli.sign import secret_key, sign_results
 
 if TYPE_CHECKING:
+    from harness.executors.base import NotGraded
+    from harness.grading.options import Options
+    from harness.grading.submission_grade import Graded
     from harness.model import GradeProfile
-    from harness.running.executor import NotGraded
-    from harness.running.options import Options
-    from harness.running.submission_grade import Graded
     from harness.workspace import Workspace
 
 AUTO = "auto"
@@ -114,7 +114,7 @@ def grade(
     harness grade reply.md --challenge kv_cache
     harness grade ./folder --challenge kv_cache --entry cache.py
     """
-    from harness.running.options import Options
+    from harness.grading.options import Options
     from harness.workspace import Workspace
 
     _check_call(names or (), everything, unsafe)
@@ -144,7 +144,7 @@ def _check_call(names: Sequence[str], everything: bool, unsafe: bool) -> None:
             "name what to grade: names or a folder, or --all for everything\n  try: harness ls submissions"
         )
     if unsafe:
-        from harness.sandbox.tiers import PERMITTED
+        from harness.sandbox.session.tiers import PERMITTED
 
         os.environ[PERMITTED] = "1"
 
@@ -209,8 +209,8 @@ def _run(
     address: str | None,
 ) -> tuple[list["Graded | NotGraded"], bool]:  # fmt: skip
     """Return the finished results, and whether Ctrl-C cut the run short."""
-    from harness.running.executor import NotGraded, grade_all
-    from harness.running.executors import new_executor
+    from harness.executors.base import NotGraded, grade_all
+    from harness.executors.registry import new_executor
 
     _check_device(workspace, options.device)
     executor = new_executor(kind, workspace, options, jobs, address)
@@ -246,8 +246,8 @@ def _summarise(result: "Graded", seconds: float) -> str:
 
 
 def _print(workspace: "Workspace", results: Sequence["Graded | NotGraded"], as_json: bool, publish: bool) -> None:
+    from harness.executors.base import NotGraded
     from harness.report import formatting
-    from harness.running.executor import NotGraded
 
     graded = sorted(
         (r for r in results if not isinstance(r, NotGraded)),
@@ -282,8 +282,8 @@ def _tell_left(workspace: "Workspace", results: Sequence["Graded | NotGraded"], 
 
 def _tell_unranked(workspace: "Workspace", results: Sequence["Graded | NotGraded"]) -> None:
     """Print which challenges of the workspace are left out of rankings, and why."""
-    from harness.running.executor import NotGraded
-    from harness.running.own_suite import own_challenges, why_unranked
+    from harness.executors.base import NotGraded
+    from harness.store.own_suite import own_challenges, why_unranked
 
     graded = {r.record.challenge for r in results if not isinstance(r, NotGraded)}
     for reason in filter(None, (why_unranked(workspace, id) for id in own_challenges(workspace) if id in graded)):
@@ -291,8 +291,8 @@ def _tell_unranked(workspace: "Workspace", results: Sequence["Graded | NotGraded
 
 
 def _tell_unpublished(workspace: "Workspace", results: Sequence["Graded | NotGraded"], options: "Options") -> None:
+    from harness.executors.base import NotGraded
     from harness.report import formatting
-    from harness.running.executor import NotGraded
 
     graded = [r for r in results if not isinstance(r, NotGraded)]
     if partly := [r.record.name for r in graded if r.record.partial]:
@@ -320,7 +320,7 @@ def _tell_beforehand(
 def _find_others_records(workspace: "Workspace", folders: Sequence[Path]) -> Iterator[tuple[str, str]]:
     """Yield submissions whose published record belongs to another folder, with that folder."""
     from harness.errors import SpecError
-    from harness.running.ownership import other_home
+    from harness.store.conflict import other_home
 
     for folder in folders:
         with suppress(SpecError):  # reported by the grade itself
@@ -331,8 +331,8 @@ def _find_others_records(workspace: "Workspace", folders: Sequence[Path]) -> Ite
 
 def _tell_unwritten(workspace: "Workspace", results: Sequence["Graded | NotGraded"]) -> None:
     """Print, for a submission that scores 0, which ungraded file seems to hold its code."""
+    from harness.executors.base import NotGraded
     from harness.quality.unwritten import unwritten_entry
-    from harness.running.executor import NotGraded
 
     for result in results:
         if isinstance(result, NotGraded) or not workspace.holds(result.folder):
@@ -347,7 +347,7 @@ def _tell_unwritten(workspace: "Workspace", results: Sequence["Graded | NotGrade
 
 def _list_errors(results: Sequence["Graded | NotGraded"]) -> Iterator[str]:
     """Yield failures of the harness or its inputs, which do not count against a submission."""
-    from harness.running.executor import NotGraded
+    from harness.executors.base import NotGraded
 
     for result in results:
         if isinstance(result, NotGraded):
@@ -379,8 +379,8 @@ def _build_row(result: "Graded") -> dict[str, str]:
 def _choose_exit_code(results: Sequence["Graded | NotGraded"], fail_under: float | None) -> int:
     """Return the exit code: 3 for a judge error, else 2 for malformed input, else 1 for a failed gate."""
     from harness.errors import JudgeError, PrerequisiteError, StoreError
+    from harness.executors.base import NotGraded
     from harness.model import Status
-    from harness.running.executor import NotGraded
 
     rejected = [r for r in results if isinstance(r, NotGraded)]
     graded = [r for r in results if not isinstance(r, NotGraded)]

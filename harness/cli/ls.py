@@ -121,7 +121,7 @@ def _list_collections(workspace: "Workspace") -> Iterator[Row]:
 
 
 def _list_suites(workspace: "Workspace") -> Iterator[Row]:
-    from harness.running.own_suite import every_suite
+    from harness.store.own_suite import every_suite
 
     for suite in every_suite(workspace):
         yield {"suite": suite.id, "title": suite.title, "challenges": ", ".join(suite.challenges)}

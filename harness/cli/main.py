@@ -38,8 +38,8 @@ from harness.cli import (
     sign,
 )
 from harness.errors import HarnessError, JudgeError, NotFoundError, PrerequisiteError, StoreError
-from harness.running.linear_algebra import compute_in_one_thread
-from harness.running.undumpable import make_undumpable
+from harness.grading.linear_algebra import compute_in_one_thread
+from harness.grading.process_hardening import make_undumpable
 
 HELP = """Grade model-generated ML kernels by running them.
 

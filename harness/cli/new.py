@@ -39,7 +39,7 @@ def challenge(
     """
     from harness.cli import scaffold
     from harness.languages import language as registered
-    from harness.running.own_suite import own_challenges
+    from harness.store.own_suite import own_challenges
     from harness.workspace import Workspace
 
     used = registered(language)

@@ -9,8 +9,8 @@ import typer
 from harness.cli import complete, output
 
 if TYPE_CHECKING:
+    from harness.grading.replay import Replayed
     from harness.model import Criterion, Evidence
-    from harness.running.criterion_replay import Replayed
 
 
 def replay(
@@ -30,13 +30,13 @@ def replay(
     \b
     harness replay qwen3.6-27b/kv_cache decode_history
     """
-    from harness.running import criterion_replay
-    from harness.running.store import Store
+    from harness.grading.replay import replay as replay_criterion
+    from harness.store.record_store import Store
     from harness.workspace import Workspace
 
     workspace = Workspace.find()
     kept = Store(workspace).published.record(record)
-    replayed = criterion_replay.replay(workspace, kept, criterion, folder)
+    replayed = replay_criterion(workspace, kept, criterion, folder)
     if as_json:
         evidence = {"recorded": replayed.recorded, "now": replayed.evidence}
         output.data({"same": replayed.same, **{k: json.loads(e.model_dump_json()) for k, e in evidence.items()}})

@@ -12,11 +12,11 @@ import typer
 from harness.cli import output
 
 if TYPE_CHECKING:
+    from harness.executors.base import NotGraded
     from harness.importing.reply import ReplyImporter
     from harness.importing.unanswered import UnansweredReply
     from harness.model import Challenge
     from harness.replies.found import TakenFile
-    from harness.running.executor import NotGraded
     from harness.workspace import Workspace
 
 STANDARD_INPUT = "-"
@@ -119,8 +119,8 @@ def laid_out(
         HarnessError: a name matches nothing, or the challenge is unknown.
     """
     from harness.errors import ReplyError, SpecError
-    from harness.running.executor import NotGraded
-    from harness.sandbox import scratch
+    from harness.executors.base import NotGraded
+    from harness.sandbox.confinement import scratch
 
     bare = [name for name in names if _is_bare(name)] if challenge is not None else []
     replies = [name for name in names if is_reply(name)]

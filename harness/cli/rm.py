@@ -28,7 +28,7 @@ def rm(
     \b
     harness rm my-model/kv_cache
     """
-    from harness.running.removal import removals, remove, told
+    from harness.store.removal import removals, remove, told
     from harness.workspace import Workspace
 
     workspace = Workspace.find()

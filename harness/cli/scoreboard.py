@@ -46,8 +46,8 @@ def scoreboard(
     """
     if suite is not None and source is SourceOption.PUBLISHED:
         raise typer.BadParameter("--suite is for measured marks; published ones are ranked over all that they mark")
-    from harness.running.own_suite import ranking_suite, suites_beside, unranked_challenges
-    from harness.running.store import Store
+    from harness.store.own_suite import ranking_suite, suites_beside, unranked_challenges
+    from harness.store.record_store import Store
     from harness.workspace import Workspace
 
     workspace = Workspace.find()

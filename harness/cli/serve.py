@@ -51,7 +51,7 @@ def serve(
     if context.invoked_subcommand:
         return
     from harness.errors import SpecError
-    from harness.running.executors import executor_kind
+    from harness.executors.registry import executor_kind
     from harness.serving import service_log
     from harness.serving.limits import ServiceLimits
     from harness.serving.server import ServiceSettings

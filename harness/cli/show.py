@@ -34,7 +34,7 @@ def show(
     from harness.report import formatting
     from harness.report.origins import unfetched
     from harness.report.record_view import shown_csv, shown_markdown
-    from harness.running.store import Store
+    from harness.store.record_store import Store
     from harness.workspace import Workspace
 
     workspace = Workspace.find()
@@ -65,9 +65,9 @@ def show_record(workspace: "Workspace", record: "Record") -> None:
 
 def _find_attempts(workspace: "Workspace", name: str) -> "Attempts | None":
     """Return the recorded attempts of `MODEL/CHALLENGE`, or None."""
-    from harness.running.store import Store
     from harness.scoring.attempts import Attempts
     from harness.scoring.record_summary import RecordSummary
+    from harness.store.record_store import Store
 
     known = [each for each in workspace.recorded() if each.attempt and each.answer == name.rstrip("/")]
     published = Store(workspace).published

@@ -11,9 +11,9 @@ import typer
 from harness.cli import complete, output
 
 if TYPE_CHECKING:
+    from harness.executors.base import NotGraded
+    from harness.grading.submission_grade import Graded
     from harness.model import Record
-    from harness.running.executor import NotGraded
-    from harness.running.submission_grade import Graded
     from harness.signatures import SecretKey
     from harness.workspace import Workspace
 
@@ -42,8 +42,8 @@ def sign(
     harness sign --new-key ~/board.key
     harness sign --key ~/board.key
     """
-    from harness.running.record_signing import recorded_as, sign_records
     from harness.signatures import SecretKey
+    from harness.store.signing import recorded_as, sign_records
     from harness.workspace import Workspace
 
     if (key is None) == (new_key is None):
@@ -65,8 +65,8 @@ def sign_results(workspace: "Workspace", key: "SecretKey | None", results: Seque
     """Sign the published records among these grades, if there is a key."""
     if key is None:
         return
-    from harness.running.executor import NotGraded
-    from harness.running.record_signing import sign_records
+    from harness.executors.base import NotGraded
+    from harness.store.signing import sign_records
 
     kept = [r.record for r in results if not isinstance(r, NotGraded)]
     names = [record.submission_name for record in kept if record.to_json() == _read_published(workspace, record)]

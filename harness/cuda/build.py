@@ -15,8 +15,9 @@ from harness.cuda.compiling import SECONDS, TOO_BUSY, CompileTime
 from harness.cuda.host_compiler import MISSING, HostCompiler, host_compiler
 from harness.cuda.rewriting import UnsupportedConstruct
 from harness.errors import BusyMachineError, PrerequisiteError
-from harness.sandbox import Completed, Tier, scratch
-from harness.sandbox.command import CommandLimit
+from harness.sandbox import Completed, Tier
+from harness.sandbox.confinement import scratch
+from harness.sandbox.session.command import CommandLimit
 
 _REWRITING = Path(rewriting.__file__).parent
 _PARALLEL = 2

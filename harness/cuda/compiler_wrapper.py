@@ -17,7 +17,7 @@ from harness.cuda.host_compiler import MISSING, HostCompiler, host_compiler
 from harness.cuda.nvcc_options import Action, NvccOptions
 from harness.cuda.rewriting.submission import HOST_SUFFIXES
 from harness.errors import NotFoundError, PrerequisiteError
-from harness.sandbox import scratch
+from harness.sandbox.confinement import scratch
 
 _REWRITING = Path(rewriting.__file__).parent
 _PARSED = "parsed-unboxed"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.sandbox.command import CommandLimit, Completed, run
+from harness.sandbox.session.command import CommandLimit, Completed, run
 from harness.timing.exclusive import MachineBusy, beside_others, second_try
 from harness.timing.timeline import span
 

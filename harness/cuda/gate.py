@@ -16,7 +16,7 @@ from harness.cuda.gate_nvrtc import SCOPE, DeviceCode, compile_device_code
 from harness.cuda.gate_sources import refusals
 from harness.cuda.nvcc import CudaCompiler, cuda_compiler
 from harness.model import Tier
-from harness.sandbox import scratch
+from harness.sandbox.confinement import scratch
 from harness.timing import clock
 
 __all__ = ["CompilerError", "CompilerResult", "KernelFacts", "exported", "gate"]

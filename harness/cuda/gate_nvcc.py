@@ -8,7 +8,7 @@ from pathlib import Path
 from harness.cuda.compiling import CompileTime
 from harness.cuda.nvcc import CudaCompiler
 from harness.model import Tier
-from harness.sandbox.command import CommandLimit, Completed
+from harness.sandbox.session.command import CommandLimit, Completed
 
 LOG_KEPT = 1 << 20
 """Bytes of a log: half from the start, which has the first errors, and half from the end."""

@@ -21,7 +21,8 @@ from harness.cuda.gpu_figures import Floats, Interval, clocks_agree, median_inte
 from harness.cuda.nvcc import nvcc
 from harness.errors import BusyMachineError, PrerequisiteError
 from harness.model import Limits
-from harness.sandbox import Array, Box, CallStatus, Plan, Scalar, Tier, WorkerSpec, scratch
+from harness.sandbox import Array, Box, CallStatus, Plan, Scalar, Tier, WorkerSpec
+from harness.sandbox.confinement import scratch
 from harness.timing.exclusive import gpu_alone, gpu_beside_others
 
 DRIVER = Path(__file__).parent / "driver" / "gpu_driver.py"

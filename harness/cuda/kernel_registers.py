@@ -8,7 +8,8 @@ from harness.cuda.gate_messages import KernelFacts, kernels
 from harness.cuda.gate_nvcc import Room, compile_library
 from harness.cuda.nvcc import nvcc
 from harness.cuda.program import ProgramSource
-from harness.sandbox import Tier, scratch
+from harness.sandbox import Tier
+from harness.sandbox.confinement import scratch
 
 _MEMORY_MIB = 8192
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from harness.cuda.build import Built, build
 from harness.cuda.report import Report, parse_followed
 from harness.errors import NotFoundError, nearest
-from harness.sandbox import CommandLimit, Completed, Tier, command
+from harness.sandbox import CommandLimit, Completed, Tier
+from harness.sandbox.session import command
 
 SUFFIXES = frozenset({".cu", ".cuh", ".h", ".hpp", ".hh", ".hxx", ".inl", ".inc", ".c", ".cc", ".cpp", ".cxx"})
 """Suffixes of source files."""

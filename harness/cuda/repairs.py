@@ -10,7 +10,7 @@ from harness.cuda.gate_messages import suggested
 from harness.cuda.repair_rules import ProposedRepair, RefusedFile, proposed
 from harness.errors import HarnessError
 from harness.model import Repair, Tier
-from harness.sandbox import scratch
+from harness.sandbox.confinement import scratch
 
 MOST_REPAIRS = 4
 """Most repairs; a submission that needs more does not nearly build."""

@@ -21,7 +21,7 @@ def tier_here() -> Tier:
     Raises:
         PrerequisiteError: no working tier.
     """
-    from harness.sandbox.implementations import new_sandbox
+    from harness.sandbox.confinement.implementations import new_sandbox
 
     # only that a worker starts is remembered: each sandbox is set up as ever
     if not any(os.environ.get(name) for name in _ASKED):

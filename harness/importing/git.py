@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from harness.errors import NotFoundError, PrerequisiteError
-from harness.sandbox import scratch
+from harness.sandbox.confinement import scratch
 
 FETCH_SECONDS = 600.0
 """Seconds after which a fetch is ended."""

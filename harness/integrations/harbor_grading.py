@@ -3,8 +3,8 @@
 import contextlib
 import sys
 
-from harness.running.linear_algebra import compute_in_one_thread
-from harness.running.undumpable import make_undumpable
+from harness.grading.linear_algebra import compute_in_one_thread
+from harness.grading.process_hardening import make_undumpable
 
 
 def _main(workspace: str, challenge: str, answer: str, profile: str) -> None:

@@ -20,10 +20,10 @@ from pathlib import Path
 
 from harness import interpreter
 from harness.errors import HarnessError, JudgeError, StoreError
+from harness.grading.process_hardening import make_undumpable
 from harness.model import GradeProfile, Record
-from harness.running.undumpable import make_undumpable
-from harness.sandbox import scratch
-from harness.sandbox.boot import process_control
+from harness.sandbox.confinement import scratch
+from harness.sandbox.inside import process_control
 from harness.stored_files import remedy
 
 REWARD_FILES = ("reward.txt", "reward.json")

@@ -9,7 +9,7 @@ from harness.importing.unanswered import importer_alone
 from harness.model import Record
 from harness.model.file_names import REPLY_FILE
 from harness.model.submission_name import SubmissionName
-from harness.sandbox import scratch
+from harness.sandbox.confinement import scratch
 from harness.workspace import Workspace
 
 MODEL = "reply"

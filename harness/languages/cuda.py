@@ -24,8 +24,9 @@ from harness.languages.base import (
 from harness.languages.c_syntax import C_FAMILY
 from harness.languages.changes import GuardCode, SourceChange
 from harness.model import Challenge, Figure, Location
-from harness.sandbox import detect, scratch
-from harness.sandbox.beside import Beside
+from harness.sandbox import detect
+from harness.sandbox.confinement import scratch
+from harness.sandbox.session.background_task import Beside
 
 # loaded when the first CUDA submission comes
 if TYPE_CHECKING:

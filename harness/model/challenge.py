@@ -39,8 +39,8 @@ TEST_RUN_SECONDS = 10.0
 class Limits(Model):
     """A submission's limits, printed with every grade and open to override.
 
-    Seconds exclude the time in which a process is runnable without a processor. See `harness.sandbox.wall_bound` for
-    the bound on wall time.
+    Seconds exclude the time in which a process is runnable without a processor. See
+    `harness.sandbox.accounting.wall_bound` for the bound on wall time.
     """
 
     build_seconds: Seconds = 600.0

@@ -19,11 +19,11 @@ from harness.sandbox import (
     WorkerSpec,
     start_fork_server,
 )
-from harness.sandbox.fork_server import ForkServer
-from harness.sandbox.function_server import FunctionServer
-from harness.sandbox.wall_bound import SHORTEST
-from harness.sandbox.warm import LentForkServer
-from harness.sandbox.worker_spec import rlimits
+from harness.sandbox.accounting.wall_bound import SHORTEST
+from harness.sandbox.session.fork_server import ForkServer
+from harness.sandbox.session.function_server import FunctionServer
+from harness.sandbox.session.pool import LentForkServer
+from harness.sandbox.session.worker_spec import rlimits
 from harness.timing import clock
 from harness.timing.timeline import span
 

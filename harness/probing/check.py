@@ -21,7 +21,7 @@ from harness.probing.mutants import Mutant, PropertyMutant, Variant
 from harness.probing.null_answer import NullAnswer, NullValues
 from harness.probing.opening import opened
 from harness.probing.tampering import TAMPERINGS, TamperedAnswer, Tampering
-from harness.sandbox import scratch
+from harness.sandbox.confinement import scratch
 
 
 @dataclass(frozen=True)

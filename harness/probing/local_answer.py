@@ -27,11 +27,11 @@ from harness.sandbox import (
     ServedFunction,
     ServedUse,
     Tree,
-    process_stats,
 )
-from harness.sandbox.boot.served import CountedFunction, LocalFunction
-from harness.sandbox.boot.wire import CallerArrays
-from harness.sandbox.returns import converted, plain
+from harness.sandbox.accounting import process_stats
+from harness.sandbox.inside.served import CountedFunction, LocalFunction
+from harness.sandbox.inside.wire import CallerArrays
+from harness.sandbox.session.returns import converted, plain
 
 
 class LocalAnswer:

@@ -5,7 +5,8 @@ from typing import Any
 from harness.probing.answers import Answer
 from harness.probing.failures import NotMeasurable, NotRun, WorkerLost
 from harness.probing.wrapper import boxed
-from harness.sandbox import Nothing, Plan, process_stats
+from harness.sandbox import Nothing, Plan
+from harness.sandbox.accounting import process_stats
 
 BESIDE = """
 import ctypes

@@ -15,7 +15,8 @@ from harness.numerics.paired import PROCESSES, PairedComparison, PairedVerdict
 from harness.probing.answers import Answer, SandboxedAnswer
 from harness.probing.failures import NotMeasurable, NotRun, ProbeFailure
 from harness.probing.probe import Partial
-from harness.sandbox import scratch, start_fork_server
+from harness.sandbox import start_fork_server
+from harness.sandbox.confinement import scratch
 from harness.timing.contest import CallCost, ContestResult, Enough, Role, Trial, contest
 from harness.timing.exclusive import timing_lock
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 from harness.errors import JudgeError
 from harness.probing.code import ChallengeCode
 from harness.probing.trial_journal import KeptTrial
-from harness.sandbox.boot import process_control
+from harness.sandbox.inside import process_control
 from harness.workspace import Workspace
 
 LOOK_SECONDS = 2.0

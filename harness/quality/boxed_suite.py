@@ -1,4 +1,4 @@
-"""Client of `suite_boot/suite_server.py`, which makes planned test runs."""
+"""Client of `inside/suite_server.py`, which makes planned test runs."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -8,10 +8,10 @@ from typing import Any
 
 from harness.errors import BoxError
 from harness.model import Tier
-from harness.sandbox.command import CommandLimit
-from harness.sandbox.command import run as run_in_box
+from harness.sandbox.session.command import CommandLimit
+from harness.sandbox.session.command import run as run_in_box
 
-_BOOT = Path(__file__).with_name("suite_boot")
+_BOOT = Path(__file__).with_name("inside")
 IDLE_SECONDS = 20.0
 """Wall time, in seconds, within which a run must use the processor."""
 START_SECONDS, EACH_SECONDS = 10.0, 0.2

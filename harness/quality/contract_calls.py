@@ -33,14 +33,15 @@ from harness.probing.sizes import SMALLEST_SHARE, Case
 from harness.probing.wrapper import AnswerWrapper
 from harness.quality.control_runs import Changed, with_failing_lines
 from harness.quality.sources import SourceFile
-from harness.sandbox import CallStatus, Plan, Tree, WorkerSpec, box_user, scratch
-from harness.sandbox.box import PROCESSES
-from harness.sandbox.fork_server import ForkServer, WorkerProcess
-from harness.sandbox.protocol import FileAccess
-from harness.sandbox.warm import LentForkServer
+from harness.sandbox import CallStatus, Plan, Tree, WorkerSpec
+from harness.sandbox.confinement import box_user, scratch
+from harness.sandbox.confinement.protocol import FileAccess
+from harness.sandbox.session.fork_server import ForkServer, WorkerProcess
+from harness.sandbox.session.pool import LentForkServer
+from harness.sandbox.session.worker_session import PROCESSES
 from harness.timing.exclusive import beside_others
 
-TRACER = Path(__file__).with_name("suite_boot") / "line_tracer.py"
+TRACER = Path(__file__).with_name("inside") / "line_tracer.py"
 LINES_LIMIT = 1 << 20
 """Most bytes of line numbers per case."""
 DRAWN = 2

@@ -29,8 +29,8 @@ from harness.quality.contract_code import served_functions
 from harness.quality.control_runs import with_failing_checks, with_failing_code
 from harness.quality.mutant_runs import Tried, both, effective, every_line, exercised, joined, plan_runs
 from harness.quality.sources import SourceFile, read_sources
-from harness.sandbox.beside import Beside
-from harness.sandbox.wall_bound import wall_bound
+from harness.sandbox.accounting.wall_bound import wall_bound
+from harness.sandbox.session.background_task import Beside
 from harness.timing.exclusive import MachineBusy, alone, beside_others
 
 MUTANTS = 30

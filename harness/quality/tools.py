@@ -22,7 +22,7 @@ from harness import interpreter
 from harness.errors import JudgeError, PrerequisiteError
 from harness.languages import FunctionSpan
 from harness.quality.sources import SourceFile
-from harness.sandbox import scratch
+from harness.sandbox.confinement import scratch
 
 RULES = (
     "E9",

@@ -9,8 +9,8 @@ from itertools import islice
 from typing import Any, Generic, TypeVar
 
 from harness.model import Counterexample, Evidence, Figure, Outcome, Record
-from harness.running.record_rows import RecordParts
 from harness.scoring.doubts import DoubtKind
+from harness.store.record_rows import RecordParts
 
 Cell = str | bool | int | float | datetime | dict[str, Any] | None
 """One value; None where there is none."""

@@ -20,12 +20,12 @@ from harness.report.origins import unfetched
 from harness.review import reviews_of
 from harness.review.defects import read_defects
 from harness.review.published import read_comparisons, read_letters, read_ranking, read_rounds
-from harness.running.own_suite import ranking_suite, suites_beside, unranked_challenges
-from harness.running.store import Store
 from harness.scoring.doubts import DoubtKind
 from harness.scoring.duels import duels
 from harness.scoring.measured_marks import MeasuredMarks
 from harness.scoring.record_summary import RecordSummary
+from harness.store.own_suite import ranking_suite, suites_beside, unranked_challenges
+from harness.store.record_store import Store
 from harness.workspace import Workspace
 
 

@@ -5,25 +5,25 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from harness.model import Tier
-    from harness.sandbox.boot.wire import InputUse, RemoteFunction, RemoteObject, ServedFunction
-    from harness.sandbox.box import Box, start_fork_server
-    from harness.sandbox.command import CommandLimit, Completed, run
-    from harness.sandbox.reply import CallStatus, Reply, ServedUse
-    from harness.sandbox.returns import Array, Keep, Nothing, Plan, Scalar, Tree
-    from harness.sandbox.snapshots import Snapshot, has_line, hash_folder, read_folder, snapshot
-    from harness.sandbox.tiers import detect
-    from harness.sandbox.worker_spec import WorkerSpec
+    from harness.sandbox.inside.wire import InputUse, RemoteFunction, RemoteObject, ServedFunction
+    from harness.sandbox.session.command import CommandLimit, Completed, run
+    from harness.sandbox.session.reply import CallStatus, Reply, ServedUse
+    from harness.sandbox.session.returns import Array, Keep, Nothing, Plan, Scalar, Tree
+    from harness.sandbox.session.snapshots import Snapshot, has_line, hash_folder, read_folder, snapshot
+    from harness.sandbox.session.tiers import detect
+    from harness.sandbox.session.worker_session import Box, start_fork_server
+    from harness.sandbox.session.worker_spec import WorkerSpec
 
 _MODULES = {
     "harness.model": ("Tier",),
-    "harness.sandbox.boot.wire": ("InputUse", "RemoteFunction", "RemoteObject", "ServedFunction"),
-    "harness.sandbox.box": ("Box", "start_fork_server"),
-    "harness.sandbox.command": ("CommandLimit", "Completed", "run"),
-    "harness.sandbox.reply": ("CallStatus", "Reply", "ServedUse"),
-    "harness.sandbox.returns": ("Array", "Keep", "Nothing", "Plan", "Scalar", "Tree"),
-    "harness.sandbox.snapshots": ("Snapshot", "has_line", "hash_folder", "read_folder", "snapshot"),
-    "harness.sandbox.tiers": ("detect",),
-    "harness.sandbox.worker_spec": ("WorkerSpec",),
+    "harness.sandbox.inside.wire": ("InputUse", "RemoteFunction", "RemoteObject", "ServedFunction"),
+    "harness.sandbox.session.worker_session": ("Box", "start_fork_server"),
+    "harness.sandbox.session.command": ("CommandLimit", "Completed", "run"),
+    "harness.sandbox.session.reply": ("CallStatus", "Reply", "ServedUse"),
+    "harness.sandbox.session.returns": ("Array", "Keep", "Nothing", "Plan", "Scalar", "Tree"),
+    "harness.sandbox.session.snapshots": ("Snapshot", "has_line", "hash_folder", "read_folder", "snapshot"),
+    "harness.sandbox.session.tiers": ("detect",),
+    "harness.sandbox.session.worker_spec": ("WorkerSpec",),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 

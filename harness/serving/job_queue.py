@@ -14,7 +14,7 @@ from enum import IntEnum
 from pathlib import Path
 
 from harness.errors import HarnessError, StoreError
-from harness.running.database import Database
+from harness.store.database import Database
 
 SCHEMA = 2
 """Schema 1 named owners by token name, which a later token may reuse; its jobs lose their owner."""

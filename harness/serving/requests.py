@@ -5,10 +5,10 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, model_validator
 
+from harness.grading.options import Options
 from harness.model import GradeProfile
 from harness.model.base import Identifier, Model, RelativePath
 from harness.model.file_names import find_clash, name_problem
-from harness.running.options import Options
 
 MAX_FILES = 100
 

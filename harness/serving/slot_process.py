@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from harness import interpreter
-from harness.running.linear_algebra import compute_in_one_thread
-from harness.running.undumpable import make_undumpable
-from harness.sandbox.boot import process_control
+from harness.grading.linear_algebra import compute_in_one_thread
+from harness.grading.process_hardening import make_undumpable
+from harness.sandbox.inside import process_control
 
 if TYPE_CHECKING:
+    from harness.executors.base import Executor, NotGraded
+    from harness.grading.options import Options
+    from harness.grading.submission_grade import Graded
     from harness.model import Record
-    from harness.running.executor import Executor, NotGraded
-    from harness.running.options import Options
-    from harness.running.submission_grade import Graded
     from harness.serving.requests import GradeRequest
     from harness.workspace import Workspace
 
@@ -47,7 +47,7 @@ class GraderSettings:
     @property
     def clustered(self) -> bool:
         """True if one grader spreads submissions over machines, so that one grader is enough."""
-        from harness.running.executors import executor_kind
+        from harness.executors.registry import executor_kind
 
         return executor_kind(self.executor).enter is not None
 
@@ -60,7 +60,7 @@ class HeldExecutor:
     """
 
     def __init__(self, workspace: "Workspace", settings: GraderSettings) -> None:
-        from harness.running.executors import executor_kind
+        from harness.executors.registry import executor_kind
 
         self._workspace, self._settings = workspace, settings
         self._executor: Executor | None = None
@@ -74,7 +74,7 @@ class HeldExecutor:
         Raises:
             PrerequisiteError: grading is impossible now; finished grades are kept.
         """
-        from harness.running.executors import new_executor
+        from harness.executors.registry import new_executor
 
         if self._executor is None or options != self._options or not self._settings.clustered:
             self.close()
@@ -107,9 +107,9 @@ def records(
         PrerequisiteError: grading is impossible now.
     """
     from harness.errors import as_own_error
-    from harness.running.executor import NotGraded
-    from harness.running.rejected import rejected
-    from harness.sandbox import scratch
+    from harness.executors.base import NotGraded
+    from harness.grading.rejection import rejected
+    from harness.sandbox.confinement import scratch
     from harness.serving.answers import lay_out
 
     options = replace(requests[0].options, cores=1)  # each processor has a slot of its own
@@ -139,8 +139,8 @@ def serve(answers: TextIO, workspace: "Workspace", settings: GraderSettings) -> 
     Messages to the server go to `answers`, as lines of JSON.
     """
     from harness.errors import HarnessError, PrerequisiteError
-    from harness.sandbox.self_attack import assert_holds
-    from harness.sandbox.tiers import choose
+    from harness.sandbox.self_test import assert_holds
+    from harness.sandbox.session.tiers import choose
 
     def say(**message: object) -> None:
         print(json.dumps(message), file=answers, flush=True)
@@ -180,8 +180,8 @@ def answered(
         PrerequisiteError: grading is impossible now; the rest should go to the next grader.
     """
     from harness.errors import JudgeError, PrerequisiteError
-    from harness.running.options import Options
-    from harness.running.rejected import rejected
+    from harness.grading.options import Options
+    from harness.grading.rejection import rejected
     from harness.serving.requests import GradeRequest
 
     left = dict(enumerate(texts))

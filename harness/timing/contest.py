@@ -18,7 +18,7 @@ from statistics import median
 from typing import Any, Protocol
 
 from harness.numerics.paired import LOOKS, PROCESSES, PairedComparison, PairedVerdict, Rule, compare, log_ratios
-from harness.sandbox import process_stats
+from harness.sandbox.accounting import process_stats
 from harness.timing import clock
 
 WARM_UP = 2

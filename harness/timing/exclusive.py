@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from harness.sandbox.beside import alone_in_grade
-from harness.sandbox.wall_bound import ends_by, wall_bound
+from harness.sandbox.accounting.wall_bound import ends_by, wall_bound
+from harness.sandbox.session.background_task import alone_in_grade
 from harness.timing.timeline import span
 
 WAIT_SECONDS = 120.0

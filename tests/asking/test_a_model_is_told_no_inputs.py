@@ -8,9 +8,9 @@ import pytest
 from asked_models import BROKEN, NAME, RIGHT, WRONG, Ask, attempts, folder, say
 
 from harness.asking import feedback
+from harness.grading.options import Options
+from harness.grading.submission_grade import grade_one
 from harness.model import Record
-from harness.running.options import Options
-from harness.running.submission_grade import grade_one
 from harness.workspace import Workspace
 from tests.review.judge_server import Behaviour, Request, serving
 from tests.toy import REFERENCE, add_submission

@@ -7,8 +7,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from harness.grading.linear_algebra import compute_in_one_thread
 from harness.model import GradeProfile
-from harness.running.linear_algebra import compute_in_one_thread
 from harness.sandbox import detect
 from tests.attacks import corpus, nursery, profiles
 

@@ -17,7 +17,7 @@ if os.getpid() == WORLD["grader"] or any(name.partition(".")[0] == "harness" for
     got("its module was loaded by the grader: " + __file__)
 """
 STAND_INS = (
-    "numpy.py", "json.py", "wire.py", "worker.py", "forking.py", "fence.py", "suite_server.py", "sitecustomize.py",
+    "numpy.py", "json.py", "wire.py", "worker.py", "forking.py", "confine.py", "suite_server.py", "sitecustomize.py",
     "usercustomize.py", "conftest.py", "harness.py", "oracle.py", "reference.py", "probes.py", "pytest.py",
 )  # fmt: skip
 ODD_NAMES = ("-rf", "$(reboot).py", "a b;ls.py", "\x1b[2J.py", "line\nbreak.py", "{submission}.py", "%s.py", "~", "...")

@@ -115,7 +115,7 @@ def test_report():
 READS = """
 def test_reads():
     root = pathlib.Path(WORLD["reference"]).parents[2]
-    grading = root / "harness/running/submission_grade.py"
+    grading = root / "harness/grading/submission_grade.py"
     for path in (WORLD["secret"], WORLD["reference"], WORLD["oracle"], grading, "/etc/passwd"):
         for words in (["cat", path], ["head", "-c60", path], [sys.executable, "-c", f"print(open('{path}').read())"]):
             done = subprocess.run(words, capture_output=True, text=True)

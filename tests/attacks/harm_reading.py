@@ -35,9 +35,9 @@ def deed():
 HARNESS = """
 def deed():
     for place in (*ROOTS, *map(pathlib.Path, sys.path)):
-        for name in ("harness/running/submission_grade.py", "harness/probing/check.py", "harness/scoring/score.py"):
+        for name in ("harness/grading/submission_grade.py", "harness/probing/check.py", "harness/scoring/score.py"):
             each(lambda: got((place / name).read_text()[:60]))
-    each(lambda: got(__import__("harness.running.submission_grade").__file__))
+    each(lambda: got(__import__("harness.grading.submission_grade").__file__))
 """
 HISTORY = """
 def deed():
@@ -102,7 +102,7 @@ def deed():
         for part in gc.get_referents(thing):
             if isinstance(part, np.ndarray) and part.dtype == np.longdouble and part.size > 4:
                 got(f"an array of long doubles {part.shape}")
-    for name in ("oracle", "probes", "binding", "harness.probing", "harness.running.submission_grade", "harness"):
+    for name in ("oracle", "probes", "binding", "harness.probing", "harness.grading.submission_grade", "harness"):
         if name in sys.modules:
             got(f"the module {name}")
 """

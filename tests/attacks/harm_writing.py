@@ -58,8 +58,8 @@ def deed():
     for path in HIDDEN:
         each(lambda: opened(path))
     for root in ROOTS:
-        each(lambda: opened(root / "harness/running/submission_grade.py"))
-        each(lambda: opened(root / "harness/sandbox/boot/worker.py"))
+        each(lambda: opened(root / "harness/grading/submission_grade.py"))
+        each(lambda: opened(root / "harness/sandbox/inside/worker.py"))
         for name in ("", "harness", "challenges", "tests", "reports"):
             each(lambda: made(root / name / WORLD["token"]))
 """

@@ -23,8 +23,9 @@ from harness.probing.determinism import nondeterminism
 from harness.probing.opening import opened
 from harness.quality.evidence import claims_evidence, own_tests_evidence
 from harness.quality.own_tests import grade_own_tests
-from harness.sandbox import detect, scratch, snapshot
-from harness.sandbox.box import Box
+from harness.sandbox import detect, snapshot
+from harness.sandbox.confinement import scratch
+from harness.sandbox.session.worker_session import Box
 from harness.workspace import Workspace
 from tests.attacks.attack import Attack, Expect
 from tests.attacks.world import World, world

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from harness.languages import language
-from harness.sandbox import scratch
+from harness.sandbox.confinement import scratch
 from harness.workspace import Workspace
 from tests.attacks import loot
 from tests.attacks.attack import Attack

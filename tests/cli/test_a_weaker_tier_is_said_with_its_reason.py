@@ -12,9 +12,9 @@ from cli_runs import Run, Submit
 
 from harness.model import Environment, Record, Tier, TierChoice, UnusedCause, UnusedTier
 from harness.report import formatting
-from harness.running.content_key import content_key, environment
-from harness.sandbox.implementations import new_sandbox
-from harness.sandbox.tiers import why_not
+from harness.sandbox.confinement.implementations import new_sandbox
+from harness.sandbox.session.tiers import why_not
+from harness.store.content_key import content_key, environment
 from harness.workspace import Workspace
 from tests.broken_bubblewrap import WORDS, path_with
 

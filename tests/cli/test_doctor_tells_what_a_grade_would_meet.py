@@ -11,7 +11,9 @@ from cli_runs import Run
 from harness.cli import doctor, main
 from harness.errors import BoxError
 from harness.model import UnusedCause, UnusedTier
-from harness.sandbox import Tier, bubblewrap, self_attack, tiers
+from harness.sandbox import Tier, self_test
+from harness.sandbox.confinement import bubblewrap
+from harness.sandbox.session import tiers
 from tests.broken_bubblewrap import WORDS, path_with
 
 SENTENCE = "an answer can do something dreadful"
@@ -38,7 +40,7 @@ def test_the_page_names_the_tier_what_it_holds_and_what_it_does_not(run: Run) ->
     tier = strongest()
     assert f"tier {tier} isolates answers" in done.stdout.partition("\n")[0]
     words = " ".join(done.stdout.split())
-    tried = f"{len(self_attack.ATTACKS)} escapes from the sandbox tried, none worked"
+    tried = f"{len(self_test.ATTACKS)} escapes from the sandbox tried, none worked"
     for text in (tier.promise, *tier.weaknesses, tried):
         assert text in words
     assert {"gpu", "processor", "python", "packages"} <= {line.partition(" ")[0] for line in done.stdout.splitlines()}
@@ -48,7 +50,7 @@ def test_the_page_names_the_tier_what_it_holds_and_what_it_does_not(run: Run) ->
 def test_json_says_the_same(run: Run) -> None:
     found = facts(run)
     assert found["can_grade"] and found["tier"] == strongest().value
-    assert found["attacks_tried"] == len(self_attack.ATTACKS) and found["attacks_open"] == []
+    assert found["attacks_tried"] == len(self_test.ATTACKS) and found["attacks_open"] == []
     assert {"lacking", "weaknesses", "host compiler", "noise", "advice", "python", "packages"} <= found.keys()
 
 
@@ -110,7 +112,7 @@ def test_a_compiler_that_is_none_is_a_line(run: Run, named: str) -> None:
 
 
 def test_a_box_with_a_hole_makes_no_grade(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(self_attack, "breaches", lambda tier: (SENTENCE,))
+    monkeypatch.setattr(self_test, "breaches", lambda tier: (SENTENCE,))
     assert main.main(["doctor"]) == 3
     told = capsys.readouterr().out
     assert f"Cannot grade on this machine: tier {strongest()} does not hold" in told
@@ -123,7 +125,7 @@ def test_a_box_that_cannot_be_opened_makes_no_grade(
     def broken(tier: Tier) -> tuple[str, ...]:
         raise BoxError("no memory left")
 
-    monkeypatch.setattr(self_attack, "breaches", broken)
+    monkeypatch.setattr(self_test, "breaches", broken)
     assert main.main(["doctor", "--json"]) == 3
     assert json.loads(capsys.readouterr().out)["fault"] == "no memory left"
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from harness.cli import scaffold
-from harness.running.content_key import probe_set
-from harness.running.own_suite import remember_check
+from harness.store.content_key import probe_set
+from harness.store.own_suite import remember_check
 from harness.workspace import Workspace
 from tests.commands import called, started
 

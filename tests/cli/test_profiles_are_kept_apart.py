@@ -11,7 +11,7 @@ from cli_runs import ABOUT, ZEROS, Run, Submit
 import harness
 from harness.errors import SpecError, StoreError
 from harness.model import Outcome, Status
-from harness.running.store import Store
+from harness.store.record_store import Store
 from harness.workspace import Workspace
 
 BROKEN = "def softmax(:\n"

@@ -15,7 +15,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from harness.sandbox import Tier
-from harness.sandbox.tiers import why_not
+from harness.sandbox.session.tiers import why_not
 from tests.fewer_criteria import struck
 
 CHECKOUT = Path(__file__).parents[2]

@@ -9,7 +9,8 @@ import pytest
 from harness.cuda import build as room
 from harness.cuda.build import Built, build
 from harness.cuda.host_compiler import HostCompiler
-from harness.sandbox import command, detect
+from harness.sandbox import detect
+from harness.sandbox.session import command
 
 
 def built(monkeypatch: pytest.MonkeyPatch, compiler: HostCompiler, file: Path, into: Path, **how: Any) -> Built:

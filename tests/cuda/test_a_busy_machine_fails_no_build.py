@@ -15,8 +15,8 @@ from harness.cuda.build import build
 from harness.cuda.gate import gate
 from harness.errors import BusyMachineError
 from harness.sandbox import Completed, detect
-from harness.sandbox.command import CommandLimit, run
-from harness.sandbox.wall_bound import wall_bound
+from harness.sandbox.accounting.wall_bound import wall_bound
+from harness.sandbox.session.command import CommandLimit, run
 from harness.timing import exclusive
 
 STARVED = Completed(None, "", b"", wall_bound(compiling.SECONDS) / 2, 0.1, CommandLimit.WALL_CLOCK)

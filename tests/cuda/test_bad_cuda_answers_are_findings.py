@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from harness.cuda.nvcc import cuda_compiler
+from harness.grading.options import Options
+from harness.grading.submission_grade import grade_one
 from harness.model import Outcome, Record, Status
-from harness.running.options import Options
-from harness.running.submission_grade import grade_one
 from harness.workspace import Workspace
 
 ABOUT = """[submission]

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from harness.cuda.build import Built, build
-from harness.sandbox import detect, wall_bound
+from harness.sandbox import detect
+from harness.sandbox.accounting import wall_bound
 
 KERNEL = '__global__ void k(float* x) {{ {} }}\nextern "C" int f(float* x) {{ k<<<1, 1>>>(x); return 7; }}\n'
 

@@ -8,7 +8,7 @@ from gate_rooms import RIGHT, TIERS, needs_nvcc, put
 from harness.cuda.gate import gate
 from harness.cuda.gate_sources import FILE_LIMIT, refusals
 from harness.model import Tier
-from harness.sandbox import wall_bound
+from harness.sandbox.accounting import wall_bound
 from harness.timing import clock
 
 pytestmark = [needs_nvcc, TIERS]

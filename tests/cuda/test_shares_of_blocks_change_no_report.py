@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from harness.cuda.program import Mode, ProgramSource, build_program
-from harness.sandbox import Completed, command, detect
+from harness.sandbox import Completed, detect
+from harness.sandbox.session import command
 
 HERE = Path(__file__).parent
 TIMED = "several_host_threads"

@@ -23,13 +23,13 @@ import numpy as np
 
 from harness.cuda import gpu as cuda_gpu
 from harness.cuda.host_compiler import host_compiler
+from harness.grading.options import Options
+from harness.grading.submission_grade import grade_one
 from harness.languages import AnswerFiles
 from harness.languages.cuda import LocalGpu
 from harness.model import GradeProfile
 from harness.probing.device import GpuAnswer
 from harness.probing.opening import opened
-from harness.running.options import Options
-from harness.running.submission_grade import grade_one
 from harness.sandbox import Array, Scalar
 from harness.workspace import Workspace
 

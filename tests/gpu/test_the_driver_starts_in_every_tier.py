@@ -17,8 +17,8 @@ from harness.cuda.host_compiler import host_compiler
 from harness.errors import PrerequisiteError
 from harness.languages.cuda import CUDA
 from harness.model import Tier, TierChoice
-from harness.running.content_key import environment
-from harness.sandbox import landlock
+from harness.sandbox.confinement import landlock
+from harness.store.content_key import environment
 from tests.tiers_here import TIERS
 
 STAND_IN = Path(__file__).parent / "stand_in"

@@ -9,6 +9,8 @@ import pytest
 from collected_answers import FILES, NAME, Published, commit
 
 import harness
+from harness.grading.redaction import WITHHELD, Withheld
+from harness.grading.submission_grade import grade_one
 from harness.importing.collection import opened
 from harness.importing.importer import lay_out
 from harness.model import Outcome, Record, Status
@@ -16,8 +18,6 @@ from harness.report.inputs import gather
 from harness.report.junit import junit
 from harness.report.pages import render_all
 from harness.report.sarif import sarif
-from harness.running.submission_grade import grade_one
-from harness.running.withholding import WITHHELD, Withheld
 from tests.commands import called
 from tests.toy import CHALLENGE_ID
 

@@ -6,11 +6,11 @@ import pytest
 from collected_answers import FILES, NAME, Published, commit
 
 from harness.errors import SpecError
+from harness.grading.options import Options
+from harness.grading.submission_grade import grade_one
 from harness.importing.collection import opened
 from harness.importing.importer import lay_out
 from harness.model import Outcome, Provenance, Record
-from harness.running.options import Options
-from harness.running.submission_grade import grade_one
 from tests.commands import called
 from tests.toy import CHALLENGE_ID, REFERENCE
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from harness.errors import ReplyError
+from harness.grading.submission_grade import grade_one
 from harness.importing.sample_attempts import ImportedSample, RefusedSample, SampleImport
 from harness.importing.samples import SampleFields, read_samples
 from harness.importing.unanswered import UnansweredReply, importer_alone, importer_of
 from harness.model import Status
 from harness.model.submission_name import SubmissionName
-from harness.running.submission_grade import grade_one
 from harness.serving.answers import lay_out
 from harness.serving.requests import GradeRequest
 from harness.workspace import Workspace

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from harness.errors import NotFoundError, SpecError
+from harness.grading.submission_grade import grade_one
 from harness.importing.sample_attempts import ImportedSample, RefusedSample, SampleImport
 from harness.importing.samples import MAX_LINE, SampleFields, parse_fields, read_samples, value_at
 from harness.replies.text import ReplyText, reply_text
-from harness.running.submission_grade import grade_one
 from harness.workspace import Workspace
 from tests.commands import called
 from tests.toy import CHALLENGE_ID, REFERENCE, make_workspace

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from harness.grading.collected_submission import charged_to_the_answer
 from harness.model import Evidence, Outcome
-from harness.running.collected import charged_to_the_answer
 from harness.workspace import Workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[2])

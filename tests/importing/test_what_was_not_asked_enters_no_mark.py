@@ -7,12 +7,12 @@ import pytest
 from collected_answers import Published, commit
 
 from harness.errors import SpecError
+from harness.grading.options import Options
+from harness.grading.submission_grade import grade_one
 from harness.importing.collection import opened
 from harness.importing.importer import lay_out
 from harness.model import Outcome, Record
 from harness.report.record_view import shown_markdown
-from harness.running.options import Options
-from harness.running.submission_grade import grade_one
 from harness.scoring.doubts import find_doubts
 from harness.scoring.record_summary import RecordSummary
 from harness.workspace import Workspace

@@ -80,7 +80,7 @@ def test_a_failure_of_ours_is_unscored(
     evaluated: Callable[..., object], right: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from harness.errors import BoxError
-    from harness.running import retry, submission_grade
+    from harness.grading import retry, submission_grade
 
     def broken(*_: object) -> object:
         raise BoxError("no room for a worker")

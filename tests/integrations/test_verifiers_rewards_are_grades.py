@@ -55,7 +55,7 @@ def test_a_failure_of_ours_is_an_error_and_no_reward(root: Path, right: str, mon
     import verifiers.v1 as vf
 
     from harness.errors import BoxError
-    from harness.running import retry, submission_grade
+    from harness.grading import retry, submission_grade
 
     def broken(*_: object) -> object:
         raise BoxError("no room for a worker")

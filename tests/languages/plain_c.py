@@ -13,7 +13,8 @@ from harness.cuda.host_compiler import HostCompiler, host_compiler
 from harness.languages import AnswerFiles, CompilerReport, Device, Language, Runnable, target_of
 from harness.languages.c_syntax import C_FAMILY
 from harness.model import Challenge
-from harness.sandbox import detect, run, scratch
+from harness.sandbox import detect, run
+from harness.sandbox.confinement import scratch
 
 LIBRARY = "answer.so"
 DRIVER = f"""

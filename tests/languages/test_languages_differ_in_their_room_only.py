@@ -15,9 +15,8 @@ ROOMS = ("languages", "cuda")
 """Where a language may be named: its own module, and the compilers and devices that module calls."""
 NAMES = frozenset(used.name for used in every_language())
 OTHER_MEANING = {
-    ("sandbox/command.py", "words[0] in ('python', 'python3')"),  # the interpreter, as a command line names it
-    ("quality/suite_boot/suite_server.py", "words[0].endswith('.py')"),  # what that interpreter is told to run
-    ("running/published_records.py", "p.suffix in ('.py', '.j2', '.css', '.js')"),  # the files of this package
+    ("sandbox/session/command.py", "words[0] in ('python', 'python3')"),  # the interpreter, as a command line names it
+    ("quality/inside/suite_server.py", "words[0].endswith('.py')"),  # what that interpreter is told to run
     ("serving/app.py", "'answer.py'"),  # the request shown as an example
     ("probing/speed.py", "'reference.py'"),  # the module that a timed answer is compared with, whatever it is in
 }

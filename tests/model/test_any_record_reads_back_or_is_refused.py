@@ -34,7 +34,7 @@ from harness.model import (
     Status,
     Tier,
 )
-from harness.running.record_rows import stored_text
+from harness.store.record_rows import stored_text
 from harness.stored_files import read_stored, write_atomically
 from tests import shares
 

@@ -21,7 +21,8 @@ from harness.probing.criteria import probe_criterion
 from harness.probing.probe import run
 from harness.probing.reply_failure import describe_wait, failure_of
 from harness.probing.wrapper import AnswerWrapper
-from harness.sandbox import Array, CallStatus, Reply, wall_bound
+from harness.sandbox import Array, CallStatus, Reply
+from harness.sandbox.accounting import wall_bound
 from harness.timing import exclusive
 
 RIGHT = "def scaled(x, scale): return x.sum(axis=-1) * scale\n"

@@ -14,8 +14,8 @@ from harness.quality import boxed_suite, own_tests
 from harness.quality.evidence import own_tests_evidence
 from harness.quality.own_tests import SuiteStatus, grade_own_tests
 from harness.sandbox import Completed, detect, run
-from harness.sandbox.command import CommandLimit
-from harness.sandbox.wall_bound import wall_bound
+from harness.sandbox.accounting.wall_bound import wall_bound
+from harness.sandbox.session.command import CommandLimit
 from harness.timing import exclusive
 
 COMMAND = ("python", "-m", "pytest", "-q")

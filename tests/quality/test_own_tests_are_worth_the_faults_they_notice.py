@@ -10,7 +10,8 @@ import pytest
 from harness.model import Criterion, Outcome, Submission
 from harness.quality.evidence import own_tests_evidence
 from harness.quality.own_tests import SuiteStatus, grade_own_tests
-from harness.sandbox import detect, wall_bound
+from harness.sandbox import detect
+from harness.sandbox.accounting import wall_bound
 from tests.tiers_here import HELD, NAMESPACED, TIERS
 
 PYTEST = ("python", "-m", "pytest", "-q")

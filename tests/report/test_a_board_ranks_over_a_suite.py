@@ -13,8 +13,8 @@ from harness.model import Challenge, ChallengeSuite, Record
 from harness.report.inputs import ReportInputs
 from harness.report.page import page
 from harness.report.scoreboard import Scoreboard, as_json, as_markdown, scoreboard
-from harness.running.own_suite import ranking_suite
 from harness.scoring.suites import ALL_MARKED, board_suite, read_suites, suite_named
+from harness.store.own_suite import ranking_suite
 from harness.workspace import Workspace
 
 CHECKOUT = Path(__file__).parents[2]

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.grading.submission_grade import grade_one
 from harness.probing.code import ChallengeCode
-from harness.running.submission_grade import grade_one
 from tests.attempts import grade_attempts
 from tests.toy import CHALLENGE_ID, add_submission, make_workspace
 

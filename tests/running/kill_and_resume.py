@@ -26,7 +26,7 @@ from typing import Any
 from harness.model import Record
 from harness.report.inputs import ReportInputs
 from harness.report.scoreboard import as_json, as_markdown, scoreboard
-from harness.running.store import Store
+from harness.store.record_store import Store
 from harness.workspace import Workspace
 from tests.toy import REFERENCE, add_submission, make_workspace
 

@@ -106,8 +106,8 @@ def test_a_full_folder_for_temporary_files(workspace, tmp_path):
 FULL_LATER = """
 import contextlib, pathlib, tempfile
 from harness.errors import JudgeError
-from harness.running.submission_grade import grade_one
-from harness.running.options import Options
+from harness.grading.submission_grade import grade_one
+from harness.grading.options import Options
 from harness.workspace import Workspace
 
 def progress(stage):
@@ -205,7 +205,7 @@ def test_bubblewrap_gone_in_the_middle_of_a_run(workspace, tmp_path, jobs):
 
 def test_a_grading_process_that_finds_a_weaker_tier_grades_nothing(workspace):
     given = (str(workspace.root), "{}", TierChoice(tier=Tier.B).model_dump_json(), str(os.getpid()))
-    command = [sys.executable, "-P", "-m", "harness.running.grading_process", *given]
+    command = [sys.executable, "-P", "-m", "harness.executors.grading_process", *given]
     done = subprocess.run(
         command, input=f'"{workspace.submissions()[0]}"\n', env={**os.environ, "PATH": "/nonexistent"},
         capture_output=True, text=True, check=False,

@@ -24,14 +24,14 @@ from kill_and_resume import plain
 
 import harness
 from harness.errors import PrerequisiteError
+from harness.executors.base import grade_all
+from harness.executors.ray_cluster.executor import FOLLOWERS
+from harness.executors.registry import new_executor
+from harness.grading.options import Options
+from harness.grading.submission_grade import Graded, grade_one
 from harness.model import Outcome, Record, Status
 from harness.model.submission_name import SubmissionName
-from harness.running.executor import grade_all
-from harness.running.executors import new_executor
-from harness.running.options import Options
-from harness.running.ray_cluster.executor import FOLLOWERS
-from harness.running.store import Store
-from harness.running.submission_grade import Graded, grade_one
+from harness.store.record_store import Store
 from harness.workspace import Workspace
 from tests.commands import command, environment, started
 from tests.ray_nodes import LocalNodes, local_nodes

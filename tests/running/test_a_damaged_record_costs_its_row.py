@@ -10,8 +10,8 @@ import pytest
 
 import harness
 from harness import stored_files
-from harness.running.database import Database
-from harness.running.store import Store
+from harness.store.database import Database
+from harness.store.record_store import Store
 from harness.stored_files import write_atomically
 from harness.workspace import Workspace
 from tests.commands import called

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from harness.errors import BoxError, HarnessError, JudgeError, PrerequisiteError, SpecError, StoreError
+from harness.executors.base import grade_all
+from harness.executors.local import LocalExecutor
+from harness.grading import retry as retrying
+from harness.grading.options import Options
+from harness.grading.retry import RETRIES, grade_with_retries
+from harness.grading.submission_grade import grade_one
 from harness.model import Outcome, Record, Status
-from harness.running import retry as retrying
-from harness.running.executor import grade_all
-from harness.running.local import LocalExecutor
-from harness.running.options import Options
-from harness.running.retry import RETRIES, grade_with_retries
-from harness.running.submission_grade import grade_one
 from harness.stored_files import read_stored
 
 FORCED = Options(force=True)
@@ -152,7 +152,7 @@ def killing(times: int) -> Callable[[Path, str], None]:
     def progress(folder: Path, stage: str) -> None:
         if folder.parent.name == "bad" and len(killed) < times:
             killed.append(1)
-            for pid in processes("harness.running.grading_process"):
+            for pid in processes("harness.executors.grading_process"):
                 os.kill(pid, signal.SIGKILL)
 
     return progress
@@ -163,7 +163,7 @@ def test_a_lost_grading_process_is_a_failure_that_passes(toy, submit):
     results = list(grade_all(LocalExecutor(toy.workspace, Options(), 2), folders, killing(1)))
     assert [r.record.overall.score for r in results] == [100, 100]
     assert any("the grading process ended" in r.reason for r in results)
-    assert not processes("harness.running.grading_process")
+    assert not processes("harness.executors.grading_process")
 
 
 def test_files_that_somebody_cleans_away_are_not_the_answers_fault(toy, submit, monkeypatch, tmp_path):
@@ -187,7 +187,7 @@ def test_a_mistake_beside_a_grading_process_ends_the_wait_for_its_result(toy, su
     def broken(*given):
         raise TypeError("ours")
 
-    monkeypatch.setattr("harness.running.local.grade_with_retries", broken)
+    monkeypatch.setattr("harness.executors.local.grade_with_retries", broken)
     folders = [submit("a", toy.source()), submit("b", toy.source())]
     results = list(grade_all(LocalExecutor(toy.workspace, Options(), 2), folders))
     assert sorted(str(r.error) for r in results) == sorted(f"{folder}: TypeError: ours" for folder in folders)

@@ -9,21 +9,21 @@ from pathlib import Path
 import pytest
 
 from harness.errors import JudgeError
+from harness.executors.base import grade_all
+from harness.executors.local import GradingProcess, LocalExecutor
+from harness.grading.options import Options
+from harness.grading.replay import replay
+from harness.grading.submission_grade import Graded, grade_one
 from harness.model import Outcome, Record
-from harness.running.criterion_replay import replay
-from harness.running.executor import grade_all
-from harness.running.local import GradingProcess, LocalExecutor
-from harness.running.options import Options
-from harness.running.submission_grade import Graded, grade_one
 from harness.stored_files import read_stored
 from tests.toy import CHALLENGE_ID, PROBES, REFERENCE, TOML, add_submission, make_workspace
 
 RUN = """
 import sys
 from pathlib import Path
-from harness.running.options import Options
-from harness.running.executor import grade_all
-from harness.running.local import LocalExecutor
+from harness.grading.options import Options
+from harness.executors.base import grade_all
+from harness.executors.local import LocalExecutor
 from harness.workspace import Workspace
 w = Workspace(Path(sys.argv[1]))
 for graded in grade_all(LocalExecutor(w, Options(), 2), w.submissions()):

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from harness.running.local import GradingProcess
-from harness.running.options import Options
-from harness.sandbox.boot import syscalls
+from harness.executors.local import GradingProcess
+from harness.grading.options import Options
+from harness.sandbox.inside import syscalls
 
 PROCESS = """
 import os, time
-from harness.running import grading_process
+from harness.executors import grading_process
 
 grading_process.LEAVE_SECONDS = 1
 grading_process._end_with(os.getppid())

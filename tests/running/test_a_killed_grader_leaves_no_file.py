@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from harness.model import Tier
-from harness.sandbox import cgroup, scratch
-from harness.sandbox.tiers import FORCED, why_not
+from harness.sandbox.confinement import cgroup, scratch
+from harness.sandbox.session.tiers import FORCED, why_not
 from tests.toy import add_submission, make_workspace
 
 HANGS = "import time\n\n\ndef scaled(x, scale):\n    time.sleep(120)\n"
@@ -119,7 +119,7 @@ def test_nothing_stays_of_one_grading_process_while_the_others_go_on(temporary, 
 
 STAYS = """
 import os, sys, time
-from harness.sandbox import scratch
+from harness.sandbox.confinement import scratch
 folder = scratch.make()
 print(folder, flush=True)
 if os.fork() == 0:
@@ -145,7 +145,7 @@ def test_a_process_forked_by_the_killed_one_keeps_no_file(temporary):
 
 WAITS = """
 import os
-from harness.sandbox import scratch
+from harness.sandbox.confinement import scratch
 with scratch.folder():
     try:
         os.wait()

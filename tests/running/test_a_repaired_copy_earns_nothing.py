@@ -7,12 +7,12 @@ import pytest
 
 from harness.cli import scaffold
 from harness.cuda.nvcc import nvcc
+from harness.grading.options import Options
+from harness.grading.replay import replay
+from harness.grading.submission_grade import grade_one
 from harness.languages import AnswerFiles, RepairedAnswer
 from harness.languages.cuda import Cuda
 from harness.model import Challenge, Location, Outcome, Record, Repair, RepairKind, Status
-from harness.running.criterion_replay import replay
-from harness.running.options import Options
-from harness.running.submission_grade import grade_one
 from harness.scoring import score
 from harness.workspace import Workspace
 
@@ -95,7 +95,7 @@ class Refusing(Cuda):
 
 
 def test_a_copy_that_does_not_build_either_says_so(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.running.job.language", lambda name: Refusing())
+    monkeypatch.setattr("harness.grading.job.language", lambda name: Refusing())
     found = graded(workspace, "int rows = nothing;\n").repaired
     assert found is not None and not found.evidence
     assert "another fault" in found.detail

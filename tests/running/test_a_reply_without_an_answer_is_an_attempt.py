@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from harness.errors import SpecError
+from harness.grading.options import Options
+from harness.grading.submission_grade import grade_one
 from harness.model import NO_ANSWER, Asked, Outcome, Record, Status
 from harness.report import notes
-from harness.running.options import Options
-from harness.running.submission_grade import grade_one
 from harness.scoring.record_summary import RecordSummary
 from harness.workspace import Workspace
 from tests.commands import called

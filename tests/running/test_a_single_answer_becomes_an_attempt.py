@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from harness.errors import NotFoundError, StoreError
-from harness.running.renumbering import make_attempt
-from harness.running.store import Store
-from harness.running.submission_grade import grade_one
+from harness.grading.submission_grade import grade_one
+from harness.store.record_store import Store
+from harness.store.renumbering import make_attempt
 from harness.workspace import Workspace
 from tests.toy import CHALLENGE_ID, REFERENCE, SUBMISSION, add_submission, make_workspace
 

@@ -6,13 +6,13 @@ import sqlite3
 
 import pytest
 
+from harness.executors.base import grade_all
+from harness.executors.local import LocalExecutor
+from harness.grading.options import Options
+from harness.grading.submission_grade import grade_one
 from harness.model import Outcome
-from harness.running import content_key
-from harness.running.executor import grade_all
-from harness.running.local import LocalExecutor
-from harness.running.options import Options
-from harness.running.store import Store
-from harness.running.submission_grade import grade_one
+from harness.store import content_key
+from harness.store.record_store import Store
 
 
 @pytest.fixture

@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 
 from harness.errors import JudgeError, NotFoundError, SpecError
+from harness.executors.ray_cluster.cluster import ClusterNode
+from harness.executors.ray_cluster.file_bundle import FileBundle
+from harness.executors.ray_cluster.killed_workers import kills_its_worker
+from harness.executors.ray_cluster.node_facts import NodeFacts, node_facts
+from harness.executors.ray_cluster.slot import GradingSlot
+from harness.executors.ray_cluster.work import TaskReader
+from harness.executors.registry import EXECUTORS, new_executor
+from harness.grading.job import prepared
+from harness.grading.options import Options
+from harness.grading.submission_grade import grade_one
 from harness.model import Outcome, Status, TierChoice
-from harness.running.executors import EXECUTORS, new_executor
-from harness.running.job import prepared
-from harness.running.options import Options
-from harness.running.ray_cluster.cluster import ClusterNode
-from harness.running.ray_cluster.file_bundle import FileBundle
-from harness.running.ray_cluster.killed_workers import kills_its_worker
-from harness.running.ray_cluster.node_facts import NodeFacts, node_facts
-from harness.running.ray_cluster.slot import GradingSlot
-from harness.running.ray_cluster.work import TaskReader
-from harness.running.submission_grade import grade_one
 from tests.commands import called
 from tests.toy import CHALLENGE_ID
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from harness.errors import NotFoundError, SpecError, StoreError
+from harness.grading.replay import replay
+from harness.grading.submission_grade import grade_one
 from harness.model.submission_name import SubmissionName
-from harness.running.criterion_replay import replay
-from harness.running.store import Store
-from harness.running.submission_grade import grade_one
+from harness.store.record_store import Store
 from tests.attempts import add_attempt
 from tests.commands import called
 from tests.toy import CHALLENGE_ID, SUBMISSION, add_submission

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
+from harness.audit import regrading
+from harness.audit.board import Board, sample
+from harness.audit.regrading import AuditedRecord, AuditVerdict
 from harness.errors import NotFoundError
 from harness.model import Challenge, Draws, Evidence, GradeProfile, Outcome, Record
 from harness.model.seeds import seed_of
 from harness.model.submission_name import SubmissionName
-from harness.running import audit as audits
-from harness.running.audit import AuditedRecord, AuditVerdict
-from harness.running.board import Board, sample
-from harness.running.store import Store
 from harness.scoring import score
 from harness.scoring.reward import reward
+from harness.store.record_store import Store
 from harness.workspace import Workspace
 from tests.toy import CHALLENGE_ID, make_workspace
 
@@ -30,7 +30,7 @@ def mine(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 
 def audited(mine: Workspace, board: Workspace) -> dict[str, AuditedRecord]:
     found = Board(board.root, mine)
-    return {one.name: one for one in audits.audit(mine, found, found.names())}
+    return {one.name: one for one in regrading.audit(mine, found, found.names())}
 
 
 def changed(board: Workspace, name: str, **fields: Any) -> None:
@@ -117,7 +117,7 @@ REFUSED = {
 def test_a_file_that_contradicts_itself_is_refused(graded_toy, mine, change: str) -> None:
     edit, told = REFUSED[change]
     changed(graded_toy.workspace, WRONG, **edit(graded_toy.workspace.record(WRONG)))
-    (one,) = audits.audit(mine, Board(graded_toy.workspace.root, mine), [SubmissionName("wrong", CHALLENGE_ID)])
+    (one,) = regrading.audit(mine, Board(graded_toy.workspace.root, mine), [SubmissionName("wrong", CHALLENGE_ID)])
     assert one.verdict is AuditVerdict.REFUSED
     assert any(part in one.why for part in told.split("|"))
 
@@ -146,13 +146,13 @@ INCOMPARABLE = {
 def test_what_cannot_be_compared_says_why_and_counts_for_nothing(graded_toy, mine, change: str) -> None:
     edit, told = INCOMPARABLE[change]
     changed(graded_toy.workspace, WRONG, **edit(graded_toy.workspace.record(WRONG)))
-    (one,) = audits.audit(mine, Board(graded_toy.workspace.root, mine), [SubmissionName("wrong", CHALLENGE_ID)])
+    (one,) = regrading.audit(mine, Board(graded_toy.workspace.root, mine), [SubmissionName("wrong", CHALLENGE_ID)])
     assert (one.verdict, one.criteria) == (AuditVerdict.NOT_COMPARED, ())
     assert told in one.why
 
 
 def test_a_changed_probe_is_another_probe_set_and_a_changed_prompt_is_not(graded_toy, mine, monkeypatch) -> None:
-    from harness.running import content_key
+    from harness.store import content_key
 
     def version() -> str:
         content_key._hashes.cache_clear()
@@ -181,7 +181,7 @@ def test_an_answer_that_is_not_there_is_said_to_be_missing(graded_toy, mine, tmp
         folder.symlink_to(aside)
     elif left == "another model's answer":
         shutil.copytree(folder.parents[1] / "wrong" / CHALLENGE_ID, folder)
-    (one,) = audits.audit(mine, Board(graded_toy.workspace.root, mine), [SubmissionName("right", CHALLENGE_ID)])
+    (one,) = regrading.audit(mine, Board(graded_toy.workspace.root, mine), [SubmissionName("right", CHALLENGE_ID)])
     told = {"nothing": "is not there", "another model's answer": "is an answer of wrong to"}
     assert one.verdict is AuditVerdict.NOT_COMPARED
     assert told.get(left, "lies outside the board") in one.why
@@ -193,14 +193,14 @@ def test_a_failure_on_a_seed_of_its_own_is_replayed_on_that_seed(graded_toy, min
     record = board.record(WRONG)
     rubric = board.challenge(CHALLENGE_ID)
     # on the run's own seed it passes: as if the fault showed on few inputs only
-    whole = audits._graded
+    whole = regrading._graded
     passing = forged(rubric, record, "values", "linear")
-    monkeypatch.setattr(audits, "_graded", lambda *given: (whole(*given)[0].model_copy(update=passing), False))
+    monkeypatch.setattr(regrading, "_graded", lambda *given: (whole(*given)[0].model_copy(update=passing), False))
     other = record.evidence[0].model_copy(update={"seed": 5, "draws": Draws(planned=2, tried=2, failed=1)})
     changed(board, WRONG, evidence=(other, *record.evidence[1:]))
-    again = audits.replay
-    monkeypatch.setattr(audits, "replay", lambda *given: replayed.append(given[2]) or again(*given))
-    (one,) = audits.audit(mine, Board(board.root, mine), [SubmissionName("wrong", CHALLENGE_ID)])
+    again = regrading.replay
+    monkeypatch.setattr(regrading, "replay", lambda *given: replayed.append(given[2]) or again(*given))
+    (one,) = regrading.audit(mine, Board(board.root, mine), [SubmissionName("wrong", CHALLENGE_ID)])
     assert replayed == ["values"]
     assert one.criteria[0].verdict is AuditVerdict.SAME
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from harness.grading.options import Options
+from harness.grading.submission_grade import grade_one
 from harness.model import Outcome, Record, Status
-from harness.running.options import Options
-from harness.running.submission_grade import grade_one
 
 HEAD = "import numpy as np, os, sys, time\n"
 BUILD = {

@@ -17,12 +17,12 @@ from pathlib import Path
 import pytest
 from kill_and_resume import PROBES
 
-from harness.running.database import GOES_ON
-from harness.running.executor import grade_all
-from harness.running.executors import new_executor
-from harness.running.options import Options
-from harness.running.store import Store
-from harness.running.submission_grade import Graded, now
+from harness.executors.base import grade_all
+from harness.executors.registry import new_executor
+from harness.grading.options import Options
+from harness.grading.submission_grade import Graded, now
+from harness.store.database import GOES_ON
+from harness.store.record_store import Store
 from harness.workspace import Workspace
 from tests.commands import command, environment
 from tests.mounts import MOUNTED, mounts_work

@@ -8,9 +8,9 @@ import pytest
 
 import harness
 from harness.cuda.host_compiler import host_compiler
+from harness.grading.options import Options
+from harness.grading.submission_grade import grade_one
 from harness.model import Challenge, Record
-from harness.running.options import Options
-from harness.running.submission_grade import grade_one
 from harness.workspace import Workspace
 from tests import shares
 from tests.fewer_criteria import copied

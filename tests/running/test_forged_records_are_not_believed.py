@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
+from harness.audit.board import Board
 from harness.model import Challenge, GradeProfile, Record
 from harness.model.seeds import seed_of
-from harness.running import file_states, seals
-from harness.running.board import Board
-from harness.running.content_key import probe_set
-from harness.running.store import Store
 from harness.scoring import score
 from harness.scoring.doubts import DoubtKind, find_doubts
 from harness.scoring.reward import reward
+from harness.store import file_states, seals
+from harness.store.content_key import probe_set
+from harness.store.record_store import Store
 from harness.workspace import Workspace
 
 CHECKOUT = Path(__file__).resolve().parents[2]

@@ -9,7 +9,7 @@ import pytest
 LATER = "import numpy, os; a = numpy.ones((512, 512)); a @ a; print(len(os.listdir('/proc/self/task')))"
 
 
-@pytest.mark.parametrize("program", ["harness.cli.main", "harness.running.grading_process"])
+@pytest.mark.parametrize("program", ["harness.cli.main", "harness.executors.grading_process"])
 def test_before_numpy_is_imported(program: str) -> None:
     check = f"import sys, {program} as program; assert 'numpy' not in sys.modules; program.compute_in_one_thread()"
     environment = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
@@ -20,7 +20,7 @@ def test_before_numpy_is_imported(program: str) -> None:
 
 
 def test_but_a_users_setting_stays() -> None:
-    check = "import os; from harness.running.linear_algebra import compute_in_one_thread as go; go()"
+    check = "import os; from harness.grading.linear_algebra import compute_in_one_thread as go; go()"
     ran = subprocess.run(
         [sys.executable, "-c", f"{check}; print(os.environ['OPENBLAS_NUM_THREADS'])"],
         env={**os.environ, "OPENBLAS_NUM_THREADS": "3"}, text=True, capture_output=True, check=True,

@@ -11,16 +11,17 @@ from typing import Any
 import pytest
 
 from harness.errors import BusyMachineError
+from harness.executors.base import grade_all
+from harness.executors.local import LocalExecutor
+from harness.grading.job import Job, prepared
+from harness.grading.options import Options
+from harness.grading.retry import grade_with_retries
+from harness.grading.submission_grade import grade_one
 from harness.model import GradeProfile, Limits, Outcome, Record, Status
 from harness.probing import opening
-from harness.running.executor import grade_all
-from harness.running.job import Job, prepared
-from harness.running.local import LocalExecutor
-from harness.running.options import Options
-from harness.running.retry import grade_with_retries
-from harness.running.submission_grade import grade_one
-from harness.sandbox import CallStatus, Reply, wall_bound
-from harness.sandbox.box import Box
+from harness.sandbox import CallStatus, Reply
+from harness.sandbox.accounting import wall_bound
+from harness.sandbox.session.worker_session import Box
 from tests.toy import PROBES, TOML, add_submission, make_workspace
 
 LIMITS = {"start_seconds": 1.0, "call_seconds": 0.5, "probes_seconds": 2.0}

@@ -8,9 +8,9 @@ import pytest
 
 from harness.model import Provenance, Record
 from harness.report.scoreboard import as_json, measured_scoreboard
-from harness.running import indexing
-from harness.running.file_states import SETTLED_SECONDS
-from harness.running.store import Store
+from harness.store import indexing
+from harness.store.file_states import SETTLED_SECONDS
+from harness.store.record_store import Store
 from harness.workspace import Workspace
 
 BUNDLED = Path(__file__).resolve().parents[2]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness.model import GradeProfile, LossByDistance, Outcome, Record, Status
-from harness.running.store import Store
+from harness.store.record_store import Store
 from harness.workspace import Workspace
 
 CHECKOUT = Path(__file__).parents[2]

@@ -2,9 +2,9 @@
 
 import pytest
 
+from harness.grading.submission_grade import unmeasured
 from harness.model import NEEDS_REVIEW, Criterion, Outcome, Severity
 from harness.report.formatting import unassessed
-from harness.running.submission_grade import unmeasured
 
 ABOUT = {"dimension": "quality", "severity": Severity.MAJOR, "title": "Names tell the truth."}
 

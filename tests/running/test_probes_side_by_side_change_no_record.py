@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 
 from harness.cuda.host_compiler import host_compiler
+from harness.grading import speculative_probing
+from harness.grading.options import Options
+from harness.grading.speculative_probing import Ahead
+from harness.grading.submission_grade import grade_one
 from harness.model import Counterexample, Outcome, Record, SignalKind
 from harness.probing.answers import SandboxedAnswer
 from harness.probing.code import ChallengeCode
 from harness.probing.probe import ProbeResult
-from harness.running import ahead
-from harness.running.ahead import Ahead
-from harness.running.options import Options
-from harness.running.submission_grade import grade_one
 from harness.workspace import Workspace
 from tests.toy import PROBES, REFERENCE, TOML, add_submission, make_workspace
 
@@ -130,7 +130,7 @@ def test_what_ran_ahead_is_charged_as_in_turn(workspace: Workspace, monkeypatch:
 
 def test_an_answer_that_is_wrong_by_chance_has_one_try(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is wrong while probes run side by side, and right when its turn comes: what was seen is the finding."""
-    real = ahead._shown
+    real = speculative_probing._shown
 
     def shown(probe, answer, seed):
         result = real(probe, answer, seed)
@@ -139,7 +139,7 @@ def test_an_answer_that_is_wrong_by_chance_has_one_try(workspace: Workspace, mon
         wrong = Counterexample(probe=probe.name, case={"B": 7}, where="out[0]", expected=1.0, got=2.0)
         return ProbeResult(probe.name, 0.0, {}, "out is wrong", "out[0] is 2 instead of 1", {"B": 7}, wrong)
 
-    monkeypatch.setattr(ahead, "_shown", shown)
+    monkeypatch.setattr(speculative_probing, "_shown", shown)
     beside, in_turn = both(workspace, add_submission(workspace, "m", REFERENCE))
     of = {item.criterion: item for item in beside.evidence}
     assert of["any_size"].outcome is Outcome.FAILED

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.grading.job import prepared
+from harness.grading.options import Options
 from harness.model import GradeProfile
-from harness.running.job import prepared
-from harness.running.options import Options
 from harness.workspace import Workspace
 
 ROOT = Path(__file__).parents[2]

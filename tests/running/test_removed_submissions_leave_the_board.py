@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from harness.errors import NotFoundError, SpecError
+from harness.grading.options import Options
+from harness.grading.submission_grade import grade_one
 from harness.model import Record
 from harness.model.submission_name import SubmissionName
 from harness.report.inputs import gather
 from harness.report.scoreboard import as_markdown, measured_scoreboard, scoreboard
-from harness.running import file_states
-from harness.running.options import Options
-from harness.running.removal import removals, remove, told
-from harness.running.store import Store
-from harness.running.submission_grade import grade_one
 from harness.sandbox import hash_folder
+from harness.store import file_states
+from harness.store.record_store import Store
+from harness.store.removal import removals, remove, told
 from harness.workspace import Workspace
 from tests.attempts import grade_attempts
 from tests.toy import CHALLENGE_ID

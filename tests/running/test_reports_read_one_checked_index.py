@@ -16,11 +16,11 @@ from harness.errors import StoreError
 from harness.model import Provenance, Record
 from harness.report.inputs import gather
 from harness.report.scoreboard import as_csv, as_json, as_markdown, measured_scoreboard
-from harness.running import file_states, published_records
-from harness.running.store import Store
 from harness.scoring import doubts
 from harness.scoring.duels import round_robin
 from harness.scoring.record_summary import RecordSummary
+from harness.store import file_states, published_records
+from harness.store.record_store import Store
 from harness.workspace import Workspace
 
 

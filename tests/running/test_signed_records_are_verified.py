@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from harness.audit.board import Board
+from harness.audit.regrading import AuditVerdict, audit
 from harness.errors import NotFoundError, PrerequisiteError, StoreError
 from harness.model.submission_name import SubmissionName
-from harness.running import file_states
-from harness.running.audit import AuditVerdict, audit
-from harness.running.board import Board
-from harness.running.record_signing import recorded_as, sign_records
-from harness.running.removal import removals, remove
-from harness.running.store import Store
 from harness.signatures import SecretKey, signature_path
+from harness.store import file_states
+from harness.store.record_store import Store
+from harness.store.removal import removals, remove
+from harness.store.signing import recorded_as, sign_records
 from harness.workspace import Workspace
 from tests.commands import called
 from tests.toy import CHALLENGE_ID

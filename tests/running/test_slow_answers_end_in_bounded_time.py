@@ -4,10 +4,10 @@ import time
 
 import pytest
 
+from harness.grading.options import Options
+from harness.grading.submission_grade import grade_one
 from harness.model import Limits, Outcome
 from harness.report import formatting
-from harness.running.options import Options
-from harness.running.submission_grade import grade_one
 
 SLOW = "import time\ndef scaled(x, scale):\n    time.sleep(0.2)\n    return {result}\n"
 LIMITS = {"call_seconds": 0.5, "probes_seconds": 1.0}

@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 from harness.errors import StoreError
+from harness.grading.options import Options
+from harness.grading.submission_grade import grade_one, keep_all
 from harness.model import GradeProfile, Record, Status
-from harness.running import database
-from harness.running.database import network_file_system
-from harness.running.options import Options
-from harness.running.store import SCHEMA, Store
-from harness.running.submission_grade import grade_one, keep_all
+from harness.store import database
+from harness.store.database import network_file_system
+from harness.store.record_store import SCHEMA, Store
 from harness.workspace import Workspace
 
 WRITERS, EACH = 8, 10
@@ -44,7 +44,7 @@ WRITE_AT_ONCE = f"""
 import os, sys
 from pathlib import Path
 from harness.model import Record
-from harness.running.store import SCHEMA, Store
+from harness.store.record_store import SCHEMA, Store
 from harness.workspace import Workspace
 record = Record.from_json(sys.stdin.read())
 for writer in range({WRITERS}):
@@ -70,7 +70,7 @@ WRITE_FOREVER = """
 import sys
 from pathlib import Path
 from harness.model import Record
-from harness.running.store import SCHEMA, Store
+from harness.store.record_store import SCHEMA, Store
 from harness.workspace import Workspace
 workspace = Workspace(Path(sys.argv[1]))
 record = Record.from_json(sys.stdin.read())

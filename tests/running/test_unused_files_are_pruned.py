@@ -12,9 +12,9 @@ from harness.cuda.host_compiler import HostCompiler
 from harness.model import Record
 from harness.model.submission_name import SubmissionName
 from harness.probing.trial_journal import trials_folder, version_of
-from harness.running import disk_use
-from harness.running.disk_use import disk_uses, prune, unused
-from harness.running.store import Store
+from harness.store import disk_use
+from harness.store.disk_use import disk_uses, prune, unused
+from harness.store.record_store import Store
 from tests.toy import CHALLENGE_ID
 
 DAY = 86_400.0

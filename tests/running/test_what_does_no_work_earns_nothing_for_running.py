@@ -6,9 +6,9 @@ import pytest
 
 from harness.cli import scaffold
 from harness.cuda.nvcc import nvcc
+from harness.grading.options import Options
+from harness.grading.submission_grade import grade_one
 from harness.model import UNBUILT, Outcome, Record, Status
-from harness.running.options import Options
-from harness.running.submission_grade import grade_one
 from harness.scoring.doubts import find_doubts
 from harness.workspace import Workspace
 from tests.toy import SUBMISSION, TOML, add_submission, make_workspace

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.running.options import Options
-from harness.running.stages import STAGES
-from harness.running.submission_grade import grade_one
+from harness.grading.options import Options
+from harness.grading.stages import STAGES
+from harness.grading.submission_grade import grade_one
 from harness.sandbox import detect, run
-from harness.sandbox.beside import Beside, GivenUp, alone_in_grade, waited_for
+from harness.sandbox.session.background_task import Beside, GivenUp, alone_in_grade, waited_for
 from harness.timing.exclusive import timing_lock
 from tests.toy import REFERENCE, SUBMISSION, TOML, add_submission, make_workspace
 

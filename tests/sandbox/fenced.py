@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from harness.sandbox.boot import landlock_rules, seccomp
+from harness.sandbox.inside import landlock_rules, seccomp
 
 BOOT = Path(landlock_rules.__file__).parent
 INTERPRETER = ("/usr", "/lib", "/lib64", "/bin", "/etc", sys.base_prefix, sys.prefix)
@@ -25,7 +25,7 @@ _PRELUDE = """
 import ctypes, errno, fcntl, json, mmap, os, resource, select, signal, socket, struct, subprocess, sys, tempfile, \
 threading, time
 sys.path.insert(0, sys.argv[1])
-import fence, syscalls
+import confine, syscalls
 WORLD, PLAN = json.loads(sys.argv[2]), json.loads(sys.argv[3])
 libc = ctypes.CDLL(None, use_errno=True)
 NUMBERS = syscalls.numbers(os.uname().machine)
@@ -77,7 +77,7 @@ def command(
 
     `before` runs outside the fence, in the same process.
     """
-    enclose = "" if plan is None else "listener = fence.enclose(PLAN)"
+    enclose = "" if plan is None else "listener = confine.enclose(PLAN)"
     source = "\n".join((_PRELUDE, textwrap.dedent(before), enclose, textwrap.dedent(body)))
     words = (str(BOOT), json.dumps(world or {}), json.dumps(plan))
     return [sys.executable, "-I", "-B", "-c", source, *words]
@@ -96,11 +96,11 @@ BEFORE, ACTIONS = {before!r}, {dict(actions)!r}
 def behind_the_fence(text):
     exec(BEFORE, globals())
     if PLAN:
-        fence.enclose(PLAN)
+        confine.enclose(PLAN)
     return attempt(lambda: eval(text, globals()))
 
 if PLAN and PLAN["uid"] is None:
-    fence.enclose({{}})  # a parent with privileges of its own would be out of reach for that alone
+    confine.enclose({{}})  # a parent with privileges of its own would be out of reach for that alone
 tell({{name: apart(lambda: behind_the_fence(text)) for name, text in ACTIONS.items()}})
 """
     words = command(body, None, world)

@@ -8,9 +8,10 @@ import sys
 
 import pytest
 
-from harness.sandbox import box_user, run, scratch, visible_files
-from harness.sandbox.implementations import new_sandbox
-from harness.sandbox.protocol import FileAccess
+from harness.sandbox import run
+from harness.sandbox.confinement import box_user, scratch, visible_files
+from harness.sandbox.confinement.implementations import new_sandbox
+from harness.sandbox.confinement.protocol import FileAccess
 from tests.tiers_here import HELD
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives a box a user of its own")

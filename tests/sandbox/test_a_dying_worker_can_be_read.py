@@ -3,7 +3,7 @@
 import subprocess
 import threading
 
-from harness.sandbox.run_queue import RunQueue
+from harness.sandbox.accounting.run_queue import RunQueue
 
 ENDS = 500
 """Processes that end while they are read: enough that some end between two steps of a reading."""

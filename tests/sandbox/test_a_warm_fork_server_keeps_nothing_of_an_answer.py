@@ -7,9 +7,9 @@ import pytest
 
 from harness.model import Limits
 from harness.sandbox import WorkerSpec, detect
-from harness.sandbox.box import Box, start_fork_server
-from harness.sandbox.returns import Scalar
-from harness.sandbox.warm import NAMESPACED, WarmForkServers, kept_warm, lender
+from harness.sandbox.session.pool import NAMESPACED, WarmForkServers, kept_warm, lender
+from harness.sandbox.session.returns import Scalar
+from harness.sandbox.session.worker_session import Box, start_fork_server
 
 LEAVES = """
 import os, pathlib

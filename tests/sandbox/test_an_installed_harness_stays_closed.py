@@ -16,7 +16,7 @@ import pytest
 
 import harness
 from harness.model import Tier
-from harness.sandbox.tiers import why_not
+from harness.sandbox.session.tiers import why_not
 from tests.sandbox import fenced
 
 WORKING = [tier.value for tier in Tier if tier.trusted and why_not(tier) is None]
@@ -47,11 +47,16 @@ from pathlib import Path
 import harness
 from harness.model import Limits, Tier
 from harness.sandbox import Box, Scalar, WorkerSpec, run
-from harness.sandbox.self_attack import breaches
+from harness.sandbox.self_test import breaches
 
 folder, site = Path(sys.argv[1]), Path(harness.__file__).parents[1]
 prefix = site.parents[2]
-FILES = ("harness/__init__.py", "harness/sandbox/box.py", "harness/sandbox/tiers.py", "harness/model/tier.py")
+FILES = (
+    "harness/__init__.py",
+    "harness/sandbox/session/worker_session.py",
+    "harness/sandbox/session/tiers.py",
+    "harness/model/tier.py",
+)
 PLACES = [way / file for file in FILES for way in (site, prefix / "lib64" / site.relative_to(prefix / "lib"))]
 said = {"site": str(site)}
 for tier in map(Tier, sys.argv[2:]):

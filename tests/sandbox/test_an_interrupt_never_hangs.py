@@ -8,7 +8,7 @@ import pytest
 
 INTERRUPTED_WHILE_THE_THREAD_STARTS = """
 import threading
-from harness.sandbox.spawning import spawn
+from harness.sandbox.confinement.spawning import spawn
 
 start = threading.Thread.start
 def interrupted(thread):
@@ -20,7 +20,7 @@ spawn(["sleep", "600"])
 """
 INTERRUPTED_WHILE_THE_PROCESS_STARTS = """
 import signal, subprocess, threading, time
-from harness.sandbox.spawning import spawn
+from harness.sandbox.confinement.spawning import spawn
 
 # a shell starts what runs in the background with this signal ignored
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from harness.errors import BoxError
-from harness.sandbox import cgroup
-from harness.sandbox.cgroup import Cgroup, Folder
+from harness.sandbox.confinement import cgroup
+from harness.sandbox.confinement.cgroup import Cgroup, Folder
 
 BOTH = frozenset({"memory", "pids"})
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.errors import BoxError
-from harness.sandbox import cgroup
+from harness.sandbox.confinement import cgroup
 
 pytestmark = pytest.mark.skipif(cgroup.available() is not None, reason=f"no control groups: {cgroup.available()}")
 

@@ -9,13 +9,13 @@ import time
 import pytest
 
 from harness.errors import BoxError
-from harness.sandbox import cgroup
+from harness.sandbox.confinement import cgroup
 
 pytestmark = pytest.mark.skipif(cgroup.available() is not None, reason=f"no control groups: {cgroup.available()}")
 
 GRADER = """
 import subprocess, sys, time
-from harness.sandbox import cgroup
+from harness.sandbox.confinement import cgroup
 group = cgroup.make(64 << 20, 8)
 if "busy" in sys.argv:
     subprocess.Popen([*group.enter_prefix(), "/bin/sleep", "60"], stdout=subprocess.DEVNULL)

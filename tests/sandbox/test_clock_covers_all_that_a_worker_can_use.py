@@ -8,8 +8,9 @@ import time
 import numpy as np
 import pytest
 
-from harness.sandbox import Array, Box, CallStatus, Nothing, Scalar, process_stats
-from harness.sandbox.memory_file import MemoryFile
+from harness.sandbox import Array, Box, CallStatus, Nothing, Scalar
+from harness.sandbox.accounting import process_stats
+from harness.sandbox.session.memory_file import MemoryFile
 from harness.timing import clock
 from tests.reaching_in import REACHING_IN
 

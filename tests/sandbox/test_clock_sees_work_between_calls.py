@@ -10,7 +10,8 @@ import pytest
 
 from harness.model import Limits
 from harness.numerics.paired import PairedVerdict
-from harness.sandbox import Array, Box, CallStatus, WorkerSpec, process_stats
+from harness.sandbox import Array, Box, CallStatus, WorkerSpec
+from harness.sandbox.accounting import process_stats
 from harness.timing.contest import CallCost, Role, Trial, contest
 
 HONEST = """

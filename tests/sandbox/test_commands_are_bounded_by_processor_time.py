@@ -7,7 +7,8 @@ import time
 
 import pytest
 
-from harness.sandbox import CommandLimit, process_stats, run
+from harness.sandbox import CommandLimit, run
+from harness.sandbox.accounting import process_stats
 
 SPIN = "while True: pass"
 FORKING = """

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.sandbox.boot import seccomp
+from harness.sandbox.inside import seccomp
 from tests.sandbox import fenced
 
 pytestmark = [fenced.needs_landlock, fenced.needs_seccomp]

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.sandbox import process_stats, spawning
+from harness.sandbox.accounting import process_stats
+from harness.sandbox.confinement import spawning
 from tests.sandbox.fenced import BOOT
 
 DEPTH = 6

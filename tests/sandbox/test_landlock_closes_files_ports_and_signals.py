@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.sandbox.boot import landlock_rules
+from harness.sandbox.inside import landlock_rules
 from tests.sandbox import fenced
 
 pytestmark = fenced.needs_landlock
@@ -113,7 +113,7 @@ def test_what_was_shown_is_in_reach(world: dict[str, Any]) -> None:
 def test_no_device_node_can_be_made(tmp_path: Path) -> None:
     # the filter and the lost capabilities would refuse it too: Landlock alone is asked here
     place = {"scratch": str(tmp_path), "interpreter": fenced.INTERPRETER}
-    alone = "fence.landlock_rules.restrict([*WORLD['interpreter']], [WORLD['scratch']], [])"
+    alone = "confine.landlock_rules.restrict([*WORLD['interpreter']], [WORLD['scratch']], [])"
     make = {"node": "os.mknod(WORLD['scratch'] + '/null', 0o600 | 0o020000, os.makedev(1, 3))"}
     assert fenced.answers(make, None, place, alone) == {"node": "EACCES"}
     assert fenced.answers(make, None, place) == {"node": "done"}
@@ -137,7 +137,7 @@ def test_a_place_that_its_user_cannot_reach_does_not_stop_the_fence(world: dict[
 
 def test_a_fence_that_would_hold_one_thread_of_several_is_refused() -> None:
     before = "go = threading.Event(); threading.Thread(target=go.wait).start()"
-    body = "answer = attempt(fence.landlock_rules.restrict, [], [], []); go.set(); tell(answer)"
+    body = "answer = attempt(confine.landlock_rules.restrict, [], [], []); go.set(); tell(answer)"
     assert fenced.run(body, None, before=before) == "EINVAL"
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from harness.sandbox import Array, CallStatus, Scalar
-from harness.sandbox.boot import wire
-from harness.sandbox.memory_file import AT_ONCE, PATIENCE, MemoryFile, StillWritable
+from harness.sandbox.inside import wire
+from harness.sandbox.session.memory_file import AT_ONCE, PATIENCE, MemoryFile, StillWritable
 from tests.reaching_in import REACHING_IN
 
 

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from harness.sandbox.boot import wire
-from harness.sandbox.channel import Channel
-from harness.sandbox.output import Output
-from harness.sandbox.reply import CallStatus
-from harness.sandbox.returns import (
+from harness.sandbox.inside import wire
+from harness.sandbox.session.channel import Channel
+from harness.sandbox.session.output import Output
+from harness.sandbox.session.reply import CallStatus
+from harness.sandbox.session.returns import (
     WHOLE,
     Array,
     Keep,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.sandbox.boot import landlock_rules
+from harness.sandbox.inside import landlock_rules
 from tests.sandbox import fenced
 
 pytestmark = [

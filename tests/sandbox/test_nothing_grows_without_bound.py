@@ -8,7 +8,8 @@ import time
 import pytest
 
 from harness.model import Tier
-from harness.sandbox import CallStatus, Nothing, Scalar, process_stats, run
+from harness.sandbox import CallStatus, Nothing, Scalar, run
+from harness.sandbox.accounting import process_stats
 
 GROWING = """
 import os, threading, time

@@ -11,7 +11,8 @@ import pytest
 
 from harness.model import Limits
 from harness.probing.answers import SandboxedAnswer
-from harness.sandbox import Box, CallStatus, Nothing, Scalar, WorkerSpec, run, scratch
+from harness.sandbox import Box, CallStatus, Nothing, Scalar, WorkerSpec, run
+from harness.sandbox.confinement import scratch
 
 FORKS = """
 import os, time
@@ -90,7 +91,7 @@ def test_an_interrupt_while_a_box_opens_leaves_nothing(tmp_path, tier, temporary
 HELD_BY_ANOTHER = """
 import sys, tempfile, time
 tempfile.tempdir = sys.argv[1]
-from harness.sandbox import scratch
+from harness.sandbox.confinement import scratch
 print(scratch.make(), flush=True)
 time.sleep(60)
 """

@@ -10,21 +10,11 @@ import pytest
 
 from harness.errors import BoxError
 from harness.model import Limits
-from harness.sandbox import (
-    Box,
-    CallStatus,
-    CommandLimit,
-    Nothing,
-    Scalar,
-    Tier,
-    WorkerSpec,
-    cgroup,
-    run,
-    start_fork_server,
-)
-from harness.sandbox.box import ForkServer
-from harness.sandbox.protocol import FileAccess
-from harness.sandbox.tiers import why_not
+from harness.sandbox import Box, CallStatus, CommandLimit, Nothing, Scalar, Tier, WorkerSpec, run, start_fork_server
+from harness.sandbox.confinement import cgroup
+from harness.sandbox.confinement.protocol import FileAccess
+from harness.sandbox.session.tiers import why_not
+from harness.sandbox.session.worker_session import ForkServer
 from tests.tiers_here import NAMESPACED
 
 SOURCE = """
@@ -113,7 +103,7 @@ def test_a_zygote_that_is_killed_is_said(target):
 def test_a_zygote_that_cannot_start_leaves_nothing(target, monkeypatch):
     once(target)
     before = held()
-    monkeypatch.setattr("harness.sandbox.visible_files.interpreter", lambda: "/no/such/interpreter")
+    monkeypatch.setattr("harness.sandbox.confinement.visible_files.interpreter", lambda: "/no/such/interpreter")
     with pytest.raises(BoxError), ForkServer(FileAccess(target.folder), target.tier, 512) as fork_server:
         fork_server.fork({})
     assert held() == before

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.sandbox.boot import seccomp
+from harness.sandbox.inside import seccomp
 from tests.sandbox import fenced
 
 pytestmark = fenced.needs_seccomp

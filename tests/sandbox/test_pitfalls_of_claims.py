@@ -10,10 +10,10 @@ import pytest
 
 from harness.errors import SpecError
 from harness.sandbox import Array, Scalar, snapshot
-from harness.sandbox.memory_file import MemoryFile
-from harness.sandbox.returns import MalformedReply, Reader, outline, room
+from harness.sandbox.session.memory_file import MemoryFile
+from harness.sandbox.session.returns import MalformedReply, Reader, outline, room
 
-snapshots = importlib.import_module("harness.sandbox.snapshots")  # the package has a function of that name
+snapshots = importlib.import_module("harness.sandbox.session.snapshots")  # the package has a function of that name
 PLAN = Array((1, 4), "float64")
 ALIKE = [
     {"array": ["<f8", [1.0, 4], 0]},

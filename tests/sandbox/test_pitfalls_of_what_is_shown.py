@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-import harness.running.submission_grade
+import harness.grading.submission_grade
 from harness.model import Limits
 from harness.sandbox import Box, CallStatus, Scalar, WorkerSpec, run
 from tests.tiers_here import HELD, NAMESPACED
@@ -121,8 +121,8 @@ def test_command_lines_tell_no_path_of_the_machine(box):
 
 def test_beside_the_worker_lies_nothing_of_the_grader(box):
     # a folder that holds the worker and its parent alike lets the answer read how it is graded
-    assert not ask(box, "opens", harness.running.submission_grade.__file__)
-    assert not ask(box, "imports", "harness.running.submission_grade")
+    assert not ask(box, "opens", harness.grading.submission_grade.__file__)
+    assert not ask(box, "imports", "harness.grading.submission_grade")
 
 
 def test_root_outside_is_nobody_inside(box):

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from harness.sandbox.boot import seccomp, syscalls
+from harness.sandbox.inside import seccomp, syscalls
 from tests.sandbox import fenced
 
 pytestmark = fenced.needs_seccomp

@@ -12,8 +12,8 @@ import pytest
 
 from harness.model import Limits
 from harness.sandbox import Box, CallStatus, Scalar, Tier, WorkerSpec
-from harness.sandbox.channel import Channel
-from harness.sandbox.output import Output
+from harness.sandbox.session.channel import Channel
+from harness.sandbox.session.output import Output
 from tests.reaching_in import REACHING_IN
 
 REPLY = b'{"id": 2, "value": 1.0}'

@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 
 from harness.errors import BoxError, PrerequisiteError
-from harness.sandbox import Tier, attacker, bubblewrap, protocol, self_attack, tiers
+from harness.sandbox import Tier, self_test
+from harness.sandbox.confinement import bubblewrap, protocol
+from harness.sandbox.inside import attacker
+from harness.sandbox.session import tiers
 
-SENTENCES = {attack.breach: attack.function for attack in self_attack.ATTACKS}
+SENTENCES = {attack.breach: attack.function for attack in self_test.ATTACKS}
 SCRUBBED = {"environment", "descriptors"}
 """What no launch hands over, whatever the tier."""
 OTHER_RIGHTS = {"trace_parent", "open_memory"}
@@ -21,9 +24,9 @@ OTHER_RIGHTS = {"trace_parent", "open_memory"}
 @pytest.fixture(autouse=True)
 def anew():
     """Each test attacks for itself, and leaves no verdict on a weakened box behind."""
-    self_attack.breaches.cache_clear()
+    self_test.breaches.cache_clear()
     yield
-    self_attack.breaches.cache_clear()
+    self_test.breaches.cache_clear()
 
 
 @pytest.fixture
@@ -36,7 +39,7 @@ def walled() -> Tier:
 
 
 def functions(tier: Tier) -> set[str]:
-    return {SENTENCES[sentence] for sentence in self_attack.breaches(tier)}
+    return {SENTENCES[sentence] for sentence in self_test.breaches(tier)}
 
 
 def without_fence(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,25 +68,25 @@ def with_prefix(monkeypatch: pytest.MonkeyPatch, *, leave_out: str = "", bind: s
 def test_nothing_gets_out_of_a_box_that_holds(strong):
     if reason := tiers.why_not(strong):
         pytest.skip(f"no tier {strong} here: {reason}")
-    assert self_attack.breaches(strong) == ()
-    self_attack.assert_holds(strong)
+    assert self_test.breaches(strong) == ()
+    self_test.assert_holds(strong)
 
 
 def test_without_isolation_every_attack_works():
-    everything = {attack.function for attack in self_attack.ATTACKS}
+    everything = {attack.function for attack in self_test.ATTACKS}
     found = functions(Tier.UNSAFE)
     assert everything - SCRUBBED - OTHER_RIGHTS <= found <= everything - SCRUBBED
 
 
 def test_a_tier_that_promises_nothing_is_not_refused():
-    self_attack.assert_holds(Tier.UNSAFE)
+    self_test.assert_holds(Tier.UNSAFE)
 
 
 def test_without_its_fence_a_box_of_namespaces_lets_processes_through(walled, monkeypatch):
     without_fence(monkeypatch)
     assert functions(walled) == {"fork", "execute", "memory_file"}
     with pytest.raises(PrerequisiteError, match=r"does not hold(.*\n)+  - .*processes\n(.*\n)+  see .*harness doctor"):
-        self_attack.assert_holds(walled)
+        self_test.assert_holds(walled)
 
 
 def test_a_network_that_was_not_taken_away_is_found(walled, monkeypatch):
@@ -99,22 +102,22 @@ def test_a_mount_too_many_is_found(walled, monkeypatch):
         monkeypatch.setattr(tempfile, "tempdir", folder)
         with_prefix(monkeypatch, bind=folder)
         assert functions(walled) == set(), "the fence holds what the mounts let through"
-        self_attack.breaches.cache_clear()
+        self_test.breaches.cache_clear()
         without_fence(monkeypatch)
         assert {"read", "write", "connect_path"} <= functions(walled)
 
 
 def test_an_attack_that_ends_its_worker_does_not_spare_the_box_the_others(monkeypatch):
     expected = functions(Tier.UNSAFE)
-    self_attack.breaches.cache_clear()
-    monkeypatch.setattr(self_attack, "ATTACKS", self_attack.ATTACKS[::-1])
+    self_test.breaches.cache_clear()
+    monkeypatch.setattr(self_test, "ATTACKS", self_test.ATTACKS[::-1])
     assert functions(Tier.UNSAFE) == expected
 
 
 def test_it_leaves_nothing_behind(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     before = dict(os.environ)
-    self_attack.breaches(Tier.UNSAFE)
+    self_test.breaches(Tier.UNSAFE)
     assert not list(tmp_path.iterdir())
     assert dict(os.environ) == before
 
@@ -122,7 +125,7 @@ def test_it_leaves_nothing_behind(tmp_path, monkeypatch):
 def test_a_machine_without_room_for_it_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
     with pytest.raises(BoxError, match=r"self-attack of tier unsafe cannot be set up: .*No such file"):
-        self_attack.breaches(Tier.UNSAFE)
+        self_test.breaches(Tier.UNSAFE)
 
 
 def naked(code: str, **options: object) -> str:

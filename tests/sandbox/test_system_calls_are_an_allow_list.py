@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.sandbox.boot import seccomp, syscalls
+from harness.sandbox.inside import seccomp, syscalls
 from tests.sandbox import fenced
 
 pytestmark = fenced.needs_seccomp

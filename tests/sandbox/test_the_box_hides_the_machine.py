@@ -50,7 +50,7 @@ def ask(box, function, *args):
 
 def test_files_outside_are_not_there(box):
     package = Path(harness.__file__).parent
-    for path in (package / "running/submission_grade.py", package.parent / "README.md", Path("/etc/passwd")):
+    for path in (package / "grading/submission_grade.py", package.parent / "README.md", Path("/etc/passwd")):
         assert path.is_file()
         assert ask(box, "reads", str(path)) in ("FileNotFoundError", "PermissionError")
 

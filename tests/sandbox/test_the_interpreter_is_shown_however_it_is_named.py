@@ -11,7 +11,7 @@ import pytest
 
 from harness.interpreter import EXECUTABLE, locate
 from harness.model import Tier
-from harness.sandbox.tiers import FORCED, why_not
+from harness.sandbox.session.tiers import FORCED, why_not
 
 WORKING = [tier for tier in Tier if tier.trusted and why_not(tier) is None]
 ANSWER = """
@@ -24,7 +24,7 @@ import json, os, sys
 from pathlib import Path
 from harness.model import Limits, Tier
 from harness.sandbox import Box, Scalar, WorkerSpec, detect, run
-from harness.sandbox.self_attack import breaches
+from harness.sandbox.self_test import breaches
 
 folder, elsewhere, tiers = Path(sys.argv[1]), sys.argv[2], sys.argv[3:]
 os.chdir(elsewhere or ".")

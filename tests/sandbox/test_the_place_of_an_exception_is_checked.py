@@ -5,7 +5,7 @@ import json
 import pytest
 
 from harness.sandbox import CallStatus, Nothing, Reply
-from harness.sandbox.raised import raised_reply
+from harness.sandbox.session.exception_reply import raised_reply
 
 FORGE = """
 import array, json, os, socket

@@ -9,16 +9,17 @@ import pytest
 
 from harness.errors import PrerequisiteError
 from harness.model import Tier
-from harness.sandbox.tiers import FORCED, PERMITTED, choose, why_not
+from harness.sandbox.session.tiers import FORCED, PERMITTED, choose, why_not
 
 DENIED = (sys.executable, str(Path(__file__).with_name("without_namespaces.py")))
 NOTHING = (*DENIED, "--no-fence")
 DETECT = """
-from harness.sandbox import detect, self_attack
+from harness.sandbox import detect
+from harness.sandbox import self_test
 from harness.errors import PrerequisiteError
 try:
     tier = detect()
-    tried = f": {len(self_attack.ATTACKS)} ways out tried, open: {self_attack.breaches(tier)}" if tier.trusted else ""
+    tried = f": {len(self_test.ATTACKS)} ways out tried, open: {self_test.breaches(tier)}" if tier.trusted else ""
     print(tier + tried)
 except PrerequisiteError as error:
     print(f"refused: {error}")

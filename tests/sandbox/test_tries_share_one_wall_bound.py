@@ -7,7 +7,7 @@ import pytest
 from harness.cuda import compiling
 from harness.cuda.compiling import CompileTime
 from harness.sandbox import CommandLimit, detect, run
-from harness.sandbox.wall_bound import ends_by, time_left, wall_bound, wall_left
+from harness.sandbox.accounting.wall_bound import ends_by, time_left, wall_bound, wall_left
 from harness.timing import exclusive
 from harness.timing.exclusive import MachineBusy, second_try
 

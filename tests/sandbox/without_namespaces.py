@@ -13,7 +13,7 @@ import os
 import struct
 import sys
 
-from harness.sandbox.boot import syscalls
+from harness.sandbox.inside import syscalls
 
 NAMESPACES = ("unshare", "setns", "mount", "umount2", "pivot_root", "fsopen", "fsmount", "move_mount", "open_tree")
 FENCE = ("seccomp", "landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self")

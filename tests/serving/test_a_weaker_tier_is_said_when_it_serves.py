@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from harness.sandbox import Tier
-from harness.sandbox.tiers import FORCED, why_not
+from harness.sandbox.session.tiers import FORCED, why_not
 from tests.broken_bubblewrap import WORDS, path_with
 from tests.serving.servers import serving
 from tests.toy import REFERENCE

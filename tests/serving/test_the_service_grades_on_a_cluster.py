@@ -17,7 +17,7 @@ pytest.importorskip("ray", reason="no ray (240 MB installed): .venv/bin/python -
 
 from servers import Server, serving
 
-from harness.running.store import Store
+from harness.store.record_store import Store
 from harness.workspace import Workspace
 from tests.commands import called
 from tests.ray_nodes import LocalNodes, local_nodes

@@ -1,0 +1,55 @@
+"""Protocol of executors, which run many grades, and the function that drives them."""
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from harness.errors import HarnessError
+from harness.grading.submission_grade import Graded
+
+Progress = Callable[[Path, str], None]
+
+
+@dataclass(frozen=True)
+class NotGraded:
+    """A submission that could not be graded; the rest of the batch goes on."""
+
+    folder: Path
+    error: HarnessError
+
+
+class Executor(Protocol):
+    """Grader of several submissions at a time.
+
+    Only data crosses this boundary, so that grades may run in other processes and on other machines. Every record is
+    saved before its result is yielded.
+    """
+
+    def submit(self, folder: Path) -> None:
+        """Queue a submission."""
+
+    def results(self, progress: Progress) -> Iterator[Graded | NotGraded]:
+        """Yield one result for each queued submission, in order of completion.
+
+        Args:
+            progress: callback with the folder and name of each stage as it begins.
+        """
+
+    def places(self) -> str:
+        """Return a phrase on where grades run now, or an empty string."""
+
+    def cancel(self) -> None:
+        """Stop running grades and drop queued ones; keep finished grades."""
+
+
+def grade_all(
+    executor: Executor, folders: Sequence[Path], progress: Progress = lambda folder, stage: None
+) -> Generator[Graded | NotGraded, None, None]:
+    """Grade every folder; if the caller stops early, cancel the rest."""
+    try:
+        for folder in folders:
+            executor.submit(folder)
+        yield from executor.results(progress)
+    finally:
+        executor.cancel()

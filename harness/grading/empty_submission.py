@@ -1,0 +1,21 @@
+"""Results for a submission without files: its reply holds no code, or could not be read with certainty."""
+
+from harness.grading.job import Job
+from harness.grading.stage_result import StageResult
+from harness.model import NO_ANSWER, UNBUILT, BuildFailure, Evidence, Outcome
+
+
+def found_without_files(job: Job) -> StageResult | None:
+    """Return the result of a submission without files, or None if it has files.
+
+    A reply without code fails every criterion except those for reviewers. A reply that could not be read is a failure
+    of our side, so its criteria become judge errors.
+    """
+    about, criteria = job.submission.about, [c for c in job.criteria if not c.review]
+    if about.unanswered:
+        evidence = {c.id: Evidence.of(c, Outcome.FAILED, detail=NO_ANSWER, rests_on=UNBUILT) for c in criteria}
+        return StageResult(evidence, build_failure=BuildFailure(stage="reply", text=about.unanswered))
+    if about.unread:
+        detail = f"the reply could not be read with certainty: it {about.unread}"
+        return StageResult({c.id: Evidence.of(c, Outcome.JUDGE_ERROR, detail=detail) for c in criteria})
+    return None

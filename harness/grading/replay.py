@@ -1,0 +1,115 @@
+"""Replay of one criterion of a record with its recorded seed."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from harness.errors import HarnessError, SpecError
+from harness.grading.collected_submission import charged_to_the_answer
+from harness.grading.job import Job, prepared
+from harness.grading.options import Options
+from harness.languages import AnswerFiles
+from harness.model import Evidence, Record
+from harness.probing.answers import Answer
+from harness.probing.common_causes import settled_names
+from harness.probing.criteria import probe_criterion
+from harness.probing.opening import opened
+from harness.probing.root_causes import judged_without_conditions
+from harness.sandbox.confinement import scratch
+from harness.workspace import Workspace
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """Result of a replay; `repaired` if a repaired copy was run, because the submission does not build."""
+
+    recorded: Evidence
+    evidence: Evidence
+    repaired: bool = False
+
+    @property
+    def same(self) -> bool:
+        """True if the outcomes agree, or the recorded one depends on another criterion's, which is not replayed."""
+        return self.recorded.outcome is self.evidence.outcome or self.recorded.rests_on is not None
+
+
+def replay(workspace: Workspace, record: Record, criterion: str, folder: Path | None = None) -> Replayed:
+    """Run one criterion's probes again with the recorded seed, on the submission or on its repaired copy.
+
+    Args:
+        criterion: id of a criterion with probes.
+        folder: the submission, if it is outside the workspace.
+
+    Raises:
+        SpecError: the criterion has no probes, or was not run.
+        HarnessError: the submission or its copy cannot be read or no longer builds.
+    """
+    challenge = workspace.challenge(record.challenge)
+    known = [c.id for c in challenge.criteria if c.probes]
+    if criterion not in known:
+        raise SpecError(
+            record.name, f"{criterion!r} is not fed by probes; these are: {', '.join(known)}", field="criterion"
+        )
+    copied = record.repaired is not None and bool(record.repaired.evidence)
+    kept = record.repaired.evidence if record.repaired and copied else record.evidence
+    recorded = next((e for e in kept if e.criterion == criterion), None)
+    if recorded is None or recorded.seed is None:
+        why = f"was not run: {recorded.detail}" if recorded else "is not in this record; grade anew with --force"
+        raise SpecError(record.name, f"{criterion!r} {why}", field="criterion")
+    place = folder or workspace.folder_of(record)
+    options = Options(device="emulated" if record.environment.device == "emulated" else "auto")
+    with (
+        prepared(workspace, place, options) as job,
+        _open_files(job, copied) as files,
+        opened(challenge, files, job.device) as opening,
+    ):
+        if opening.answer is None or opening.fault:
+            raise HarnessError(f"{place}: does not build: {opening.fault or opening.unsupported}")
+        others = [e for e in kept if e.criterion != criterion]
+        evidence = _probe(job, recorded, opening.answer)
+        if evidence.faulty and not _shows(evidence, recorded):
+            evidence = _judge_without_conditions(job, others, evidence, opening.answer)
+        *_, evidence = settled_names(job.code, [*others, evidence], opening.answer)
+    return Replayed(recorded, evidence, copied)
+
+
+def _probe(job: Job, recorded: Evidence, answer: Answer) -> Evidence:
+    assert recorded.seed is not None
+    criterion = job.challenge.criterion(recorded.criterion)
+    found = probe_criterion(
+        job.code, criterion, answer, recorded.seed, submission=job.submission, adapters=job.adapters
+    )
+    (charged,) = charged_to_the_answer([found], job.origin)
+    return charged
+
+
+def _shows(evidence: Evidence, recorded: Evidence) -> bool:
+    return (evidence.outcome, evidence.seen) == (recorded.outcome, recorded.seen)
+
+
+def _judge_without_conditions(job: Job, others: Sequence[Evidence], evidence: Evidence, answer: Answer) -> Evidence:
+    """Judge a failure as a grade does, without the conditions that other criteria are charged with.
+
+    The evidence of those criteria decides which conditions count. Probes of one that lost its credit to a third run
+    again.
+    """
+    charged = {condition.criterion for condition in job.code.conditions}
+    found = [
+        _probe(job, e, answer) if e.rests_on and e.seed is not None else e for e in others if e.criterion in charged
+    ]
+    judged = judged_without_conditions(job.code, [*found, evidence], answer, job.adapters)
+    return next(e for e in judged if e.criterion == evidence.criterion)
+
+
+@contextmanager
+def _open_files(job: Job, copied: bool) -> Iterator[AnswerFiles]:
+    if not copied:
+        yield job.answer
+        return
+    with scratch.folder() as folder:
+        repaired = job.language.repaired(job.answer, job.challenge, folder, job.adapters)
+        if repaired is None or repaired.detail:
+            why = repaired.detail if repaired else "no repair gets its compiler past the failure"
+            raise HarnessError(f"{job.submission.name}: its copy does not build any more: {why}")
+        yield replace(job.answer, folder=folder)

@@ -1,0 +1,291 @@
+"""One grade of one submission: snapshot, stages, score, record."""
+
+import errno
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from harness.errors import HarnessError, JudgeError, StoreError
+from harness.grading.collected_submission import adapter_is_at_fault
+from harness.grading.job import Job, prepared
+from harness.grading.options import Options, Progress, no_progress
+from harness.grading.redaction import without_quotes
+from harness.grading.stage_result import StageResult
+from harness.grading.stages import run_stages
+from harness.model import (
+    BuildFailure,
+    Criterion,
+    Evidence,
+    GradeProfile,
+    Observation,
+    Outcome,
+    Record,
+    RepairedGrade,
+    Status,
+    counted,
+)
+from harness.model.collection import SUBMISSION_FILE
+from harness.probing.charging import without_idle_credit
+from harness.quality.hints import hints
+from harness.quality.unwritten import unwritten_entry
+from harness.sandbox import Snapshot, detect, has_line
+from harness.sandbox.self_test import assert_holds
+from harness.scoring import score
+from harness.scoring.reward import reward
+from harness.store.record_store import Store
+from harness.stored_files import remedy
+from harness.workspace import Workspace
+
+__all__ = ["Graded", "grade_one"]
+
+Located = TypeVar("Located", Evidence, Observation, BuildFailure)
+
+TURNS_REMARK = "asked in up to {} turns, each reply in view of what the grader found in the one before"
+FREE_BYTES = 1 << 20
+"""Free disk space, in bytes, below which a failed build is blamed on the machine."""
+
+
+@dataclass(frozen=True)
+class Graded:
+    """A record and its history.
+
+    Attributes:
+        reason: reason for the new grade, or for the reuse.
+        save_error: errors of saving the record; empty on success.
+    """
+
+    folder: Path
+    record: Record
+    reused: bool
+    reason: str
+    save_error: str
+
+
+def grade_one(
+    workspace: Workspace, folder: Path, options: Options | None = None, progress: Progress = no_progress
+) -> Graded:
+    """Grade one submission, or reuse the record of an earlier grade of the same content.
+
+    Args:
+        folder: the submission, inside or outside the workspace.
+
+    Raises:
+        JudgeError: our side failed; `harness.grading.retry` tries again.
+        HarnessError: the submission or challenge is malformed, or the machine lacks something.
+    """
+    options = options or Options()
+    progress("reading")
+    try:
+        with prepared(workspace, folder, options, progress) as job:
+            if not options.force and options.seed is None and (record := _find_earlier(job)):
+                return Graded(
+                    folder,
+                    record,
+                    True,
+                    f"nothing changed since {record.made:%Y-%m-%d %H:%M:%S} UTC",
+                    keep(workspace, job.options, record),
+                )
+            assert_holds(detect())
+            record = _graded(job)
+        reason = "forced" if options.force else "not graded before in this state on this machine"
+        return Graded(folder, record, False, reason, keep(workspace, job.options, record))
+    except HarnessError:
+        raise
+    except Exception as error:  # a submission's faults are data: this is a fault of the harness or the machine
+        todo = f"\n  {remedy(error)}" if isinstance(error, OSError) else ""
+        raise JudgeError(f"{folder}: {type(error).__name__}: {error}{todo}") from error
+
+
+def keep(workspace: Workspace, options: Options, record: Record) -> str:
+    """Save a record in the store and among the published ones, and return the errors as text."""
+    return keep_all(workspace, [(options, record)])[0]
+
+
+def keep_all(workspace: Workspace, made: Sequence[tuple[Options, Record]]) -> list[str]:
+    """Save records like `keep`, with one disk sync of the store."""
+    store = Store(workspace)
+    unstored = ""
+    try:
+        store.add_together([(record, _is_reusable(options, record)) for options, record in made if options.stored])
+    except StoreError as error:
+        unstored = str(error)
+    errors = []
+    for options, record in made:
+        problems = [unstored] if options.stored else []
+        try:
+            if options.publish and not record.partial:
+                store.publish(record)
+        except StoreError as error:
+            problems.append(str(error))
+        errors.append("\n".join(filter(None, problems)))
+    return errors
+
+
+def _is_reusable(options: Options, record: Record) -> bool:
+    own_draw = options.seed is None and record.environment.tier.trusted
+    return own_draw and record.status is not Status.JUDGE_ERROR and not record.cut_off
+
+
+def _find_earlier(job: Job) -> Record | None:
+    try:
+        found = Store(job.workspace).find(job.key)
+        # the same files may have been graded elsewhere
+        return found and found.model_copy(update={"outside": job.outside})
+    except StoreError as error:
+        job.progress(str(error).partition("\n")[0])
+        return None
+
+
+def _graded(job: Job) -> Record:
+    made = now()
+    found = run_stages(job)
+    _assert_machine_is_sound(job.files, found)
+    failure = found.build_failure and _check_locations(job, found.build_failure)
+    if failure and (fault := _find_adapter_fault(job, failure)):
+        evidence, failure = [unmeasured(c, fault) for c in job.challenge.criteria], None
+    else:
+        evidence = [
+            _check_locations(job, found.evidence.get(c.id) or _make_unassessed(job, found, c))
+            for c in job.challenge.criteria
+        ]
+    evidence = without_idle_credit(job.challenge, evidence, built=failure is None)
+    broken = next((e.detail for e in evidence if e.outcome is Outcome.JUDGE_ERROR), None)
+    status = Status.JUDGE_ERROR if broken else Status.BUILD_FAILED if failure else Status.GRADED
+    return recorded(
+        job,
+        evidence,
+        build=failure,
+        status=status,
+        seed=job.seed,
+        made=made,
+        error=broken,
+        repaired=_check_copy_locations(job, found) if failure else None,
+        cut_off=found.cut_off,
+        seconds={stage: rounded for stage, spent in found.seconds.items() if (rounded := round(spent, 3))},
+        signals=counted(found.signals),
+        remarks=tuple(_list_remarks(job)),
+    )
+
+
+def _find_adapter_fault(job: Job, failure: BuildFailure) -> str:
+    """Return why the build fails, if only in the harness's own adapter; else an empty string."""
+    if adapter_is_at_fault(failure, job.adapters):
+        return f"the adapter, which is no part of the answer, does not build: {failure.text}"
+    return ""
+
+
+def _check_locations(job: Job, found: Located) -> Located:
+    """Drop locations that the submission lacks: their text may come from the submission itself."""
+    places = tuple(place for place in found.locations if has_line(job.files.path, place))
+    shown: dict[str, object] = {"locations": places}
+    if isinstance(found, Evidence):
+        shown["also"] = tuple(_check_locations(job, further) for further in found.also)
+    return found.model_copy(update=shown)
+
+
+def _check_copy_locations(job: Job, found: StageResult) -> RepairedGrade | None:
+    if found.repaired is None:
+        return None
+    evidence = tuple(_check_locations(job, item) for item in found.repaired.evidence)
+    return found.repaired.model_copy(update={"evidence": evidence})
+
+
+def recorded(
+    job: Job,
+    evidence: Sequence[Evidence],
+    *,
+    status: Status,
+    build: BuildFailure | None = None,
+    cut_off: bool = False,
+    **rest: Any,
+) -> Record:
+    """Score the evidence of a job and return its record; `rest` sets further fields."""
+    unmarked = job.origin.unmarked if job.origin else {}
+    scored = score(job.challenge, evidence, built=build is None, unmarked=unmarked)
+    about, options = job.submission.about, job.options
+    asked = GradeProfile.REWARD.criteria(job.challenge, options.only) - unmarked.keys()
+    unknown = cut_off or status is Status.JUDGE_ERROR
+    record = Record(
+        model=about.model,
+        challenge=about.challenge,
+        attempt=about.attempt,
+        provenance=about.provenance,
+        origin=job.origin,
+        outside=job.outside,
+        turns=about.turns,
+        key=job.key,
+        probe_set=job.probe_set,
+        ranked=options.seed is None and job.environment.tier.trusted and not (options.partial or cut_off),
+        status=status,
+        profile=options.profile,
+        only=options.only,
+        cut_off=cut_off,
+        reward=None if unknown else reward(job.challenge, evidence, asked, built=build is None),
+        environment=job.environment,
+        limits=job.challenge.limits,
+        overall=scored.overall,
+        dimensions=scored.dimensions,
+        gates=scored.gates,
+        evidence=tuple(evidence),
+        build=build,
+        unread=about.unread is not None,
+        **rest,
+    )
+    files = sorted(job.files.hashes.keys() - {*job.adapters, SUBMISSION_FILE})
+    return without_quotes(record, job.files.path, files, job.workspace.challenge_folder(job.challenge.id))
+
+
+def now() -> datetime:
+    """Return the current UTC time without microseconds."""
+    return datetime.now(UTC).replace(microsecond=0)
+
+
+def _assert_machine_is_sound(files: Snapshot, found: StageResult) -> None:
+    """Raise JudgeError, rather than blame the submission, if files vanished or the disk is full."""
+    gone = next((name for name in files.hashes if not os.path.lexists(files.path / name)), None)
+    if gone is not None:
+        raise JudgeError(
+            f"{files.path / gone}: was removed meanwhile\n  set TMPDIR to a folder that is not cleaned automatically"
+        )
+    if found.build_failure and shutil.disk_usage(files.path).free < FREE_BYTES:
+        full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        raise JudgeError(f"{files.path}: {full.strerror}, so that nothing can be built\n  {remedy(full)}")
+
+
+def unmeasured(criterion: Criterion, error: str = "") -> Evidence:
+    """Return evidence of a criterion that was not run: it needs a review, or our side failed with `error`."""
+    if criterion.review:
+        return Evidence.unreviewed(criterion)
+    return Evidence.of(criterion, Outcome.JUDGE_ERROR, detail=error or "no stage of the grade assessed it")
+
+
+def _make_unassessed(job: Job, found: StageResult, criterion: Criterion) -> Evidence:
+    """Return evidence of a criterion without a result: out of scope, cut off, or missed by every stage."""
+    if criterion.review:
+        return unmeasured(criterion)
+    if criterion not in job.criteria:
+        chosen = "those asked for" if job.options.only else f"the profile {job.options.profile}"
+        return Evidence.of(criterion, Outcome.NOT_RUN, detail=f"is none of {chosen}")
+    if found.cut_off:
+        late = f"the whole grade was waited for, and not over after {job.wall_seconds:g} s"
+        return Evidence.of(criterion, Outcome.NOT_RUN, detail=late)
+    return unmeasured(criterion)
+
+
+def _list_remarks(job: Job) -> Iterator[str]:
+    if caution := job.environment.tier.caution:
+        yield caution
+    if job.submission.about.turns > 1:
+        yield TURNS_REMARK.format(job.submission.about.turns)
+    for name, value in job.options.limits.items():
+        yield f"the limit {name} was set to {value:g} by hand"
+    if job.options.seed is not None:
+        yield "the seed was chosen by hand: this record decides no ranking"
+    if job.brief:  # a training loop discards the source unread
+        return
+    yield from unwritten_entry(job.files.path, job.submission.entries, job.challenge.contract.functions)
+    yield from hints(job.files.path, job.submission.entries, job.adapters)

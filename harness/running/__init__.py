@@ -1,1 +1,0 @@
-"""Grades as lists of stages, many grades at a time, and the store of their records."""

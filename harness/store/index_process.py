@@ -1,0 +1,24 @@
+"""Program that indexes one share of a workspace's published records.
+
+Arguments: the workspace's folder, the share's number, the number of shares, and the id of the process that waits.
+"""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+from harness.sandbox.inside import process_control
+from harness.store.indexing import Share
+from harness.store.record_store import Store
+from harness.workspace import Workspace
+
+
+def _main(root: str, number: str, of: str, parent: str) -> None:
+    process_control.prctl(process_control.SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() == int(parent):
+        Store(Workspace(Path(root))).published.index(Share(int(number), int(of)))
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])

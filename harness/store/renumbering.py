@@ -1,0 +1,56 @@
+"""Conversion of a single submission into an attempt, beside which further attempts can lie."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from harness.errors import NotFoundError, StoreError, nearest
+from harness.model.collection import SUBMISSION_FILE
+from harness.model.submission_name import SubmissionName
+from harness.store.removal import removals, remove
+from harness.stored_files import remedy
+from harness.submission_folders import attempt_folders, first_free
+from harness.workspace import Workspace
+
+
+def make_attempt(workspace: Workspace, name: str) -> SubmissionName:
+    """Move a single submission to its first free attempt number and remove its record, which names no attempt.
+
+    Args:
+        name: MODEL/CHALLENGE.
+
+    Raises:
+        NotFoundError: submissions/ has no single submission of that name.
+        StoreError: a file cannot be moved, in which case all stay in place, or the record cannot be removed.
+    """
+    single = SubmissionName.parse(name.rstrip("/"))
+    folder = workspace.submissions_folder.joinpath(*single.parts) if single else None
+    if single is None or folder is None or single.attempt or not (folder / SUBMISSION_FILE).is_file():
+        singles = [str(one) for one in map(SubmissionName.of_folder, workspace.submissions()) if not one.attempt]
+        raise NotFoundError(
+            f"submissions/ has no single answer {name!r}{nearest(name, singles)}\n  try: harness ls submissions"
+        )
+    records = [replace(one, folder=None) for one in removals(workspace, [str(single)]) if one.name == single]
+    attempts = attempt_folders(folder)
+    place = folder / first_free(each.name for each in attempts)
+    _move(folder, place, set(attempts))
+    for record in records:
+        remove(workspace, record)
+    return SubmissionName.of_folder(place)
+
+
+def _move(folder: Path, place: Path, kept: set[Path]) -> None:
+    """Move everything in `folder` except `kept` into `place`, or nothing on an error."""
+    aside = folder / f".{place.name}.new.{os.getpid()}"
+    moved: list[Path] = []
+    try:
+        aside.mkdir()
+        for path in sorted(set(folder.iterdir()) - {aside, *kept}):
+            path.rename(aside / path.name)
+            moved.append(path)
+        aside.rename(place)
+    except OSError as error:
+        for path in moved:
+            (aside / path.name).rename(path)
+        aside.rmdir()
+        raise StoreError(f"{folder}: cannot be moved to {place.name}: {error.strerror}\n  {remedy(error)}") from error
