@@ -5,8 +5,9 @@ from collections.abc import Sequence
 
 from harness import __version__
 from harness.cli import output
-from harness.cuda import compiler_wrapper, stand_in_toolkit
-from harness.cuda.nvcc_options import Action, parse
+from harness.cuda.programs import compiler_wrapper
+from harness.cuda.programs import fake_toolkit as stand_in_toolkit
+from harness.cuda.programs.nvcc_options import Action, parse
 
 
 def compiled(words: Sequence[str]) -> int:

@@ -6,10 +6,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from harness.cli import output
-from harness.cuda import own_words
-from harness.cuda.program import ProgramRun, ProgramSource
-from harness.cuda.program_faults import SEVERITIES, ProgramFault, leaks, program_faults
-from harness.cuda.report import DeviceDefect, DeviceLocation, Index, KernelLaunch, Report, Requests, Wavefronts
+from harness.cuda.emulator.device_trace import (
+    DeviceDefect,
+    DeviceLocation,
+    Index,
+    KernelLaunch,
+    Report,
+    Requests,
+    Wavefronts,
+)
+from harness.cuda.programs import self_reported_failures as own_words
+from harness.cuda.programs.faults import SEVERITIES, ProgramFault, leaks, program_faults
+from harness.cuda.programs.program import ProgramRun, ProgramSource
 
 COUNTED = "counted on the emulated device, not measured"
 _OF_A_BUFFER = ("bytes", "read", "passes", "written", "atomics", "distinct read", "distinct written")

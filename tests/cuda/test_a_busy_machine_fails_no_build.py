@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from gate_rooms import RIGHT, needs_nvcc, put
 
-from harness.cuda import compiling
-from harness.cuda.build import build
-from harness.cuda.gate import gate
+from harness.cuda.check.verdict import gate
+from harness.cuda.compilers import compile_time as compiling
+from harness.cuda.emulator.build import build
 from harness.errors import BusyMachineError
 from harness.sandbox import Completed, detect
 from harness.sandbox.command import CommandLimit, run

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cuda.build import Built, build
+from harness.cuda.emulator.build import Built, build
 from harness.sandbox import detect, wall_bound
 
 KERNEL = '__global__ void k(float* x) {{ {} }}\nextern "C" int f(float* x) {{ k<<<1, 1>>>(x); return 7; }}\n'

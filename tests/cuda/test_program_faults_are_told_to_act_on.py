@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from harness.cli import cuda_formats, cuda_output
-from harness.cuda import own_words
-from harness.cuda.initial_values import with_values
-from harness.cuda.program import ProgramRun, ProgramSource
-from harness.cuda.program_faults import leaks, program_faults
-from harness.cuda.report import DeviceDefect, DeviceLocation, KernelLaunch, Report
+from harness.cuda.emulator.device_trace import DeviceDefect, DeviceLocation, KernelLaunch, Report
+from harness.cuda.programs import self_reported_failures as own_words
+from harness.cuda.programs.faults import leaks, program_faults
+from harness.cuda.programs.initial_values import with_values
+from harness.cuda.programs.program import ProgramRun, ProgramSource
 from harness.errors import NotFoundError
 from harness.sandbox import Completed
 from tests.commands import called

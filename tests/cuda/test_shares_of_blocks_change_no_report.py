@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cuda.program import Mode, ProgramSource, build_program
+from harness.cuda.programs.program import Mode, ProgramSource, build_program
 from harness.sandbox import Completed, command, detect
 
 HERE = Path(__file__).parent

@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from harness.cuda import gpu as cuda_gpu
-from harness.cuda.host_compiler import host_compiler
+from harness.cuda.compilers.host_compiler import host_compiler
+from harness.cuda.gpu.device import device as cuda_gpu
 from harness.languages import AnswerFiles
 from harness.languages.cuda import LocalGpu
 from harness.model import GradeProfile

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.cuda import emulated
-from harness.cuda.driver.driver import REPORT_BYTES
-from harness.cuda.report import parse
+from harness.cuda.emulator import emulation as emulated
+from harness.cuda.emulator.device_trace import parse
+from harness.cuda.inside.driver import REPORT_BYTES
 from harness.model import Limits
 from harness.probing import NotMeasurable
 from harness.probing.answers import SandboxedAnswer

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.cli import scaffold
-from harness.cuda.nvcc import nvcc
+from harness.cuda.compilers.nvcc import nvcc
 from harness.languages import AnswerFiles, RepairedAnswer
 from harness.languages.cuda import Cuda
 from harness.model import Challenge, Location, Outcome, Record, Repair, RepairKind, Status

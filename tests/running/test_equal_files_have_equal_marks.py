@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import harness
-from harness.cuda.host_compiler import host_compiler
+from harness.cuda.compilers.host_compiler import host_compiler
 from harness.model import Challenge, Record
 from harness.running.options import Options
 from harness.running.submission_grade import grade_one

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cuda.host_compiler import host_compiler
+from harness.cuda.compilers.host_compiler import host_compiler
 from harness.model import Counterexample, Outcome, Record, SignalKind
 from harness.probing.answers import SandboxedAnswer
 from harness.probing.code import ChallengeCode

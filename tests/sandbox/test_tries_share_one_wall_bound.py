@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from harness.cuda import compiling
-from harness.cuda.compiling import CompileTime
+from harness.cuda.compilers import compile_time as compiling
+from harness.cuda.compilers.compile_time import CompileTime
 from harness.sandbox import CommandLimit, detect, run
 from harness.sandbox.wall_bound import ends_by, time_left, wall_bound, wall_left
 from harness.timing import exclusive
