@@ -16,9 +16,8 @@ from harness.cli import output
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from harness.cuda.emulator import build
-    from harness.cuda.emulator import device_trace as report
-    from harness.cuda.programs import estimates as cuda_estimates
+    from harness.cuda.emulator import build, device_trace
+    from harness.cuda.programs import estimates
     from harness.cuda.programs.program import Mode, ProgramLimits, ProgramRun, ProgramSource
     from harness.sandbox import Tier
 
@@ -246,9 +245,9 @@ def toolkit(folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new
     harness cuda toolkit ~/emulated
     cmake -B build -DCMAKE_CUDA_COMPILER=$HOME/emulated/bin/nvcc
     """
-    from harness.cuda.programs import fake_toolkit as stand_in_toolkit
+    from harness.cuda.programs import fake_toolkit
 
-    stand_in_toolkit.lay_out(folder)
+    fake_toolkit.lay_out(folder)
 
 
 @contextmanager
@@ -258,13 +257,13 @@ def _run(
 ) -> "Iterator[tuple[ProgramSource, list[ProgramRun]]]":  # fmt: skip
     """Build a program and run it once per seed; exit with code 2 if it does not build or needs a missing feature."""
     from harness.cuda.programs import rewritten_sources
-    from harness.cuda.programs import tier as tier_here
     from harness.cuda.programs.program import Mode, ProgramSource, run_program
     from harness.cuda.programs.slow_hint import SlowHint
+    from harness.cuda.programs.tier import forget, tier_here
     from harness.errors import BoxError
     from harness.sandbox import scratch
 
-    tier = tier_here.tier_here()
+    tier = tier_here()
     with scratch.folder() as place, scratch.folder() as copied:
         if len(files) == 1 and rewritten_sources.is_program(files[0]):
             source = rewritten_sources.source_of(files[0], root)
@@ -281,7 +280,7 @@ def _run(
                 for seed in seeds
             ]
         except BoxError:
-            tier_here.forget()
+            forget()
             raise
         yield source, runs
     lacking = dict.fromkeys(lack for run in runs if run.report for lack in run.report.unsupported)
@@ -304,13 +303,13 @@ def _build(source: "ProgramSource", into: Path, tier: "Tier", words: dict[str, A
 
 def _build_estimates(
     files: Sequence[Path], root: Path | None, words: dict[str, Any], device: str, *, ask: bool
-) -> "cuda_estimates.Estimates":
+) -> "estimates.Estimates":
     from harness.cuda.programs import rewritten_sources
-    from harness.cuda.programs import tier as tier_here
     from harness.cuda.programs.devices import DEVICES
     from harness.cuda.programs.estimates import Estimates
     from harness.cuda.programs.kernel_registers import kernel_registers
     from harness.cuda.programs.program import ProgramSource
+    from harness.cuda.programs.tier import tier_here
 
     known = DEVICES.get(device.lower())
     if known is None:
@@ -320,7 +319,7 @@ def _build_estimates(
     if len(files) == 1 and rewritten_sources.is_program(files[0]):
         return Estimates(known, (), "give the sources in place of the program")
     source = ProgramSource.of(files, root)
-    kernels, why = kernel_registers(source, known.architecture, tier=tier_here.tier_here(), **words)
+    kernels, why = kernel_registers(source, known.architecture, tier=tier_here(), **words)
     return Estimates(known, kernels, why)
 
 
@@ -370,7 +369,7 @@ def _build_options(defines: Sequence[str] | None, includes: Sequence[Path] | Non
     return {"defines": named, "includes": list(includes or ()), "standard": standard}
 
 
-def _say_lacking(lacking: "Iterable[build.UnsupportedConstruct | report.UnsupportedFeature]") -> None:
+def _say_lacking(lacking: "Iterable[build.UnsupportedConstruct | device_trace.UnsupportedFeature]") -> None:
     for lack in lacking:
         where = f"{lack.file}:{lack.line}: " if lack.file else ""
         output.note(f"{where}unsupported on the emulated device: {lack.what}")

@@ -180,25 +180,25 @@ def _emulate(files: AnswerFiles, challenge: Challenge, folder: Path) -> Runnable
 
 
 def _build_for(gpu: "GpuDevice", files: AnswerFiles, challenge: Challenge, folder: Path) -> "GpuBuild":
-    from harness.cuda.gpu.device import device as cuda_gpu
+    from harness.cuda.gpu.device import build_for
 
     seconds = challenge.limits.build_seconds
-    return cuda_gpu.build_for(gpu, files.folder, files.entries, folder, tier=detect(), seconds=seconds)
+    return build_for(gpu, files.folder, files.entries, folder, tier=detect(), seconds=seconds)
 
 
 def _finish_on_gpu(
     building: "Beside[GpuBuild]", challenge: Challenge, gpu: "GpuDevice", emulated: Runnable
 ) -> Runnable:
     """Return the submission on a GPU, beside the emulated device for what a GPU cannot tell."""
-    from harness.cuda.gpu.device import device as cuda_gpu
+    from harness.cuda.gpu.device import target
 
     built = building.result(math.inf)
     assert built is not None  # the wait is unlimited
     if not built.ok:
         return Runnable(None, fault=built.errors)
-    target = cuda_gpu.target(gpu, built, challenge.contract.functions, detect(), challenge.limits)
+    on_gpu = target(gpu, built, challenge.contract.functions, detect(), challenge.limits)
     return Runnable(
-        target, launched=True, emulated=emulated.target, not_emulated=emulated.unsupported, sources=emulated.sources
+        on_gpu, launched=True, emulated=emulated.target, not_emulated=emulated.unsupported, sources=emulated.sources
     )
 
 

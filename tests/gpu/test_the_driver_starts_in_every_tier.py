@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from harness.cuda.compilers.host_compiler import host_compiler
+from harness.cuda.gpu import device as gpu
 from harness.cuda.gpu.device import GpuDevice, out_of_reach
-from harness.cuda.gpu.device import device as gpu
 from harness.errors import PrerequisiteError
 from harness.languages.cuda import CUDA
 from harness.model import Tier, TierChoice

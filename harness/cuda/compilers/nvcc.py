@@ -14,7 +14,7 @@ from typing import Literal
 from harness import interpreter
 from harness.cuda.compilers.host_compiler import host_compiler
 
-DRIVER = Path(__file__).parent / "driver"
+DRIVER = Path(__file__).parents[1] / "inside"
 _USUAL = Path("/usr/local/cuda")
 
 

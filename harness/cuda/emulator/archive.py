@@ -18,18 +18,20 @@ from harness.cuda.emulator import flags
 from harness.errors import JudgeError, PrerequisiteError
 from harness.timing.exclusive import beside_others
 
-RUNTIME = Path(__file__).parent / "runtime"
-INCLUDE = Path(__file__).parent / "include"
-HOST_INCLUDE = Path(__file__).parent / "host_include"
+_CUDA = Path(__file__).parents[1]
+RUNTIME = _CUDA / "runtime"
+INCLUDE = _CUDA / "include"
+HOST_INCLUDE = _CUDA / "host_include"
 """Headers for programs only, searched before the machine's."""
-HEADER = Path(__file__).parent / "rewriting" / "rewritten.h"
+HEADER = _CUDA / "rewriting" / "rewritten.h"
 """Header precompiled once for all submissions, kept beside the objects."""
 OBJECTS, LOCK = "objects", "lock"
 """Names beside the runtimes: their object files, and the lock for making or removing one."""
 _VARIABLE = "HARNESS_CACHE"
 _SECONDS = 600
 CORE, WATCHING, STAND_IN = "core", "watching", "observer_none"
-_WATCHERS = ("hooks", "shadow", "races", "counters")
+_WATCHERS = frozenset({"observe", "shadow", "races", "counters"})
+"""Folders of the runtime that only instrumented builds link."""
 _INCLUDED = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
 
 
@@ -127,8 +129,8 @@ def environment(compiler: HostCompiler) -> dict[str, str]:
 def parts() -> dict[str, list[Path]]:
     """Return the runtime's sources by object; as one unit each they compile in a seventh of the time."""
     found: dict[str, list[Path]] = {CORE: [], WATCHING: [], STAND_IN: []}
-    for path in sorted(RUNTIME.glob("*.cpp")):
-        watches = path.stem.partition("_")[0] in _WATCHERS
+    for path in sorted(RUNTIME.rglob("*.cpp")):
+        watches = path.parent.name in _WATCHERS
         found[STAND_IN if path.stem == STAND_IN else WATCHING if watches else CORE].append(path)
     return found
 
@@ -160,7 +162,9 @@ def _compile(compiler: HostCompiler, objects: Mapping[str, Path], scratch: Path)
 
     def one(part: str) -> str:
         source, made = scratch / f"all_of_{part}.cpp", scratch / f"{part}.o"  # must not include itself
-        source.write_text("".join(f'#include "{path.name}"\n' for path in files[part]), encoding="utf-8")
+        source.write_text(
+            "".join(f'#include "{path.relative_to(RUNTIME)}"\n' for path in files[part]), encoding="utf-8"
+        )
         words = (*compiler.command, *flags.runtime_flags(compiler), "-I", str(INCLUDE), "-I", str(RUNTIME))
         done = _run(compiler, (*words, "-c", str(source), "-o", str(made)))
         source.unlink()

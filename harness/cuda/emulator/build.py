@@ -13,8 +13,7 @@ from types import MappingProxyType
 from harness.cuda import rewriting
 from harness.cuda.compilers.compile_time import SECONDS, TOO_BUSY, CompileTime
 from harness.cuda.compilers.host_compiler import MISSING, HostCompiler, host_compiler
-from harness.cuda.emulator import archive, flags, kept_programs, source_audit
-from harness.cuda.emulator import compiler_messages as compiler_words
+from harness.cuda.emulator import archive, compiler_messages, flags, kept_programs, source_audit
 from harness.cuda.rewriting import UnsupportedConstruct
 from harness.errors import BusyMachineError, PrerequisiteError
 from harness.sandbox import Completed, Tier, scratch
@@ -192,17 +191,17 @@ def _collect_outcome(
         return Built(None, (), "", perf_counter() - start, refused=tuple(held.refused))
     if done.returncode == 0 and made.is_file() and not made.is_symlink():
         shutil.move(made, into)
-        said = compiler_words.clean(done.output)
+        said = compiler_messages.clean(done.output)
         return Built(
-            into, compiler_words.reached(suspects), "", perf_counter() - start, said,
+            into, compiler_messages.reached(suspects), "", perf_counter() - start, said,
             source_digest="".join(held.digests),
         )  # fmt: skip
     if done.exceeded is CommandLimit.WALL_CLOCK:
         raise BusyMachineError(TOO_BUSY)
-    errors = compiler_words.clean(done.output)
+    errors = compiler_messages.clean(done.output)
     if done.exceeded is CommandLimit.PROCESSOR_TIME:
         errors = f"the build did not end within {held.time.allowed:g} s of processor time"
-    return Built(None, compiler_words.reasons(errors, suspects), errors, perf_counter() - start)
+    return Built(None, compiler_messages.reasons(errors, suspects), errors, perf_counter() - start)
 
 
 def _lay_out(place: Path, files: Mapping[str, bytes], host: Mapping[str, bytes] = MappingProxyType({})) -> None:

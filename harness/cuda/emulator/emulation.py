@@ -11,7 +11,7 @@ from harness.cuda.compilers.compile_time import SECONDS
 from harness.cuda.emulator.build import Built, UnsupportedConstruct, build
 from harness.sandbox import Tier
 
-DRIVER = Path(__file__).parent / "driver" / "driver.py"
+DRIVER = Path(__file__).parents[1] / "inside" / "driver.py"
 ENTRY = DRIVER.name
 """Module that the sandbox imports in place of a Python submission."""
 

@@ -24,7 +24,7 @@ from harness.model import Limits
 from harness.sandbox import Array, Box, CallStatus, Plan, Scalar, Tier, WorkerSpec, scratch
 from harness.timing.exclusive import gpu_alone, gpu_beside_others
 
-DRIVER = Path(__file__).parent / "driver" / "gpu_driver.py"
+DRIVER = Path(__file__).parents[1] / "inside" / "gpu_driver.py"
 ENTRY = DRIVER.name
 """Module that the sandbox imports in place of a Python submission."""
 ROUNDS = 50

@@ -14,8 +14,7 @@ from pathlib import Path
 
 from harness.cuda import rewriting
 from harness.cuda.compilers.host_compiler import MISSING, HostCompiler, host_compiler
-from harness.cuda.emulator import archive, flags
-from harness.cuda.emulator import compiler_messages as compiler_words
+from harness.cuda.emulator import archive, compiler_messages, flags
 from harness.cuda.programs import rewritten_sources
 from harness.cuda.programs.nvcc_options import Action, NvccOptions
 from harness.cuda.rewriting.submission import HOST_SUFFIXES
@@ -120,7 +119,7 @@ class _Wrapper:
                 self._fail("\n".join(done.problems))
                 return
             code, said = self._compile_rewritten(entry, done, into)
-            reasons = compiler_words.reasons(said, done.suspects) if code else ()
+            reasons = compiler_messages.reasons(said, done.suspects) if code else ()
             if code and own_unit and not reasons:  # `static` on device code may be the cause
                 own_unit = False
                 continue
@@ -137,7 +136,7 @@ class _Wrapper:
             return
         self.made.said += [self._shorten(said)]
         emptied = [rewriting.UnsupportedConstruct(w, f, n) for f, at in lacking.items() for n, w in at.items()]
-        self.made.lacking += [*emptied, *compiler_words.reached(done.suspects)]
+        self.made.lacking += [*emptied, *compiler_messages.reached(done.suspects)]
         if self.options.rules is not None and into is not None:
             rules = Path(self.options.rules or into.with_suffix(".d"))
             rules.write_text(self._format_rules(str(into), done.files), encoding="utf-8")
@@ -272,7 +271,7 @@ class _Wrapper:
 
     @staticmethod
     def _shorten(said: str) -> str:
-        return compiler_words.clean(said).replace(f"{Path.cwd()}/", "")
+        return compiler_messages.clean(said).replace(f"{Path.cwd()}/", "")
 
 
 def _repeat_option(option: str, folders: Iterable[Path]) -> Iterator[str]:

@@ -1,15 +1,15 @@
 // Arrays and pitched memory of three dimensions.
-#include "arrays.h"
-#include "graphs.h"
+#include "api/arrays.h"
+#include "api/graphs.h"
 
 #include <algorithm>
 #include <string>
 #include <vector>
 
-#include "../include/cuda_runtime_api.h"
-#include "defects.h"
-#include "memory.h"
-#include "state.h"
+#include "cuda_runtime_api.h"
+#include "memory/memory.h"
+#include "run/defects.h"
+#include "run/state.h"
 
 #define CALLER __builtin_return_address(0)
 

@@ -1,7 +1,7 @@
 // CUDA arrays, and the copies that go to and from them.
 #pragma once
 
-#include "../include/cuda_texture_types.h"
+#include "cuda_texture_types.h"
 
 /// An array: rows without gaps, slices (of depth, layers or faces) one after the other, in memory of the device.
 struct cudaArray {

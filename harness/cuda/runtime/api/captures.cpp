@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <set>
 
-#include "graphs.h"
-#include "state.h"
+#include "api/graphs.h"
+#include "run/state.h"
 
 namespace emu {
 

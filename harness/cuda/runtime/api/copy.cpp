@@ -2,13 +2,13 @@
 #include <cstring>
 #include <string>
 
-#include "../include/cuda_runtime_api.h"
-#include "arrays.h"
-#include "graphs.h"
-#include "guard.h"
-#include "memory.h"
-#include "observer.h"
-#include "state.h"
+#include "api/arrays.h"
+#include "api/graphs.h"
+#include "cuda_runtime_api.h"
+#include "memory/guard.h"
+#include "memory/memory.h"
+#include "observe/observer.h"
+#include "run/state.h"
 
 using namespace emu;
 

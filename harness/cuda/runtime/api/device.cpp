@@ -3,13 +3,13 @@
 #include <cstring>
 #include <string>
 
-#include "../include/cuda_runtime_api.h"
-#include "graphs.h"
-#include "kernel_heap.h"
-#include "launch.h"
-#include "memory.h"
-#include "shared.h"
-#include "state.h"
+#include "api/graphs.h"
+#include "cuda_runtime_api.h"
+#include "memory/kernel_heap.h"
+#include "memory/memory.h"
+#include "memory/shared.h"
+#include "run/state.h"
+#include "schedule/launch.h"
 
 using namespace emu;
 

@@ -1,12 +1,12 @@
 // Graphs: nodes in the order in which they were made, launched in an order that their dependencies allow.
-#include "graphs.h"
+#include "api/graphs.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 
-#include "scheduler.h"
-#include "state.h"
+#include "run/state.h"
+#include "schedule/scheduler.h"
 
 struct CUgraphExec_st {
     std::vector<std::shared_ptr<CUgraphNode_st>> order;

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "../include/cuda_runtime_api.h"
+#include "cuda_runtime_api.h"
 
 namespace emu {
 

@@ -2,11 +2,11 @@
 #include <cstring>
 #include <string>
 
-#include "../include/cuda_runtime_api.h"
-#include "graphs.h"
-#include "memory.h"
-#include "registered.h"
-#include "state.h"
+#include "api/graphs.h"
+#include "cuda_runtime_api.h"
+#include "memory/memory.h"
+#include "memory/registered.h"
+#include "run/state.h"
 
 using namespace emu;
 

@@ -2,9 +2,9 @@
 #include <cstdint>
 #include <cstring>
 
-#include "../include/cuda_runtime_api.h"
-#include "memory.h"
-#include "state.h"
+#include "cuda_runtime_api.h"
+#include "memory/memory.h"
+#include "run/state.h"
 
 struct CUmemPoolHandle_st {
     uint64_t release_threshold;

@@ -1,13 +1,13 @@
 // Streams and events: work is done at once, so they only say which stream it was put on.
-#include "streams.h"
+#include "api/streams.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <vector>
 
-#include "../include/cuda_runtime_api.h"
-#include "graphs.h"
-#include "state.h"
+#include "api/graphs.h"
+#include "cuda_runtime_api.h"
+#include "run/state.h"
 
 struct CUstream_st {
     unsigned number;

@@ -1,8 +1,8 @@
 // `__device__` and `__constant__` variables.
 #include <map>
 
-#include "observer.h"
-#include "state.h"
+#include "observe/observer.h"
+#include "run/state.h"
 
 namespace emu {
 

@@ -4,10 +4,10 @@
 #include <cstring>
 #include <set>
 
-#include "../include/cuda_runtime_api.h"
-#include "../include/emu/texel.h"
-#include "arrays.h"
-#include "state.h"
+#include "api/arrays.h"
+#include "cuda_runtime_api.h"
+#include "emu/texel.h"
+#include "run/state.h"
 
 using namespace emu;
 

@@ -1,7 +1,7 @@
 // Shared memory's 32 banks of four bytes: how many passes a warp's request takes.
 #include <algorithm>
 
-#include "counters.h"
+#include "counters/counters.h"
 
 namespace emu {
 

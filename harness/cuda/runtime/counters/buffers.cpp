@@ -1,6 +1,6 @@
 // Which buffer traffic belongs to, and its share of the launch's record.
-#include "counters.h"
-#include "observer.h"
+#include "counters/counters.h"
+#include "observe/observer.h"
 
 namespace emu {
 

@@ -1,5 +1,5 @@
 // Putting accesses of lanes together to requests of warps.
-#include "counters.h"
+#include "counters/counters.h"
 
 #include <algorithm>
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "shadow.h"
+#include "shadow/shadow.h"
 #include "threads.h"
 
 namespace emu {

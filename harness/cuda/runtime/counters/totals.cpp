@@ -1,8 +1,8 @@
 // From requests to the totals of a launch and of each buffer.
 #include <algorithm>
 
-#include "counters.h"
-#include "observer.h"
+#include "counters/counters.h"
+#include "observe/observer.h"
 
 namespace emu {
 

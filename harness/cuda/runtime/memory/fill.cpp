@@ -1,4 +1,4 @@
-#include "fill.h"
+#include "memory/fill.h"
 
 #include <algorithm>
 #include <array>

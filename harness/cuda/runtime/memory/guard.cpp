@@ -1,4 +1,4 @@
-#include "guard.h"
+#include "memory/guard.h"
 
 #include <signal.h>
 #include <sys/mman.h>
@@ -6,9 +6,9 @@
 
 #include <cstdint>
 
-#include "faults.h"
-#include "memory.h"
-#include "state.h"
+#include "memory/memory.h"
+#include "run/faults.h"
+#include "run/state.h"
 
 namespace emu {
 

@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <ucontext.h>
 
-#include "host_threads.h"
+#include "schedule/host_threads.h"
 
 namespace emu {
 

@@ -1,12 +1,12 @@
 // `malloc`, `free`, `new`, `delete` and `clock` of device code: memory of the device, checked as any other, and a counter.
-#include "kernel_heap.h"
+#include "memory/kernel_heap.h"
 
 #include <cstdlib>
 #include <ctime>
 
-#include "defects.h"
-#include "memory.h"
-#include "state.h"
+#include "memory/memory.h"
+#include "run/defects.h"
+#include "run/state.h"
 
 namespace emu {
 

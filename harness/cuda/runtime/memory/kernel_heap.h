@@ -1,7 +1,7 @@
 // The heap that `malloc` and `new` of device code take from.
 #pragma once
 
-#include "memory.h"
+#include "memory/memory.h"
 
 namespace emu {
 

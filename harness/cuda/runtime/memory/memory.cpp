@@ -1,4 +1,4 @@
-#include "memory.h"
+#include "memory/memory.h"
 
 #include <sys/mman.h>
 
@@ -8,11 +8,11 @@
 #include <deque>
 #include <map>
 
-#include "fill.h"
-#include "guard.h"
-#include "kernel_heap.h"
-#include "observer.h"
-#include "state.h"
+#include "memory/fill.h"
+#include "memory/guard.h"
+#include "memory/kernel_heap.h"
+#include "observe/observer.h"
+#include "run/state.h"
 
 namespace emu {
 

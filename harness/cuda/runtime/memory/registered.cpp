@@ -1,4 +1,4 @@
-#include "registered.h"
+#include "memory/registered.h"
 
 #include <map>
 

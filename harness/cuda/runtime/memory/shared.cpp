@@ -1,15 +1,15 @@
-#include "shared.h"
+#include "memory/shared.h"
 
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <cstring>
 
-#include "../include/cuda_runtime_api.h"
-#include "fill.h"
-#include "launch.h"
-#include "observer.h"
-#include "scheduler.h"
+#include "cuda_runtime_api.h"
+#include "memory/fill.h"
+#include "observe/observer.h"
+#include "schedule/launch.h"
+#include "schedule/scheduler.h"
 
 namespace emu {
 

@@ -1,5 +1,5 @@
 // The entry points for std::atomic and the compiler's atomic builtins in device code.
-#include "hooks.h"
+#include "observe/hooks.h"
 
 using namespace emu;
 

@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "emulator.h"
-#include "hooks.h"
+#include "observe/hooks.h"
 
 using namespace emu;
 

@@ -1,15 +1,15 @@
 // The entry points that g++ and clang++ -fsanitize=thread call before plain and volatile accesses.
-#include "hooks.h"
+#include "observe/hooks.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
-#include "block_sample.h"
-#include "defects.h"
-#include "races_messages.h"
-#include "shadow_shares.h"
-#include "state.h"
+#include "races/messages.h"
+#include "run/block_sample.h"
+#include "run/defects.h"
+#include "run/state.h"
+#include "shadow/shares.h"
 
 namespace emu {
 

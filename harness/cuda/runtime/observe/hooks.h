@@ -1,12 +1,12 @@
 // What instrumented code calls before each of its accesses, and what becomes of it in each mode.
 #pragma once
 
-#include "counters.h"
-#include "observer.h"
-#include "races.h"
-#include "shadow.h"
-#include "stacks.h"
-#include "shadow_unwritten.h"
+#include "counters/counters.h"
+#include "observe/observer.h"
+#include "races/races.h"
+#include "schedule/stacks.h"
+#include "shadow/shadow.h"
+#include "shadow/unwritten.h"
 
 namespace emu {
 

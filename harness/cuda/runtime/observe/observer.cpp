@@ -2,10 +2,10 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "hooks.h"
-#include "races_messages.h"
-#include "shadow_copies.h"
-#include "shadow_shares.h"
+#include "observe/hooks.h"
+#include "races/messages.h"
+#include "shadow/copies.h"
+#include "shadow/shares.h"
 
 namespace emu {
 

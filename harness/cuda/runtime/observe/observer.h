@@ -4,9 +4,9 @@
 #include <functional>
 #include <vector>
 
-#include "defects.h"
-#include "memory.h"
-#include "records.h"
+#include "memory/memory.h"
+#include "run/defects.h"
+#include "run/records.h"
 #include "threads.h"
 
 namespace emu {

@@ -1,5 +1,5 @@
 // Plain builds observe nothing.
-#include "observer.h"
+#include "observe/observer.h"
 
 namespace emu {
 

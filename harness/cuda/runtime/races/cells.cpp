@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "races.h"
-#include "state.h"
+#include "races/races.h"
+#include "run/state.h"
 
 namespace emu {
 

@@ -1,9 +1,9 @@
 // The words for a race, and whether it changed anything.
 #include <cstring>
 
-#include "defects.h"
-#include "races.h"
-#include "state.h"
+#include "races/races.h"
+#include "run/defects.h"
+#include "run/state.h"
 
 namespace emu {
 

@@ -1,4 +1,4 @@
-#include "races_messages.h"
+#include "races/messages.h"
 
 #include <algorithm>
 #include <deque>

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "races.h"
+#include "races/races.h"
 
 namespace emu {
 

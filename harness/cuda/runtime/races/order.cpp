@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "races.h"
-#include "races_messages.h"
+#include "races/messages.h"
+#include "races/races.h"
 
 namespace emu {
 

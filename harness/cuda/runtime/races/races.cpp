@@ -1,5 +1,5 @@
 // The cells: what each four bytes of device memory remember, and what a new access finds there.
-#include "races.h"
+#include "races/races.h"
 
 #ifdef __AVX2__
 #include <immintrin.h>

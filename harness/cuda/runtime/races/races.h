@@ -3,12 +3,12 @@
 //
 // A thread's life is cut into segments by what orders it with others: barriers, meetings of lanes, fences. Segment
 // numbers only grow, over all threads and blocks (blocks run one after the other), so that "ordered before" is mostly a
-// comparison of numbers. What the numbers cannot tell, messages through atomics can (races_messages.h).
+// comparison of numbers. What the numbers cannot tell, messages through atomics can (messages.h).
 #pragma once
 
 #include <cstdint>
 
-#include "shadow.h"
+#include "shadow/shadow.h"
 #include "threads.h"
 
 namespace emu {

@@ -1,11 +1,11 @@
-#include "block_sample.h"
+#include "run/block_sample.h"
 
 #include <algorithm>
 #include <set>
 
-#include "observer.h"
-#include "scheduler.h"
-#include "state.h"
+#include "observe/observer.h"
+#include "run/state.h"
+#include "schedule/scheduler.h"
 
 namespace emu {
 

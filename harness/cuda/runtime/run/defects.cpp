@@ -1,12 +1,12 @@
-#include "defects.h"
+#include "run/defects.h"
 
 #include <unistd.h>
 
 #include <cstring>
 
-#include "following.h"
-#include "scheduler.h"
-#include "state.h"
+#include "run/following.h"
+#include "run/state.h"
+#include "schedule/scheduler.h"
 
 namespace emu {
 

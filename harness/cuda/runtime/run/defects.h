@@ -42,7 +42,7 @@ struct Defect {
     uint64_t launch = 0;  // of that kernel
 };
 
-/// Set in a process that runs a share of a launch's blocks and says nothing (shadow_shares.h).
+/// Set in a process that runs a share of a launch's blocks and says nothing (shadow/shares.h).
 extern bool in_share;
 /// What there is to tell is told where all blocks are run: end such a process.
 [[noreturn]] void give_up_share();

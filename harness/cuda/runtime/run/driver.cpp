@@ -2,14 +2,14 @@
 #include <algorithm>
 #include <cstring>
 
-#include "../include/cuda_runtime_api.h"
-#include "fill.h"
-#include "guard.h"
-#include "observer.h"
-#include "report.h"
-#include "scheduler.h"
-#include "state.h"
-#include "streams.h"
+#include "api/streams.h"
+#include "cuda_runtime_api.h"
+#include "memory/fill.h"
+#include "memory/guard.h"
+#include "observe/observer.h"
+#include "run/report.h"
+#include "run/state.h"
+#include "schedule/scheduler.h"
 
 #define EXPORTED extern "C" __attribute__((visibility("default"), used))
 

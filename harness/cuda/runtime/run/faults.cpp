@@ -1,13 +1,13 @@
-#include "faults.h"
+#include "run/faults.h"
 
 #include <cstdint>
 #include <string>
 
-#include "../include/cuda_runtime_api.h"
-#include "defects.h"
-#include "guard.h"
-#include "memory.h"
-#include "scheduler.h"
+#include "cuda_runtime_api.h"
+#include "memory/guard.h"
+#include "memory/memory.h"
+#include "run/defects.h"
+#include "schedule/scheduler.h"
 
 namespace emu {
 

@@ -1,7 +1,7 @@
 // Whoever wants to know what happens as it happens, not only when the program ends.
 #pragma once
 
-#include "state.h"
+#include "run/state.h"
 
 namespace emu {
 

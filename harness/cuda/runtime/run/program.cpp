@@ -13,13 +13,13 @@
 #include <cstring>
 #include <string>
 
-#include "block_sample.h"
 #include "emulator.h"
-#include "following.h"
-#include "observer.h"
-#include "report.h"
-#include "scheduler.h"
-#include "state.h"
+#include "observe/observer.h"
+#include "run/block_sample.h"
+#include "run/following.h"
+#include "run/report.h"
+#include "run/state.h"
+#include "schedule/scheduler.h"
 
 namespace emu {
 

@@ -1,8 +1,8 @@
-#include "records.h"
+#include "run/records.h"
 
 #include <cstring>
 
-#include "state.h"
+#include "run/state.h"
 
 namespace emu {
 

@@ -1,14 +1,14 @@
-#include "report.h"
+#include "run/report.h"
 
 #include <dlfcn.h>
 #include <link.h>
 
 #include <algorithm>
 
-#include "json.h"
-#include "memory.h"
-#include "observer.h"
-#include "state.h"
+#include "memory/memory.h"
+#include "observe/observer.h"
+#include "run/json.h"
+#include "run/state.h"
 
 namespace emu {
 

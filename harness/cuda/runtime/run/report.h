@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "state.h"
+#include "run/state.h"
 
 namespace emu {
 

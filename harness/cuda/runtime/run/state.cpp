@@ -1,6 +1,6 @@
-#include "state.h"
+#include "run/state.h"
 
-#include "following.h"
+#include "run/following.h"
 
 namespace emu {
 

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "defects.h"
-#include "host_threads.h"
-#include "memory.h"
-#include "records.h"
+#include "memory/memory.h"
+#include "run/defects.h"
+#include "run/records.h"
+#include "schedule/host_threads.h"
 
 namespace emu {
 

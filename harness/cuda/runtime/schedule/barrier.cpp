@@ -2,8 +2,8 @@
 #include <cstring>
 #include <map>
 
-#include "observer.h"
-#include "scheduler.h"
+#include "observe/observer.h"
+#include "schedule/scheduler.h"
 
 namespace emu {
 

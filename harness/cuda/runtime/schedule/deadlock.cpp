@@ -2,10 +2,10 @@
 #include <cstring>
 #include <map>
 
-#include "../include/cuda_runtime_api.h"
-#include "defects.h"
-#include "meeting.h"
-#include "scheduler.h"
+#include "cuda_runtime_api.h"
+#include "run/defects.h"
+#include "schedule/meeting.h"
+#include "schedule/scheduler.h"
 
 namespace emu {
 

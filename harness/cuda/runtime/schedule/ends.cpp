@@ -5,10 +5,10 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "../include/cuda_runtime_api.h"
-#include "observer.h"
-#include "scheduler.h"
-#include "state.h"
+#include "cuda_runtime_api.h"
+#include "observe/observer.h"
+#include "run/state.h"
+#include "schedule/scheduler.h"
 
 namespace emu {
 

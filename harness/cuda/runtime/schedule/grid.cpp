@@ -1,13 +1,13 @@
-#include "grid.h"
+#include "schedule/grid.h"
 
 #include <algorithm>
 #include <vector>
 
-#include "../include/cuda_runtime_api.h"
-#include "observer.h"
-#include "scheduler.h"
-#include "shared.h"
-#include "state.h"
+#include "cuda_runtime_api.h"
+#include "memory/shared.h"
+#include "observe/observer.h"
+#include "run/state.h"
+#include "schedule/scheduler.h"
 
 namespace emu {
 

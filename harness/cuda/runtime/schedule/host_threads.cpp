@@ -1,4 +1,4 @@
-#include "host_threads.h"
+#include "schedule/host_threads.h"
 
 #include <mutex>
 

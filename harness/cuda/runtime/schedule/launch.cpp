@@ -1,4 +1,4 @@
-#include "launch.h"
+#include "schedule/launch.h"
 
 #include <alloca.h>
 
@@ -8,20 +8,20 @@
 #include <map>
 #include <numeric>
 
-#include "../include/cuda_runtime_api.h"
-#include "block_sample.h"
-#include "faults.h"
-#include "following.h"
-#include "graphs.h"
-#include "grid.h"
-#include "guard.h"
-#include "host_threads.h"
-#include "meeting.h"
-#include "observer.h"
-#include "scheduler.h"
-#include "shared.h"
-#include "spinning.h"
-#include "state.h"
+#include "api/graphs.h"
+#include "cuda_runtime_api.h"
+#include "memory/guard.h"
+#include "memory/shared.h"
+#include "observe/observer.h"
+#include "run/block_sample.h"
+#include "run/faults.h"
+#include "run/following.h"
+#include "run/state.h"
+#include "schedule/grid.h"
+#include "schedule/host_threads.h"
+#include "schedule/meeting.h"
+#include "schedule/scheduler.h"
+#include "schedule/spinning.h"
 
 namespace emu {
 

@@ -1,10 +1,10 @@
 // Meetings of a warp's lanes: the one primitive of all warp collectives.
-#include "meeting.h"
+#include "schedule/meeting.h"
 
 #include <cstring>
 
-#include "observer.h"
-#include "scheduler.h"
+#include "observe/observer.h"
+#include "schedule/scheduler.h"
 
 namespace emu {
 

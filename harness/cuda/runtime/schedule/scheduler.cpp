@@ -1,7 +1,7 @@
-#include "scheduler.h"
+#include "schedule/scheduler.h"
 
-#include "defects.h"
-#include "observer.h"
+#include "observe/observer.h"
+#include "run/defects.h"
 
 namespace emu {
 

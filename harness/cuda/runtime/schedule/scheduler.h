@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "stacks.h"
+#include "schedule/stacks.h"
 #include "threads.h"
 
 namespace emu {

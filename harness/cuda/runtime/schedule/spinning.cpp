@@ -1,4 +1,4 @@
-#include "spinning.h"
+#include "schedule/spinning.h"
 
 #include <csignal>
 #include <link.h>
@@ -7,8 +7,8 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "observer.h"
-#include "scheduler.h"
+#include "observe/observer.h"
+#include "schedule/scheduler.h"
 
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid

@@ -1,4 +1,4 @@
-#include "stacks.h"
+#include "schedule/stacks.h"
 
 #include <sys/mman.h>
 

@@ -1,9 +1,9 @@
 // Checks of accesses that are not plainly right: odd sizes, edges, and memory that is neither arena nor shared.
-#include "../include/cuda_runtime_api.h"
-#include "defects.h"
-#include "registered.h"
-#include "shadow.h"
-#include "stacks.h"
+#include "cuda_runtime_api.h"
+#include "memory/registered.h"
+#include "run/defects.h"
+#include "schedule/stacks.h"
+#include "shadow/shadow.h"
 
 namespace emu {
 

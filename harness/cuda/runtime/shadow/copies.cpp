@@ -1,10 +1,10 @@
-#include "shadow_copies.h"
+#include "shadow/copies.h"
 
 #include <algorithm>
 #include <vector>
 
-#include "defects.h"
-#include "state.h"
+#include "run/defects.h"
+#include "run/state.h"
 
 namespace emu {
 

@@ -1,7 +1,7 @@
 // Copies of variables in which nothing was written at all: a fault if the host takes them for a result.
 #pragma once
 
-#include "shadow.h"
+#include "shadow/shadow.h"
 #include "threads.h"
 
 namespace emu {

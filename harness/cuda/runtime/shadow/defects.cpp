@@ -1,8 +1,8 @@
 // The words for accesses that are known to be wrong.
 #include <sys/mman.h>
 
-#include "defects.h"
-#include "shadow.h"
+#include "run/defects.h"
+#include "shadow/shadow.h"
 
 namespace emu {
 

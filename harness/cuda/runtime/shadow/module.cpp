@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "shadow.h"
+#include "shadow/shadow.h"
 
 namespace emu {
 

@@ -1,15 +1,15 @@
 // Keeping the shadow in step with allocations, blocks and what the host writes.
-#include "shadow.h"
+#include "shadow/shadow.h"
 
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <cstring>
 
-#include "counters.h"
-#include "observer.h"
-#include "shared.h"
-#include "shadow_copies.h"
+#include "counters/counters.h"
+#include "memory/shared.h"
+#include "observe/observer.h"
+#include "shadow/copies.h"
 
 namespace emu {
 

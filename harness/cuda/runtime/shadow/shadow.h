@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "defects.h"
-#include "memory.h"
+#include "memory/memory.h"
+#include "run/defects.h"
 
 namespace emu {
 
@@ -154,7 +154,7 @@ inline bool is_misaligned(const Access& access) { return access.aligned && (acce
 }
 
 /// A running thread reads bytes of which some have no value: reported now where the access decides something by itself,
-/// else once it is known what becomes of it (shadow_unwritten.h).
+/// else once it is known what becomes of it (unwritten.h).
 void read_unwritten(Region& region, const Access& access);
 
 [[gnu::always_inline]] inline bool check_arena(const Access& access) {

@@ -1,4 +1,4 @@
-#include "shadow_shares.h"
+#include "shadow/shares.h"
 
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -15,10 +15,10 @@
 #include <set>
 #include <vector>
 
-#include "following.h"
-#include "hooks.h"
-#include "host_threads.h"
-#include "shadow_twins.h"
+#include "observe/hooks.h"
+#include "run/following.h"
+#include "schedule/host_threads.h"
+#include "shadow/twins.h"
 
 namespace emu {
 

@@ -1,4 +1,4 @@
-#include "shadow_twins.h"
+#include "shadow/twins.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -12,8 +12,8 @@
 #include <cstdio>
 #include <vector>
 
-#include "hooks.h"
-#include "host_threads.h"
+#include "observe/hooks.h"
+#include "schedule/host_threads.h"
 
 namespace emu {
 

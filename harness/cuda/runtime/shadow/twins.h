@@ -7,7 +7,7 @@
 // sums with it that nobody looked at.
 #pragma once
 
-#include "shadow.h"
+#include "shadow/shadow.h"
 
 namespace emu {
 

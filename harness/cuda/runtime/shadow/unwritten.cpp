@@ -1,15 +1,15 @@
-#include "shadow_unwritten.h"
+#include "shadow/unwritten.h"
 
 #include <algorithm>
 #include <cstring>
 #include <map>
 #include <vector>
 
-#include "defects.h"
-#include "shadow_copies.h"
-#include "shadow_tags.h"
-#include "shadow_twins.h"
-#include "state.h"
+#include "run/defects.h"
+#include "run/state.h"
+#include "shadow/copies.h"
+#include "shadow/tags.h"
+#include "shadow/twins.h"
 
 namespace emu {
 

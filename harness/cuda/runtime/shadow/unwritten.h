@@ -4,11 +4,11 @@
 // The hooks see addresses, not values, so a thread is handed words that it would hardly make by itself: signalling NaNs,
 // which arithmetic changes. A word that is stored again as it was is a copy, and where it is stored has no value then
 // either. One that has not been stored by the time the thread ends was used, or at least not merely copied: a fault,
-// unless nothing came of it (shadow_twins.h). Where some of the bytes of an access have a value, the others may be
+// unless nothing came of it (twins.h). Where some of the bytes of an access have a value, the others may be
 // padding: they count once they decide something, or arithmetic with them is stored.
 #pragma once
 
-#include "shadow.h"
+#include "shadow/shadow.h"
 #include "threads.h"
 
 namespace emu {
