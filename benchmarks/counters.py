@@ -15,9 +15,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from harness.cuda.gpu import gpu_device
-from harness.cuda.program import Mode, ProgramSource, build_program, run_program
-from harness.cuda.report import KernelLaunch
+from harness.cuda.emulator.device_trace import KernelLaunch
+from harness.cuda.gpu.device import gpu_device
+from harness.cuda.programs.program import Mode, ProgramSource, build_program, run_program
 from harness.errors import HarnessError
 from harness.sandbox import detect
 

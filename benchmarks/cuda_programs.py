@@ -19,9 +19,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.cuda.initial_values import with_values
-from harness.cuda.program import Mode, ProgramLimits, ProgramRun, ProgramSource, build_program, run_program
-from harness.cuda.program_faults import program_faults
+from harness.cuda.programs.faults import program_faults
+from harness.cuda.programs.initial_values import with_values
+from harness.cuda.programs.program import Mode, ProgramLimits, ProgramRun, ProgramSource, build_program, run_program
 from harness.errors import HarnessError
 from harness.sandbox import detect
 

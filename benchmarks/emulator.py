@@ -21,7 +21,7 @@ from pathlib import Path
 
 from promises import Promises
 
-from harness.cuda.program import Mode, ProgramLimits, ProgramRun, ProgramSource, build_program, run_program
+from harness.cuda.programs.program import Mode, ProgramLimits, ProgramRun, ProgramSource, build_program, run_program
 from harness.sandbox import detect
 
 HERE = Path(__file__).parent

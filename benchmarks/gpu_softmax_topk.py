@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.cuda.gpu import Bench, GpuDevice, Measured, build_for, gpu_device, target
-from harness.cuda.gpu_figures import necessary_bytes, plan_rows
-from harness.cuda.nvcc import cuda_compiler
+from harness.cuda.compilers.nvcc import cuda_compiler
+from harness.cuda.gpu.device import Bench, GpuDevice, Measured, build_for, gpu_device, target
+from harness.cuda.gpu.figures import necessary_bytes, plan_rows
 from harness.errors import HarnessError
 from harness.sandbox import Array, Box, CallStatus, detect
 

@@ -21,7 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.cuda.gpu import gpu_device
+from harness.cuda.gpu.device import gpu_device
 
 CORPUS = Path(__file__).parents[1] / "tests" / "cuda"
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")

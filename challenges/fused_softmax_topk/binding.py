@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.cuda.report import Report
+from harness.cuda.emulator.device_trace import Report
 from harness.probing import Answer, Draw, ProbeFailure
 from harness.probing.checked import require_launches
 from harness.probing.failures import CallRefused, KernelFailed, WrittenOutside, WrongOutputs

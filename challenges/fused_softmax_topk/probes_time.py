@@ -1,6 +1,6 @@
 """Time, which only a GPU has: against PyTorch's softmax and top-k, in turns, by two clocks."""
 
-from harness.cuda.gpu_figures import necessary_bytes, plan_rows
+from harness.cuda.gpu.figures import necessary_bytes, plan_rows
 from harness.probing import Answer, Array, Draw, NotMeasurable, ProbeFailure, probe, timed
 
 from .binding import SYMBOL, served

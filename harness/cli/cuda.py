@@ -16,9 +16,9 @@ from harness.cli import output
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from harness.cli import cuda_estimates
-    from harness.cuda import build, report
-    from harness.cuda.program import Mode, ProgramLimits, ProgramRun, ProgramSource
+    from harness.cuda.emulator import build, device_trace
+    from harness.cuda.programs import estimates
+    from harness.cuda.programs.program import Mode, ProgramLimits, ProgramRun, ProgramSource
     from harness.sandbox import Tier
 
 app = typer.Typer(
@@ -140,7 +140,7 @@ def check(
     harness cuda check softmax.cu --set T=64 --launches 10
     harness cuda check main.cu kernels.cu --schedules 5 -- --rows 64
     """
-    from harness.cuda.program import Mode, ProgramLimits
+    from harness.cuda.programs.program import Mode, ProgramLimits
 
     if as_json and as_sarif:
         raise typer.BadParameter("give one of --json and --sarif")
@@ -186,7 +186,7 @@ def count(
     harness cuda count main.cu kernels.cu -- --rows 64
     """
     from harness.cli import cuda_output
-    from harness.cuda.program import Mode, ProgramLimits
+    from harness.cuda.programs.program import Mode, ProgramLimits
 
     words = _build_options(defines, includes, standard)
     estimates = _build_estimates(files, root, words, device, ask=registers)
@@ -245,9 +245,9 @@ def toolkit(folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new
     harness cuda toolkit ~/emulated
     cmake -B build -DCMAKE_CUDA_COMPILER=$HOME/emulated/bin/nvcc
     """
-    from harness.cuda import stand_in_toolkit
+    from harness.cuda.programs import fake_toolkit
 
-    stand_in_toolkit.lay_out(folder)
+    fake_toolkit.lay_out(folder)
 
 
 @contextmanager
@@ -262,13 +262,14 @@ def _run(
     limits: "ProgramLimits",
 ) -> "Iterator[tuple[ProgramSource, list[ProgramRun]]]":
     """Build a program and run it once per seed; exit with code 2 if it does not build or needs a missing feature."""
-    from harness.cli.cuda_hints import SlowHint
-    from harness.cuda import rewritten_sources, tier_here
-    from harness.cuda.program import Mode, ProgramSource, run_program
+    from harness.cuda.programs import rewritten_sources
+    from harness.cuda.programs.program import Mode, ProgramSource, run_program
+    from harness.cuda.programs.slow_hint import SlowHint
+    from harness.cuda.programs.tier import forget, tier_here
     from harness.errors import BoxError
     from harness.sandbox.confinement import scratch
 
-    tier = tier_here.tier_here()
+    tier = tier_here()
     with scratch.folder() as place, scratch.folder() as copied:
         if len(files) == 1 and rewritten_sources.is_program(files[0]):
             source = rewritten_sources.source_of(files[0], root)
@@ -285,7 +286,7 @@ def _run(
                 for seed in seeds
             ]
         except BoxError:
-            tier_here.forget()
+            forget()
             raise
         yield source, runs
     lacking = dict.fromkeys(lack for run in runs if run.report for lack in run.report.unsupported)
@@ -296,7 +297,7 @@ def _run(
 
 def _build(source: "ProgramSource", into: Path, tier: "Tier", words: dict[str, Any]) -> Path:
     """Return the built program; exit with code 2 on a build error."""
-    from harness.cuda.program import build_program
+    from harness.cuda.programs.program import build_program
 
     built = build_program(source, into, tier=tier, reuse=True, **words)
     if built.path is None:
@@ -308,12 +309,13 @@ def _build(source: "ProgramSource", into: Path, tier: "Tier", words: dict[str, A
 
 def _build_estimates(
     files: Sequence[Path], root: Path | None, words: dict[str, Any], device: str, *, ask: bool
-) -> "cuda_estimates.Estimates":
-    from harness.cli.cuda_estimates import Estimates
-    from harness.cuda import rewritten_sources, tier_here
-    from harness.cuda.devices import DEVICES
-    from harness.cuda.kernel_registers import kernel_registers
-    from harness.cuda.program import ProgramSource
+) -> "estimates.Estimates":
+    from harness.cuda.programs import rewritten_sources
+    from harness.cuda.programs.devices import DEVICES
+    from harness.cuda.programs.estimates import Estimates
+    from harness.cuda.programs.kernel_registers import kernel_registers
+    from harness.cuda.programs.program import ProgramSource
+    from harness.cuda.programs.tier import tier_here
 
     known = DEVICES.get(device.lower())
     if known is None:
@@ -323,7 +325,7 @@ def _build_estimates(
     if len(files) == 1 and rewritten_sources.is_program(files[0]):
         return Estimates(known, (), "give the sources in place of the program")
     source = ProgramSource.of(files, root)
-    kernels, why = kernel_registers(source, known.architecture, tier=tier_here.tier_here(), **words)
+    kernels, why = kernel_registers(source, known.architecture, tier=tier_here(), **words)
     return Estimates(known, kernels, why)
 
 
@@ -351,7 +353,7 @@ def _say_checked(
 
 def _set_values(source: "ProgramSource", sets: Sequence[str], into: Path) -> "tuple[ProgramSource, ProgramSource]":
     """Return a copy of the program with other initial values, and the program with a list of the changes."""
-    from harness.cuda.initial_values import VALUE, with_values
+    from harness.cuda.programs.initial_values import VALUE, with_values
 
     values = {name.strip(): value.strip() for name, _, value in (each.partition("=") for each in sets)}
     wrong = next((name for name, value in values.items() if not VALUE.fullmatch(value)), None)
@@ -365,7 +367,7 @@ def _set_values(source: "ProgramSource", sets: Sequence[str], into: Path) -> "tu
 
 def _build_options(defines: Sequence[str] | None, includes: Sequence[Path] | None, standard: str) -> dict[str, Any]:
     """Return the compiler options as keyword arguments of `build_program`."""
-    from harness.cuda.flags import STANDARDS
+    from harness.cuda.emulator.flags import STANDARDS
 
     if standard not in STANDARDS:
         raise typer.BadParameter(f"--std {standard}: give one of {', '.join(sorted(STANDARDS))}")
@@ -376,7 +378,7 @@ def _build_options(defines: Sequence[str] | None, includes: Sequence[Path] | Non
     return {"defines": named, "includes": list(includes or ()), "standard": standard}
 
 
-def _say_lacking(lacking: "Iterable[build.UnsupportedConstruct | report.UnsupportedFeature]") -> None:
+def _say_lacking(lacking: "Iterable[build.UnsupportedConstruct | device_trace.UnsupportedFeature]") -> None:
     for lack in lacking:
         where = f"{lack.file}:{lack.line}: " if lack.file else ""
         output.note(f"{where}unsupported on the emulated device: {lack.what}")

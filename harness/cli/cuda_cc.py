@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from harness import __version__
 from harness.cli import output
-from harness.cuda import compiler_wrapper, stand_in_toolkit
-from harness.cuda.nvcc_options import Action, parse
+from harness.cuda.programs import compiler_wrapper, fake_toolkit
+from harness.cuda.programs.nvcc_options import Action, parse
 
 
 def compiled(words: Sequence[str]) -> int:
@@ -15,9 +15,9 @@ def compiled(words: Sequence[str]) -> int:
     if options.action is Action.VERSION:
         # CMake looks for these words to recognise nvcc
         output.line(f"harness {__version__}, the emulated device, in place of nvcc: NVIDIA (R) Cuda compiler driver")
-        output.line(f"Cuda compilation tools, release {stand_in_toolkit.RELEASE}, V{stand_in_toolkit.RELEASE}.0")
+        output.line(f"Cuda compilation tools, release {fake_toolkit.RELEASE}, V{fake_toolkit.RELEASE}.0")
         return 0
-    for text in stand_in_toolkit.verbose_lines() if options.verbose else ():
+    for text in fake_toolkit.verbose_lines() if options.verbose else ():
         output.note(text)
     made = compiler_wrapper.make(options)
     for text in filter(None, made.said):

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from harness import __version__
 from harness.cli.cuda_output import headline, kind_name
-from harness.cuda.program import ProgramRun, ProgramSource
-from harness.cuda.program_faults import ProgramFault, program_faults
-from harness.cuda.report import DeviceLocation
+from harness.cuda.emulator.device_trace import DeviceLocation
+from harness.cuda.programs.faults import ProgramFault, program_faults
+from harness.cuda.programs.program import ProgramRun, ProgramSource
 from harness.report import sarif
 
 _LEVEL = {"error": "error", "warning": "warning", "info": "note"}

@@ -6,10 +6,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from harness.cli import output
-from harness.cuda import own_words
-from harness.cuda.program import ProgramRun, ProgramSource
-from harness.cuda.program_faults import SEVERITIES, ProgramFault, leaks, program_faults
-from harness.cuda.report import DeviceDefect, DeviceLocation, Index, KernelLaunch, Report, Requests, Wavefronts
+from harness.cuda.emulator.device_trace import (
+    DeviceDefect,
+    DeviceLocation,
+    Index,
+    KernelLaunch,
+    Report,
+    Requests,
+    Wavefronts,
+)
+from harness.cuda.programs import self_reported_failures
+from harness.cuda.programs.faults import SEVERITIES, ProgramFault, leaks, program_faults
+from harness.cuda.programs.program import ProgramRun, ProgramSource
 
 COUNTED = "counted on the emulated device, not measured"
 _OF_A_BUFFER = ("bytes", "read", "passes", "written", "atomics", "distinct read", "distinct written")
@@ -41,7 +49,7 @@ def as_data(source: ProgramSource, runs: Sequence[ProgramRun]) -> dict[str, Any]
                 "seed": run.seed,
                 "ended": run.ended,
                 "unchecked": run.unchecked,
-                "says_it_failed": own_words.failures(run.completed.output),
+                "says_it_failed": self_reported_failures.failures(run.completed.output),
                 "exit_status": run.completed.returncode,
                 "output": run.completed.output,
                 "report": run.report and run.report.model_dump(mode="json"),
@@ -218,7 +226,7 @@ def _list_hints(runs: Sequence[ProgramRun]) -> Iterator[str]:
 
 
 def _find_own_words(runs: Sequence[ProgramRun]) -> list[str]:
-    return list(dict.fromkeys(text for run in runs for text in own_words.failures(run.completed.output)))
+    return list(dict.fromkeys(text for run in runs for text in self_reported_failures.failures(run.completed.output)))
 
 
 def _format_index(index: Index) -> str:

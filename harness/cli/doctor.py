@@ -109,7 +109,7 @@ def _test_isolation() -> Isolation:
 
 
 def _find_equipment(languages: "Sequence[Language]") -> Equipment:
-    from harness.cuda.gpu import gpu_device, out_of_reach
+    from harness.cuda.gpu.device import gpu_device, out_of_reach
     from harness.sandbox import detect
 
     found = gpu_device()

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 
 from tree_sitter import Node
 
-from harness.cuda.rewriting import lexer
-from harness.cuda.rewriting.syntax import SyntaxTree, name_of, parse, walk
+from harness.cuda.rewriting.text import lexer
+from harness.cuda.rewriting.text.syntax import SyntaxTree, name_of, parse, walk
 from harness.languages.syntax import NamedLine, Outline, lines_left_out
 
 _INCLUDED = re.compile(r'^[ \t]{0,99}#[ \t]{0,99}include[ \t]{0,99}"([^"\n]{1,999})"', re.MULTILINE)

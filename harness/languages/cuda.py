@@ -30,8 +30,8 @@ from harness.sandbox.session.background_task import Beside
 
 # loaded when the first CUDA submission comes
 if TYPE_CHECKING:
-    from harness.cuda.gate import CompilerResult
-    from harness.cuda.gpu import GpuBuild, GpuDevice
+    from harness.cuda.check.verdict import CompilerResult
+    from harness.cuda.gpu.device import GpuBuild, GpuDevice
 
 NO_HOST_COMPILER = "no C++ compiler here for the emulated device: install g++ or clang++, or `pip install ziglang`"
 _NOT_RUN = (
@@ -75,8 +75,8 @@ class Cuda(Language):
 
     def device(self, asked: str) -> Device:
         """See `Language.device`: `auto` means a GPU, if there is one with nvcc to build for it."""
-        from harness.cuda.gpu import gpu_device, out_of_reach
-        from harness.cuda.nvcc import nvcc
+        from harness.cuda.compilers.nvcc import nvcc
+        from harness.cuda.gpu.device import gpu_device, out_of_reach
 
         if asked == self.host_device.name:
             return self.host_device
@@ -92,19 +92,19 @@ class Cuda(Language):
 
     def toolchain(self) -> tuple[tuple[str, str], ...]:
         """See `Language.toolchain`."""
-        from harness.cuda.toolchain import versions
+        from harness.cuda.compilers.toolchain import versions
 
         return versions()
 
     def missing_tools(self) -> tuple[MissingTool, ...]:
         """See `Language.missing_tools`."""
-        from harness.cuda.nvcc import lacking
+        from harness.cuda.compilers.nvcc import lacking
 
         return tuple(EXTRAS[extra] for extra in lacking())
 
     def compile(self, files: AnswerFiles, challenge: Challenge, *, brief: bool = False) -> CompilerReport:
         """See `Language.compile`: also judges `no_spills`."""
-        from harness.cuda.gate import gate
+        from harness.cuda.check.verdict import gate
 
         symbols, seconds = challenge.contract.functions, challenge.limits.build_seconds
         said = gate(files.folder, files.entries, symbols, tier=detect(), seconds=seconds, optimised=not brief)
@@ -119,7 +119,7 @@ class Cuda(Language):
         self, files: AnswerFiles, challenge: Challenge, into: Path, spared: Collection[str] = ()
     ) -> RepairedAnswer | None:
         """See `Language.repaired`."""
-        from harness.cuda.repairs import repaired_copy
+        from harness.cuda.repair.repaired_copy import repaired_copy
 
         done = repaired_copy(
             files.folder, files.entries, challenge.contract.functions, into, tier=detect(), spared=spared
@@ -166,8 +166,8 @@ class Cuda(Language):
 
 
 def _emulate(files: AnswerFiles, challenge: Challenge, folder: Path) -> Runnable:
-    from harness.cuda.emulated import ENTRY, emulate
-    from harness.cuda.host_compiler import host_compiler
+    from harness.cuda.compilers.host_compiler import host_compiler
+    from harness.cuda.emulator.emulation import ENTRY, emulate
 
     if host_compiler() is None:
         return Runnable(None, unsupported=NO_HOST_COMPILER)
@@ -181,25 +181,25 @@ def _emulate(files: AnswerFiles, challenge: Challenge, folder: Path) -> Runnable
 
 
 def _build_for(gpu: "GpuDevice", files: AnswerFiles, challenge: Challenge, folder: Path) -> "GpuBuild":
-    from harness.cuda import gpu as cuda_gpu
+    from harness.cuda.gpu.device import build_for
 
     seconds = challenge.limits.build_seconds
-    return cuda_gpu.build_for(gpu, files.folder, files.entries, folder, tier=detect(), seconds=seconds)
+    return build_for(gpu, files.folder, files.entries, folder, tier=detect(), seconds=seconds)
 
 
 def _finish_on_gpu(
     building: "Beside[GpuBuild]", challenge: Challenge, gpu: "GpuDevice", emulated: Runnable
 ) -> Runnable:
     """Return the submission on a GPU, beside the emulated device for what a GPU cannot tell."""
-    from harness.cuda import gpu as cuda_gpu
+    from harness.cuda.gpu.device import target
 
     built = building.result(math.inf)
     assert built is not None  # the wait is unlimited
     if not built.ok:
         return Runnable(None, fault=built.errors)
-    target = cuda_gpu.target(gpu, built, challenge.contract.functions, detect(), challenge.limits)
+    on_gpu = target(gpu, built, challenge.contract.functions, detect(), challenge.limits)
     return Runnable(
-        target, launched=True, emulated=emulated.target, not_emulated=emulated.unsupported, sources=emulated.sources
+        on_gpu, launched=True, emulated=emulated.target, not_emulated=emulated.unsupported, sources=emulated.sources
     )
 
 

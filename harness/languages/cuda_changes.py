@@ -3,8 +3,8 @@
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from harness.cuda.rewriting.lexer import lex
-from harness.cuda.rewriting.syntax import SyntaxTree, name_of, parse, walk
+from harness.cuda.rewriting.text.lexer import lex
+from harness.cuda.rewriting.text.syntax import SyntaxTree, name_of, parse, walk
 from harness.languages.changes import SourceChange
 
 if TYPE_CHECKING:

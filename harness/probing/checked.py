@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from harness.cuda.report import DeviceDefect, Report
+from harness.cuda.emulator.device_trace import DeviceDefect, Report
 from harness.model import Location, Observation
 from harness.probing.answers import Answer
 from harness.probing.device import located

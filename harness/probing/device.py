@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from harness.cuda.gpu import Bench, Measured
-from harness.cuda.report import Report
-from harness.cuda.symbols import resolve
+from harness.cuda.emulator.device_trace import Report
+from harness.cuda.emulator.symbols import resolve
+from harness.cuda.gpu.device import Bench, Measured
 from harness.errors import PrerequisiteError
 from harness.model import Signal
 from harness.probing.answers import Answer, Cost, SandboxedAnswer, Spent

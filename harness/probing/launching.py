@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.cuda.driver.driver import MODES, REPORT_BYTES
-from harness.cuda.plausible import contradiction
-from harness.cuda.report import DeviceDefect, Report, parse
+from harness.cuda.emulator.device_trace import DeviceDefect, Report, parse
+from harness.cuda.emulator.trace_validation import contradiction
+from harness.cuda.inside.driver import MODES, REPORT_BYTES
 from harness.probing.answers import Answer
 from harness.probing.draw import Draw
 from harness.probing.failures import (

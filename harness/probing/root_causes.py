@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
-from harness.cuda.report import parse
+from harness.cuda.emulator.device_trace import parse
 from harness.model import Evidence, Obstacle, Outcome
 from harness.probing.answers import Answer
 from harness.probing.charging import UNSHOWN

@@ -6,7 +6,7 @@ Counts are exact and equal in every run; no time is measured.
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from harness.cuda.report import BufferTraffic, KernelLaunch, Report, Requests, Wavefronts
+from harness.cuda.emulator.device_trace import BufferTraffic, KernelLaunch, Report, Requests, Wavefronts
 from harness.model import Figure
 from harness.probing.failures import ProbeFailure
 from harness.probing.probe import Partial

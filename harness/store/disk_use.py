@@ -11,8 +11,8 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from harness.cuda import archive, kept_programs
-from harness.cuda.host_compiler import host_compiler
+from harness.cuda.compilers.host_compiler import host_compiler
+from harness.cuda.emulator import archive, kept_programs
 from harness.errors import StoreError
 from harness.probing.code import ChallengeCode
 from harness.probing.trial_journal import trials_folder, version_of

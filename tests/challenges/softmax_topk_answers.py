@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.cuda.driver.driver import REPORT_BYTES
+from harness.cuda.inside.driver import REPORT_BYTES
 from harness.probing.code import ChallengeCode
 from harness.probing.local_answer import LocalAnswer
 from harness.workspace import Workspace

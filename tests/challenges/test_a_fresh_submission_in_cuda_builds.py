@@ -3,8 +3,8 @@
 import pytest
 from softmax_topk_answers import WORKSPACE
 
-from harness.cuda.build import build
-from harness.cuda.host_compiler import host_compiler
+from harness.cuda.compilers.host_compiler import host_compiler
+from harness.cuda.emulator.build import build
 from harness.sandbox import detect
 
 IN_CUDA = [id for id in WORKSPACE.challenges() if WORKSPACE.challenge(id).language == "cuda"]

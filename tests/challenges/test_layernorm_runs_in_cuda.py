@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from harness.cuda.emulated import ENTRY, emulate
+from harness.cuda.emulator.emulation import ENTRY, emulate
 from harness.model import Limits
 from harness.numerics import judge
 from harness.probing import Draw

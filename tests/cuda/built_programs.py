@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from harness.cuda import build as room
-from harness.cuda.build import Built, build
-from harness.cuda.host_compiler import HostCompiler
+from harness.cuda.compilers.host_compiler import HostCompiler
+from harness.cuda.emulator import build as room
+from harness.cuda.emulator.build import Built, build
 from harness.sandbox import detect
 from harness.sandbox.session import command
 

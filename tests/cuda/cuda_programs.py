@@ -4,7 +4,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from harness.cuda.program import Mode, ProgramLimits, ProgramRun, ProgramSource, build_program, run_program
+from harness.cuda.programs.program import Mode, ProgramLimits, ProgramRun, ProgramSource, build_program, run_program
 from harness.sandbox import detect
 
 

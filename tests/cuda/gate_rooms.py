@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cuda.nvcc import nvcc, nvrtc
+from harness.cuda.compilers.nvcc import nvcc, nvrtc
 from tests import tiers_here
 
 TIERS = pytest.mark.parametrize("tier", tiers_here.HELD)

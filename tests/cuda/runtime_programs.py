@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from harness.cuda.program import Mode, ProgramLimits, ProgramRun, ProgramSource, build_program, run_program
+from harness.cuda.programs.program import Mode, ProgramLimits, ProgramRun, ProgramSource, build_program, run_program
 from harness.sandbox import detect
 
 

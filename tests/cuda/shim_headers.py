@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import harness.cuda
-from harness.cuda.flags import LANGUAGE, compile_flags
-from harness.cuda.host_compiler import HostCompiler, recognise
+from harness.cuda.compilers.host_compiler import HostCompiler, recognise
+from harness.cuda.emulator.flags import LANGUAGE, compile_flags
 
 ROOM = Path(harness.cuda.__file__).parent
 INCLUDES = (f"-I{ROOM / 'include'}", f"-I{ROOM / 'runtime'}")

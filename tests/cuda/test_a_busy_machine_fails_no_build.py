@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 from gate_rooms import RIGHT, needs_nvcc, put
 
-from harness.cuda import compiling
-from harness.cuda.build import build
-from harness.cuda.gate import gate
+from harness.cuda.check.verdict import gate
+from harness.cuda.compilers import compile_time
+from harness.cuda.emulator.build import build
 from harness.errors import BusyMachineError
 from harness.sandbox import Completed, detect
 from harness.sandbox.accounting.wall_bound import wall_bound
 from harness.sandbox.session.command import CommandLimit, run
 from harness.timing import exclusive
 
-STARVED = Completed(None, "", b"", wall_bound(compiling.SECONDS) / 2, 0.1, CommandLimit.WALL_CLOCK)
+STARVED = Completed(None, "", b"", wall_bound(compile_time.SECONDS) / 2, 0.1, CommandLimit.WALL_CLOCK)
 """As a first try ends: half of the wall bound is left for a second one."""
 ENDLESS = Completed(None, "", b"", 700.0, 600.0, CommandLimit.PROCESSOR_TIME)
 
@@ -60,7 +60,7 @@ def others_wait() -> bool:
 
 def on(monkeypatch: pytest.MonkeyPatch, *ends: Completed) -> Machine:
     machine = Machine(*ends)
-    monkeypatch.setattr(compiling, "run", machine.run)
+    monkeypatch.setattr(compile_time, "run", machine.run)
     return machine
 
 
@@ -69,13 +69,13 @@ def test_the_gate_leaves_open_what_the_machine_had_no_time_for(tmp_path: Path, m
     """A compile that the wall clock ends twice, the second time alone, says nothing about the answer."""
     machine = on(monkeypatch, STARVED, STARVED)
     said = gate(put(tmp_path, a_cu=RIGHT), ["a.cu"], ["twice"], tier=detect())
-    assert (said.ok, said.text, machine.alone) == (None, compiling.TOO_BUSY, [False, True])
+    assert (said.ok, said.text, machine.alone) == (None, compile_time.TOO_BUSY, [False, True])
 
 
 @needs_nvcc
 def test_the_gate_leaves_open_what_could_not_be_compiled_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the other grades do not end, the compile that they starved is not held against the answer."""
-    almost_all = wall_bound(compiling.SECONDS) - compiling.SECONDS - 0.2
+    almost_all = wall_bound(compile_time.SECONDS) - compile_time.SECONDS - 0.2
     machine = on(monkeypatch, replace(STARVED, seconds=almost_all))
     code = (
         "from harness.timing.exclusive import beside_others\nwith beside_others():\n    print(flush=True)\n    input()"
@@ -84,7 +84,7 @@ def test_the_gate_leaves_open_what_could_not_be_compiled_alone(tmp_path: Path, m
         assert other.stdout is not None and other.stdout.readline()
         said = gate(put(tmp_path, a_cu=RIGHT), ["a.cu"], ["twice"], tier=detect())
         other.communicate(b"\n")
-    assert (said.ok, said.text, machine.asked) == (None, compiling.TOO_BUSY, 1)
+    assert (said.ok, said.text, machine.asked) == (None, compile_time.TOO_BUSY, 1)
 
 
 @needs_nvcc

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.cuda.devices import DEVICES, estimate
-from harness.cuda.program import Mode, ProgramSource, build_program, run_program
-from harness.cuda.report import Report
+from harness.cuda.emulator.device_trace import Report
+from harness.cuda.programs.devices import DEVICES, estimate
+from harness.cuda.programs.program import Mode, ProgramSource, build_program, run_program
 from harness.sandbox import detect
 
 PROGRAM = Path(__file__).parent / "theory" / "arithmetic.cu"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cuda.nvcc import cuda_compiler
+from harness.cuda.compilers.nvcc import cuda_compiler
 from harness.grading.options import Options
 from harness.grading.submission_grade import grade_one
 from harness.model import Outcome, Record, Status

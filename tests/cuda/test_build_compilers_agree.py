@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from built_programs import built, reported
 
-from harness.cuda.host_compiler import HostCompiler, recognise
+from harness.cuda.compilers.host_compiler import HostCompiler, recognise
 
 HERE = Path(__file__).parent
 PROGRAMS = [

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from built_programs import reported
 
-from harness.cuda.build import build
+from harness.cuda.emulator.build import build
 from harness.sandbox import detect
 
 INPUTS = Path(__file__).parent / "rewritten"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cuda.build import Built, build
+from harness.cuda.emulator.build import Built, build
 from harness.sandbox import detect
 from harness.sandbox.accounting import wall_bound
 

@@ -9,9 +9,9 @@ from built_programs import built
 from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
 
-from harness.cuda import archive
-from harness.cuda import build as room
-from harness.cuda.host_compiler import host_compiler
+from harness.cuda.compilers.host_compiler import host_compiler
+from harness.cuda.emulator import archive
+from harness.cuda.emulator import build as room
 from harness.sandbox import detect
 
 HERE = Path(__file__).parent

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.cuda import rewritten_sources
-from harness.cuda.nvcc_options import Action, parse
+from harness.cuda.programs import rewritten_sources
+from harness.cuda.programs.nvcc_options import Action, parse
 from harness.errors import NotFoundError
 from tests.commands import called, command
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from cuda_programs import ran
 
-from harness.cuda.program import Mode
+from harness.cuda.programs.program import Mode
 
 WAITS = r"""
 #include <cuda_runtime.h>

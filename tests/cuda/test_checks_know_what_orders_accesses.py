@@ -4,8 +4,8 @@ from pathlib import Path
 
 from cuda_programs import ran
 
-from harness.cuda.program import Mode
-from harness.cuda.report import Report
+from harness.cuda.emulator.device_trace import Report
+from harness.cuda.programs.program import Mode
 
 PROGRAM = r"""
 #include <cuda_runtime.h>

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from cuda_programs import ran
 
-from harness.cuda.program import Mode, ProgramSource, build_program, run_program
-from harness.cuda.report import KernelLaunch, Report
+from harness.cuda.emulator.device_trace import KernelLaunch, Report
+from harness.cuda.programs.program import Mode, ProgramSource, build_program, run_program
 from harness.sandbox import detect
 
 PROGRAM = Path(__file__).parent / "theory" / "traffic.cu"

@@ -3,8 +3,8 @@
 import pytest
 from cuda_programs import ran
 
-from harness.cuda.program import Mode
-from harness.cuda.report import KernelLaunch
+from harness.cuda.emulator.device_trace import KernelLaunch
+from harness.cuda.programs.program import Mode
 
 PROGRAM = r"""
 #include <cuda_runtime.h>

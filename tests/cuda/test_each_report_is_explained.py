@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from cuda_programs import ran
 
-from harness.cuda.program import Mode
-from harness.cuda.report import DeviceDefect
+from harness.cuda.emulator.device_trace import DeviceDefect
+from harness.cuda.programs.program import Mode
 
 PAGE = Path(__file__).parents[2] / "docs" / "cuda-reports.md"
 EXAMPLE = re.compile(r"<!-- example: (?P<kind>\w+) -->\n```cuda\n(?P<code>.*?)```\n", re.DOTALL)

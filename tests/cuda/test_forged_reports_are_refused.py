@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from harness.cuda import archive, flags, linkage
-from harness.cuda.emulated import emulate
-from harness.cuda.host_compiler import host_compiler
-from harness.cuda.plausible import COUNTED, contradiction
-from harness.cuda.program import Mode
-from harness.cuda.report import Report, parse
-from harness.cuda.source_audit import audit, device_names
+from harness.cuda.compilers.host_compiler import host_compiler
+from harness.cuda.emulator import archive, flags, linkage
+from harness.cuda.emulator.device_trace import Report, parse
+from harness.cuda.emulator.emulation import emulate
+from harness.cuda.emulator.source_audit import audit, device_names
+from harness.cuda.emulator.trace_validation import COUNTED, contradiction
+from harness.cuda.programs.program import Mode
 from harness.sandbox import detect
 from tests.attacks import cuda_forging
 from tests.cuda.cuda_programs import ran

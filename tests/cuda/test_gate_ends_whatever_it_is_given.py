@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from gate_rooms import RIGHT, TIERS, needs_nvcc, put
 
-from harness.cuda.gate import gate
-from harness.cuda.gate_sources import FILE_LIMIT, refusals
+from harness.cuda.check.sources import FILE_LIMIT, refusals
+from harness.cuda.check.verdict import gate
 from harness.model import Tier
 from harness.sandbox.accounting import wall_bound
 from harness.timing import clock

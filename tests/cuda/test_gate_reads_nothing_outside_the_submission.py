@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from gate_rooms import RIGHT, TIERS, needs_nvcc, put
 
-from harness.cuda.compiling import CompileTime
-from harness.cuda.gate import gate
-from harness.cuda.gate_nvcc import Room, compile_library
-from harness.cuda.gate_sources import refusals
-from harness.cuda.nvcc import nvcc
+from harness.cuda.check.nvcc import Room, compile_library
+from harness.cuda.check.sources import refusals
+from harness.cuda.check.verdict import gate
+from harness.cuda.compilers.compile_time import CompileTime
+from harness.cuda.compilers.nvcc import nvcc
 from harness.model import Tier
 from tests import shares
 from tests.tiers_here import HELD

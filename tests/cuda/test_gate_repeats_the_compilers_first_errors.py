@@ -4,7 +4,7 @@ from pathlib import Path
 
 from gate_rooms import A_TIER, RIGHT, needs_nvcc, put
 
-from harness.cuda.gate import CompilerResult, gate
+from harness.cuda.check.verdict import CompilerResult, gate
 from harness.model import Tier
 
 pytestmark = [needs_nvcc, A_TIER]

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from gate_rooms import A_TIER, RIGHT, TIERS, needs_nvcc, put
 
-from harness.cuda.gate import CompilerResult, gate
-from harness.cuda.gate_messages import demangled, kernels, ptx_facts
+from harness.cuda.check.messages import demangled, kernels, ptx_facts
+from harness.cuda.check.verdict import CompilerResult, gate
 from harness.languages.cuda import _spills
 from harness.model import Tier
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from gate_rooms import RIGHT, TIERS, needs_nvcc, needs_nvrtc, put
 
-import harness.cuda.gate
-from harness.cuda import nvcc as compilers
-from harness.cuda.gate import CompilerResult, gate
-from harness.cuda.gate_nvrtc import device_code
-from harness.cuda.host_compiler import HostCompiler
+import harness.cuda.check.verdict
+from harness.cuda.check.nvrtc import device_code
+from harness.cuda.check.verdict import CompilerResult, gate
+from harness.cuda.compilers import nvcc as compilers
+from harness.cuda.compilers.host_compiler import HostCompiler
 from harness.model import Tier
 
 HOST_ONLY = """
@@ -40,7 +40,7 @@ struct Timer {
 
 @pytest.fixture
 def only_nvrtc(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(harness.cuda.gate, "cuda_compiler", compilers.nvrtc)
+    monkeypatch.setattr(harness.cuda.check.verdict, "cuda_compiler", compilers.nvrtc)
 
 
 @needs_nvrtc
@@ -93,7 +93,7 @@ def test_nvrtc_knows_every_name_that_nvcc_knows(tmp_path: Path, monkeypatch: pyt
     for i, name in enumerate(UNKNOWN):
         put(tmp_path, **{f"unknown{i}_cu": f"__global__ void k(int* p) {{ p[0] = sizeof({name}); }}\n"})
     for compiler in (compilers.nvcc, compilers.nvrtc):
-        monkeypatch.setattr(harness.cuda.gate, "cuda_compiler", compiler)
+        monkeypatch.setattr(harness.cuda.check.verdict, "cuda_compiler", compiler)
         said = gate(tmp_path, ["known.cu"], [], tier=Tier.UNSAFE)
         assert said.ok is True, (compiler, said.text)
         for i, name in enumerate(UNKNOWN):
@@ -111,7 +111,7 @@ def test_host_functions_are_blanked_line_by_line(tmp_path: Path) -> None:
 
 
 def test_no_compiler_is_nobody_s_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(harness.cuda.gate, "cuda_compiler", lambda: None)
+    monkeypatch.setattr(harness.cuda.check.verdict, "cuda_compiler", lambda: None)
     said = gate(put(tmp_path, a_cu="nonsense"), ["a.cu"], [], tier=Tier.UNSAFE)
     assert (said.compiler, said.ok) == (None, None) and "kernel-harness[nvcc]" in said.text
 
@@ -163,7 +163,7 @@ def test_an_installation_that_cannot_compile_is_nobody_s_fault(
         command=(*found.command, "-include", "{headers}/stop.h"),
         folders={**found.folders, "headers": tmp_path / "headers"},
     )
-    monkeypatch.setattr(harness.cuda.gate, "cuda_compiler", lambda: broken)
+    monkeypatch.setattr(harness.cuda.check.verdict, "cuda_compiler", lambda: broken)
     said = gate(put(tmp_path / "submission", a_cu=RIGHT), ["a.cu"], ["twice"], tier=tier)
     assert said.ok is None
     assert said.text.startswith("nvcc fails on an empty kernel, too: ") and "unsupported GNU version" in said.text

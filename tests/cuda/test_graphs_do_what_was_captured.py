@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from cuda_programs import ran
 
-from harness.cuda.program import Mode, ProgramRun
+from harness.cuda.programs.program import Mode, ProgramRun
 
 PROGRAM = Path(__file__).parent / "graphs" / "rules.cu"
 SCHEDULES = tuple(range(5))

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from cuda_programs import ran
 
-from harness.cuda.program import Mode, ProgramRun
-from harness.cuda.program_faults import leaks
+from harness.cuda.programs.faults import leaks
+from harness.cuda.programs.program import Mode, ProgramRun
 
 PROGRAM = Path(__file__).parent / "heap" / "handed_to_the_host.cu"
 LINES = PROGRAM.read_text().splitlines()

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from gate_rooms import A_TIER, needs_nvcc
 
-from harness.cuda.devices import DEVICES, estimate, registers_of
-from harness.cuda.gate_messages import KernelFacts
-from harness.cuda.kernel_registers import kernel_registers
-from harness.cuda.occupancy import MULTIPROCESSORS, occupancy
-from harness.cuda.program import ProgramSource
-from harness.cuda.report import BufferTraffic, KernelLaunch, Requests
+from harness.cuda.check.messages import KernelFacts
+from harness.cuda.emulator.device_trace import BufferTraffic, KernelLaunch, Requests
+from harness.cuda.programs.devices import DEVICES, estimate, registers_of
+from harness.cuda.programs.kernel_registers import kernel_registers
+from harness.cuda.programs.occupancy import MULTIPROCESSORS, occupancy
+from harness.cuda.programs.program import ProgramSource
 from harness.model import Tier
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from cuda_programs import ran
 
-from harness.cuda.program import Mode, ProgramRun
+from harness.cuda.programs.program import Mode, ProgramRun
 
 FOLDER = Path(__file__).parent / "faults"
 FAULT = re.compile(r"// FAULT ([a-z_|]+)$")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from cuda_programs import ran
 
-from harness.cuda.program import Mode
+from harness.cuda.programs.program import Mode
 
 LAUNCHES = 3 * 100
 """More than are listed: 256, of which equal ones in a row count as one."""

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from harness.cli import cuda_formats, cuda_output
-from harness.cuda import own_words
-from harness.cuda.initial_values import with_values
-from harness.cuda.program import ProgramRun, ProgramSource
-from harness.cuda.program_faults import leaks, program_faults
-from harness.cuda.report import DeviceDefect, DeviceLocation, KernelLaunch, Report
+from harness.cuda.emulator.device_trace import DeviceDefect, DeviceLocation, KernelLaunch, Report
+from harness.cuda.programs import self_reported_failures
+from harness.cuda.programs.faults import leaks, program_faults
+from harness.cuda.programs.initial_values import with_values
+from harness.cuda.programs.program import ProgramRun, ProgramSource
 from harness.errors import NotFoundError
 from harness.sandbox import Completed
 from tests.commands import called
@@ -80,7 +80,7 @@ def test_a_line_that_leaks_in_a_loop_is_told_once() -> None:
      "wrong 0.5"],
 )  # fmt: skip
 def test_a_failure_that_a_program_prints_is_repeated(text: str) -> None:
-    assert own_words.failures(f"begin\n{text}\nend\n") == [text]
+    assert self_reported_failures.failures(f"begin\n{text}\nend\n") == [text]
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_a_failure_that_a_program_prints_is_repeated(text: str) -> None:
      "wrong 0"],
 )  # fmt: skip
 def test_words_about_errors_that_tell_of_none_are_left_alone(text: str) -> None:
-    assert own_words.failures(text) == []
+    assert self_reported_failures.failures(text) == []
 
 
 def test_sarif_has_a_rule_for_each_kind_and_the_places_of_each_fault(source: ProgramSource) -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from harness.cli.cuda_output import headline
-from harness.cuda.build import Built
-from harness.cuda.program import Mode, ProgramLimits, ProgramRun, ProgramSource, build_program, run_program
-from harness.cuda.program_faults import program_faults
-from harness.cuda.report import Progress, last_progress
+from harness.cuda.emulator.build import Built
+from harness.cuda.emulator.device_trace import Progress, last_progress
+from harness.cuda.programs.faults import program_faults
+from harness.cuda.programs.program import Mode, ProgramLimits, ProgramRun, ProgramSource, build_program, run_program
 from harness.sandbox import detect
 
 # every end a program may come to, after a launch with a fault and one without

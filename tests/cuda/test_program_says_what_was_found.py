@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cuda.program import ProgramSource
+from harness.cuda.programs.program import ProgramSource
 from harness.errors import NotFoundError
 from tests.commands import called
 

@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from harness.cli.cuda_hints import SlowHint
-from harness.cuda.report import last_progress
+from harness.cuda.emulator.device_trace import last_progress
+from harness.cuda.programs.slow_hint import SlowHint
 
 
 def launched(ordinal: int, kernel: str = "scan") -> bytes:

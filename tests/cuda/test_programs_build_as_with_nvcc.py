@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from built_programs import reported
 
-from harness.cuda.program import ProgramSource, build_program
+from harness.cuda.programs.program import ProgramSource, build_program
 from harness.sandbox import detect
 
 FILES = {

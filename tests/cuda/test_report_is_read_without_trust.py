@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from harness.cuda.report import REPORT_BYTES, parse, parse_followed
+from harness.cuda.emulator.device_trace import REPORT_BYTES, parse, parse_followed
 
 DEFECT = {
     "kind": "global_race", "severity": "error", "text": "write of 4 bytes", "kernel": "k", "launch": 0,

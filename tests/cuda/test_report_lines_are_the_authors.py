@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.cuda.report import Report
-from harness.cuda.symbols import Symbols, resolve
+from harness.cuda.emulator.device_trace import Report
+from harness.cuda.emulator.symbols import Symbols, resolve
 
 SHIM = """#pragma once
 inline __attribute__((always_inline)) float cached(const float* p) {

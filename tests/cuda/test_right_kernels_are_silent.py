@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from cuda_programs import ran, ran_each
 
-from harness.cuda.program import Mode
+from harness.cuda.programs.program import Mode
 from tests import shares
 
 FOLDER = Path(__file__).parent / "clean"

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from runtime_programs import plain_program
 
-from harness.cuda.program import ProgramRun
+from harness.cuda.programs.program import ProgramRun
 
 SOURCE = r"""
 #include <cstdio>

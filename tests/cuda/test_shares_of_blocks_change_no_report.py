@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cuda.program import Mode, ProgramSource, build_program
+from harness.cuda.programs.program import Mode, ProgramSource, build_program
 from harness.sandbox import Completed, detect
 from harness.sandbox.session import command
 

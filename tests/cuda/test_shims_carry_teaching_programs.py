@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from cuda_programs import ran
 
-from harness.cuda.nvcc import cuda_compiler
-from harness.cuda.program import Mode
+from harness.cuda.compilers.nvcc import cuda_compiler
+from harness.cuda.programs.program import Mode
 
 FOLDER = Path(__file__).parent / "teaching"
 PROGRAMS = sorted(path.stem for path in FOLDER.glob("*.cu"))

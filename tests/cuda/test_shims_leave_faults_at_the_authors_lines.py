@@ -4,8 +4,8 @@ from pathlib import Path
 
 from cuda_programs import ran
 
-from harness.cuda.host_compiler import host_compiler
-from harness.cuda.program import Mode
+from harness.cuda.compilers.host_compiler import host_compiler
+from harness.cuda.programs.program import Mode
 
 PROGRAM = Path(__file__).parent / "through_shims" / "past_the_end.cu"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from shim_headers import compiled, compilers, hooks
 
-from harness.cuda.host_compiler import HostCompiler
+from harness.cuda.compilers.host_compiler import HostCompiler
 
 SOURCE = """
 #include "cuda_runtime.h"

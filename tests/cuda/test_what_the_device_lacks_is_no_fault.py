@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from cuda_programs import ran
 
-from harness.cuda.program import Mode, ProgramSource, build_program
+from harness.cuda.programs.program import Mode, ProgramSource, build_program
 from harness.sandbox import detect
 
 FOLDER = Path(__file__).parent / "unsupported"

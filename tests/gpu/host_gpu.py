@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from harness.cuda import gpu as cuda_gpu
-from harness.cuda.host_compiler import host_compiler
+from harness.cuda.compilers.host_compiler import host_compiler
+from harness.cuda.gpu import device as gpu
 from harness.grading.options import Options
 from harness.grading.submission_grade import grade_one
 from harness.languages import AnswerFiles
@@ -36,7 +36,7 @@ from harness.workspace import Workspace
 HERE = Path(__file__).parent
 WORKSPACE = Workspace(HERE.parents[1])
 SYMBOL = "fused_softmax_topk"
-DEVICE = cuda_gpu.GpuDevice("host memory", "0", (8, 0), 1 << 33, Path("/usr/lib/libcuda.so.1"))
+DEVICE = gpu.GpuDevice("host memory", "0", (8, 0), 1 << 33, Path("/usr/lib/libcuda.so.1"))
 SOFTMAX_TOPK = """
 #include <algorithm>
 #include <cmath>
@@ -64,10 +64,10 @@ extern "C" int fused_softmax_topk(
 START_SECONDS = "HOST_GPU_START_SECONDS"
 """Environment variable: what it takes to set up the device in a worker, 1 s on an H100."""
 TURNS = 3
-_build_for = cuda_gpu.build_for
+_build_for = gpu.build_for
 
 
-def build_for(device: Any, answer: Path, entries: Sequence[str], into: Path, **how: Any) -> cuda_gpu.GpuBuild:
+def build_for(device: Any, answer: Path, entries: Sequence[str], into: Path, **how: Any) -> gpu.GpuBuild:
     """Build as for a GPU, and lay the host's library and runtime in place of the GPU's."""
     built = _build_for(device, answer, entries, into, **how)
     compiler = host_compiler()
@@ -77,7 +77,7 @@ def build_for(device: Any, answer: Path, entries: Sequence[str], into: Path, **h
         words = (*compiler.command, "-shared", "-fPIC", "-O2", "host.cpp", "-o", "answer.so")
         subprocess.run(words, cwd=into, check=True, capture_output=True)
         (into / "gpu.json").write_text(json.dumps({"libcuda": ""}))
-        driver = into / cuda_gpu.ENTRY
+        driver = into / gpu.ENTRY
         driver.write_text(driver.read_text().replace("COPIED_BYTES = 1 << 30", "COPIED_BYTES = 1 << 22"))
         # a PyTorch of this machine that finds a GPU would refuse memory that is none of it
         (into / "torch.py").write_text("raise ImportError('memory of the host is no GPU')\n")
@@ -126,7 +126,7 @@ def take_turns(folder: str, here: str, there: str) -> None:
 
 
 if __name__ == "__main__":
-    cuda_gpu.gpu_device = lambda: DEVICE
-    cuda_gpu.out_of_reach = lambda device, tier: ""
-    cuda_gpu.build_for = build_for
+    gpu.gpu_device = lambda: DEVICE
+    gpu.out_of_reach = lambda device, tier: ""
+    gpu.build_for = build_for
     take_turns(*sys.argv[2:]) if sys.argv[1] == "--turns" else grade(*sys.argv[1:])

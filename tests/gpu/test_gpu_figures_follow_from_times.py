@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from harness.cuda.gpu import device_of, driver_version
-from harness.cuda.gpu_figures import (
+from harness.cuda.gpu.device import device_of, driver_version
+from harness.cuda.gpu.figures import (
     clocks_agree,
     median_interval,
     necessary_bytes,

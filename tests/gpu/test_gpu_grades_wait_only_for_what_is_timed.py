@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from harness.cuda.host_compiler import host_compiler
-from harness.cuda.nvcc import nvcc
+from harness.cuda.compilers.host_compiler import host_compiler
+from harness.cuda.compilers.nvcc import nvcc
 from harness.timing.exclusive import FOLDER
 from harness.timing.timeline import FILE
 

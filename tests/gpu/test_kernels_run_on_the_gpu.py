@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.cuda.gpu import Bench, GpuDevice, build_for, gpu_device, out_of_reach, target
-from harness.cuda.gpu_figures import necessary_bytes
-from harness.cuda.nvcc import nvcc
+from harness.cuda.compilers.nvcc import nvcc
+from harness.cuda.gpu.device import Bench, GpuDevice, build_for, gpu_device, out_of_reach, target
+from harness.cuda.gpu.figures import necessary_bytes
 from harness.sandbox import Array, Box, CallStatus, Scalar, detect
 
 DEVICE, SANITIZER = gpu_device(), shutil.which("compute-sanitizer")

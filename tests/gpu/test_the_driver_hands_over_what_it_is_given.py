@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from host_memory import HostRuntime
 
-from harness.cuda.gpu import DRIVER
-from harness.cuda.host_compiler import host_compiler
-from harness.cuda.report import Report, parse
+from harness.cuda.compilers.host_compiler import host_compiler
+from harness.cuda.emulator.device_trace import Report, parse
+from harness.cuda.gpu.device import DRIVER
 
 ANSWER = """
 #include <cstring>

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.cuda import gpu
-from harness.cuda.gpu import GpuDevice, out_of_reach
-from harness.cuda.host_compiler import host_compiler
+from harness.cuda.compilers.host_compiler import host_compiler
+from harness.cuda.gpu import device as gpu
+from harness.cuda.gpu.device import GpuDevice, out_of_reach
 from harness.errors import PrerequisiteError
 from harness.languages.cuda import CUDA
 from harness.model import Tier, TierChoice
@@ -72,7 +72,7 @@ def test_a_gpu_that_is_passed_over_is_said_with_the_reason(device: GpuDevice, mo
     """In the record, so that a grade on the emulated device does not look like the best that the machine offers."""
     monkeypatch.setattr(landlock, "READ_BY_DRIVERS", ())
     monkeypatch.setattr(gpu, "gpu_device", lambda: device)
-    monkeypatch.setattr("harness.cuda.nvcc.nvcc", lambda: object())
+    monkeypatch.setattr("harness.cuda.compilers.nvcc.nvcc", lambda: object())
     monkeypatch.setattr("harness.languages.cuda.detect", lambda: Tier.C)
     chosen = CUDA.device("auto")
     where = environment(TierChoice(tier=Tier.C), chosen)

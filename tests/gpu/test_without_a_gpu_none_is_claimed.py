@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cuda.gpu import gpu_device
+from harness.cuda.gpu.device import gpu_device
 
 
 @pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="there is an NVIDIA device file here")
@@ -17,7 +17,7 @@ def test_none_is_found() -> None:
 
 def test_asking_imports_neither_cupy_nor_torch() -> None:
     program = (
-        "import sys; from harness.cuda.gpu import gpu_device; gpu_device();"
+        "import sys; from harness.cuda.gpu.device import gpu_device; gpu_device();"
         "print(sorted({'cupy', 'torch'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from harness.cuda.host_compiler import HostCompiler, host_compiler
+from harness.cuda.compilers.host_compiler import HostCompiler, host_compiler
 from harness.languages import AnswerFiles, CompilerReport, Device, Language, Runnable, target_of
 from harness.languages.c_syntax import C_FAMILY
 from harness.model import Challenge

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cuda.host_compiler import host_compiler
+from harness.cuda.compilers.host_compiler import host_compiler
 from tests.commands import started
 from tests.toy import CHALLENGE_ID, RUBRIC, add_submission, make_workspace
 

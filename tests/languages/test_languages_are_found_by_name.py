@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cuda import nvcc
+from harness.cuda.compilers import nvcc
 from harness.errors import NotFoundError, PrerequisiteError, SpecError
 from harness.languages import every_language, language
 from harness.languages.cuda import EXTRAS

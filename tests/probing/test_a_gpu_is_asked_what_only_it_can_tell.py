@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.cuda import emulated
-from harness.cuda.driver.driver import REPORT_BYTES
-from harness.cuda.report import parse
+from harness.cuda.emulator.device_trace import parse
+from harness.cuda.emulator.emulation import ENTRY, emulate
+from harness.cuda.inside.driver import REPORT_BYTES
 from harness.model import Limits
 from harness.probing import NotMeasurable
 from harness.probing.answers import SandboxedAnswer
@@ -28,7 +28,7 @@ def built(place: Path, value: str) -> Path:
     answer.mkdir()
     into.mkdir()
     (answer / "answer.cu").write_text(SOURCE.replace("VALUE", value))
-    emulation = emulated.emulate(answer, ["answer.cu"], into, tier=detect())
+    emulation = emulate(answer, ["answer.cu"], into, tier=detect())
     assert emulation.ok, emulation.why_not
     return into
 
@@ -38,7 +38,7 @@ def targets(tmp_path_factory: pytest.TempPathFactory) -> list[WorkerSpec]:
     """Two builds that can be told apart; the first stands where a GPU's build would."""
     place = tmp_path_factory.mktemp("two")
     limits = Limits(memory_mib=8192)
-    return [WorkerSpec(built(place, value), emulated.ENTRY, ("filled",), limits) for value in ("1.0f", "2.0f")]
+    return [WorkerSpec(built(place, value), ENTRY, ("filled",), limits) for value in ("1.0f", "2.0f")]
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.cuda.report import parse
+from harness.cuda.emulator.device_trace import parse
 from harness.probing.checked import require_launches, require_sound_accesses
 from harness.probing.failures import CallRefused, ProbeFailure
 from harness.probing.launching import DeviceCall

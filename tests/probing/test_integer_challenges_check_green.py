@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 from integer_challenges import OPERATIONS, made
 
-from harness.cuda.host_compiler import host_compiler
+from harness.cuda.compilers.host_compiler import host_compiler
 from harness.model import Outcome
 from harness.probing.check import assess, check, sandboxed
 from harness.probing.null_answer import NullAnswer, NullValues

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.cuda.host_compiler import host_compiler
+from harness.cuda.compilers.host_compiler import host_compiler
 from harness.model import Outcome, Severity
 from harness.probing.answers import Cost
 from harness.probing.check import assess, check, credited, sandboxed

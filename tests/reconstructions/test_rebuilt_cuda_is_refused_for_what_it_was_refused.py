@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.cuda.gate import CompilerResult, gate
-from harness.cuda.nvcc import nvcc
+from harness.cuda.check.verdict import CompilerResult, gate
+from harness.cuda.compilers.nvcc import nvcc
 from harness.sandbox import detect, snapshot
 from harness.workspace import Workspace
 from tests.reconstructed import folder_of

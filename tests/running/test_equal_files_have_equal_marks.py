@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import harness
-from harness.cuda.host_compiler import host_compiler
+from harness.cuda.compilers.host_compiler import host_compiler
 from harness.grading.options import Options
 from harness.grading.submission_grade import grade_one
 from harness.model import Challenge, Record

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cuda.host_compiler import host_compiler
+from harness.cuda.compilers.host_compiler import host_compiler
 from harness.grading import speculative_probing
 from harness.grading.options import Options
 from harness.grading.speculative_probing import Ahead

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.cuda import archive
-from harness.cuda.host_compiler import HostCompiler
+from harness.cuda.compilers.host_compiler import HostCompiler
+from harness.cuda.emulator import archive
 from harness.model import Record
 from harness.model.submission_name import SubmissionName
 from harness.probing.trial_journal import trials_folder, version_of

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from harness.cli import scaffold
-from harness.cuda.nvcc import nvcc
+from harness.cuda.compilers.nvcc import nvcc
 from harness.grading.options import Options
 from harness.grading.submission_grade import grade_one
 from harness.model import UNBUILT, Outcome, Record, Status

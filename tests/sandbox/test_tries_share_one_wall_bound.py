@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from harness.cuda import compiling
-from harness.cuda.compiling import CompileTime
+from harness.cuda.compilers import compile_time
+from harness.cuda.compilers.compile_time import CompileTime
 from harness.sandbox import CommandLimit, detect, run
 from harness.sandbox.accounting.wall_bound import ends_by, time_left, wall_bound, wall_left
 from harness.timing import exclusive
@@ -79,7 +79,7 @@ def test_there_is_no_second_try_where_no_time_is_left_for_one():
 )
 def test_a_compiler_that_never_ends_has_one_bound_for_both_tries(tmp_path, monkeypatch, act, tries, end):
     done = []
-    monkeypatch.setattr(compiling, "run", lambda *a, **k: done.append(run(*a, **k)) or done[-1])
+    monkeypatch.setattr(compile_time, "run", lambda *a, **k: done.append(run(*a, **k)) or done[-1])
     allowed = CompileTime(1.0)
     last = allowed.run(["python", "-c", act], tmp_path, tier=detect())
     assert (last.exceeded, len(done)) == (end, tries)

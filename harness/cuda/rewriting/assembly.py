@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from harness.cuda.rewriting.lexer import Token, brackets
+from harness.cuda.rewriting.text.lexer import Token, brackets
 
 _TYPES = {
     "u8": "uint8_t",

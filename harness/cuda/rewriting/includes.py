@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from harness.cuda.rewriting.edits import Edits, blank_lines
-from harness.cuda.rewriting.lexer import Directive, Macro, Token, brackets
+from harness.cuda.rewriting.text.edits import Edits, blank_lines
+from harness.cuda.rewriting.text.lexer import Directive, Macro, Token, brackets
 
 SHIMS = Path(__file__).parents[1] / "include"
 _OF_PROGRAMS = ("thrust/", "emu/thrust/")

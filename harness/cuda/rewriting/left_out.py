@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from tree_sitter import Node
 
-from harness.cuda.rewriting.edits import blank_lines
-from harness.cuda.rewriting.fragment import Fragment
-from harness.cuda.rewriting.syntax import line_of
+from harness.cuda.rewriting.text.edits import blank_lines
+from harness.cuda.rewriting.text.fragment import Fragment
+from harness.cuda.rewriting.text.syntax import line_of
 from harness.cuda.rewriting.unsupported import Lacking
 
 

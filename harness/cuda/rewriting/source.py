@@ -6,28 +6,24 @@ from types import MappingProxyType
 
 from tree_sitter import Node
 
-from harness.cuda.rewriting import (
+from harness.cuda.rewriting import assembly, left_out, unsupported
+from harness.cuda.rewriting.steps import (
     architecture,
     arithmetic,
-    assembly,
     copies,
     heap,
     indices,
     internal,
     kernels,
-    launches,
-    left_out,
-    lexer,
     shared,
-    syntax,
-    unsupported,
     untyped,
     variables,
 )
-from harness.cuda.rewriting.edits import Edits, blank_lines
-from harness.cuda.rewriting.fragment import Fragment
-from harness.cuda.rewriting.lexer import Lexed, Macro
-from harness.cuda.rewriting.shared import SharedVariable
+from harness.cuda.rewriting.steps.shared import SharedVariable
+from harness.cuda.rewriting.text import launches, lexer, syntax
+from harness.cuda.rewriting.text.edits import Edits, blank_lines
+from harness.cuda.rewriting.text.fragment import Fragment
+from harness.cuda.rewriting.text.lexer import Lexed, Macro
 from harness.cuda.rewriting.unsupported import Lacking
 
 

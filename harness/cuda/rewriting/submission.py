@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-from harness.cuda.rewriting import assembly, includes, lexer, source, syntax, unsupported
-from harness.cuda.rewriting.edits import Edits, blank_lines
+from harness.cuda.rewriting import assembly, includes, source, unsupported
 from harness.cuda.rewriting.includes import Includes, IncludeTarget, SourceTree
-from harness.cuda.rewriting.lexer import Directive, Lexed, Macro
-from harness.cuda.rewriting.shared import SharedVariable
-from harness.cuda.rewriting.syntax import QUALIFIERS, line_of
+from harness.cuda.rewriting.steps.shared import SharedVariable
+from harness.cuda.rewriting.text import lexer, syntax
+from harness.cuda.rewriting.text.edits import Edits, blank_lines
+from harness.cuda.rewriting.text.lexer import Directive, Lexed, Macro
+from harness.cuda.rewriting.text.syntax import QUALIFIERS, line_of
 from harness.cuda.rewriting.unsupported import Lacking, UnsupportedConstruct
 
 MAX_FILE_BYTES = 1 << 20

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from harness.cuda.rewriting.includes import SHIMS
-from harness.cuda.rewriting.lexer import Token
+from harness.cuda.rewriting.text.lexer import Token
 
 
 @dataclass(frozen=True)

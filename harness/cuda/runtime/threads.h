@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "emulator.h"
-#include "records.h"
+#include "run/records.h"
 
 namespace emu {
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from repairs import COMPILING, QWEN_COMPILES, repaired
 
-from harness.cuda.gate import gate
-from harness.cuda.nvcc import nvcc
+from harness.cuda.check.verdict import gate
+from harness.cuda.compilers.nvcc import nvcc
 from harness.sandbox import detect
 
 pytestmark = pytest.mark.skipif(nvcc() is None, reason="no nvcc with a host compiler: `make compilers` brings one")

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.cuda.gate_messages import CompilerError, suggested
-from harness.cuda.nvcc import nvcc
-from harness.cuda.repair_rules import RefusedFile, proposed
-from harness.cuda.repairs import RepairedCopy, repaired_copy
+from harness.cuda.check.messages import CompilerError, suggested
+from harness.cuda.compilers.nvcc import nvcc
+from harness.cuda.repair.repaired_copy import RepairedCopy, repaired_copy
+from harness.cuda.repair.rules import RefusedFile, proposed
 from harness.model import RepairKind
 from harness.sandbox import detect
 

@@ -1,0 +1,1 @@
+"""The real compiler's verdict on a submission."""

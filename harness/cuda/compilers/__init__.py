@@ -1,0 +1,1 @@
+"""Compilers found on this machine, and the processor time they may take."""

@@ -1,0 +1,1 @@
+"""Submissions on a GPU: detection, build, calls and comparative timing."""

@@ -1,0 +1,1 @@
+"""CUDA programs with a `main` of their own, and the stand-alone tool `harness cuda`."""

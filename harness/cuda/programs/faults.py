@@ -1,0 +1,120 @@
+"""Faults in all runs of a program: one for each line and kind, causes before effects."""
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from harness.cuda.emulator.device_trace import DeviceDefect, DeviceLocation
+from harness.cuda.programs.program import ProgramRun
+
+SEVERITIES = ("error", "warning", "info")
+_NOT_RUN = frozenset({"invalid_launch", "no_launch_configuration"})
+_RACES = frozenset({"shared_race", "global_race"})
+_MOST_TEXTS = 4  # per fault
+
+
+@dataclass
+class ProgramFault:
+    """One fault, as its author would fix it.
+
+    Attributes:
+        defect: first observation.
+        count: occurrences.
+        schedules: runs with the fault.
+        at_least: whether `count` is a lower bound, because a run ended early.
+        others: further observations at the same line, in words; the first few.
+        kernels: further kernels or instantiations with the fault.
+        cause: fault that it may follow from.
+    """
+
+    defect: DeviceDefect
+    count: int = 0
+    schedules: int = 0
+    at_least: bool = False
+    others: list[str] = field(default_factory=list)
+    kernels: list[str] = field(default_factory=list)
+    cause: "ProgramFault | None" = None
+
+    def places(self) -> list[DeviceLocation]:
+        """Return its place, and the other side of a race."""
+        return [self.defect, *([self.defect.other] if self.defect.other else [])]
+
+    def lines(self) -> set[tuple[str, int]]:
+        """Return the known files and lines of its places."""
+        return {(p.file, p.line) for p in self.places() if p.file is not None and p.line is not None}
+
+
+def program_faults(runs: Sequence[ProgramRun]) -> list[ProgramFault]:
+    """Merge the defects of all runs by line and kind, worst first and causes before effects.
+
+    Memory leaks are left to `leaks`.
+    """
+    by_key: dict[Hashable, ProgramFault] = {}
+    for run in runs:
+        if run.report is None:
+            continue
+        seen = set()
+        for defect in run.report.defects:
+            if defect.kind == "leaked":
+                continue
+            key = _make_key(defect)
+            _add(by_key.setdefault(key, ProgramFault(defect)), defect, whole=run.report.whole)
+            seen.add(key)
+        for key in seen:
+            by_key[key].schedules += 1
+    found = list(by_key.values())
+    for number, each in enumerate(found):
+        each.cause = next((cause for cause in found[:number] if _explains(cause, each)), None) or next(
+            (cause for cause in found[number:] if cause.defect.kind in _RACES and _explains(cause, each)), None
+        )
+    return list(_order(found))
+
+
+def leaks(runs: Sequence[ProgramRun]) -> dict[str, list[str]]:
+    """Return buffers never freed, by the line that allocates them, at most three names each."""
+    found: dict[str, list[str]] = {}
+    for defect in (d for run in runs if run.report for d in run.report.defects if d.kind == "leaked"):
+        names = found.setdefault(f"{defect.file}:{defect.line}" if defect.file else "", [])
+        if defect.buffer and defect.buffer not in names:
+            names.append(defect.buffer)
+    return {
+        place: names if len(names) <= 3 else [*names[:2], f"{len(names) - 2} more"] for place, names in found.items()
+    }
+
+
+def _add(finding: ProgramFault, defect: DeviceDefect, *, whole: bool) -> None:
+    finding.count += defect.count
+    finding.at_least |= not whole
+    known = {finding.defect.text, *finding.others}
+    other_way_round = defect.kind in _RACES and defect.file is not None
+    if defect.text not in known and not other_way_round and len(finding.others) < _MOST_TEXTS:
+        finding.others.append(defect.text)
+    if defect.kernel and defect.kernel not in (finding.defect.kernel, *finding.kernels):
+        finding.kernels.append(defect.kernel)
+
+
+def _make_key(defect: DeviceDefect) -> Hashable:
+    """Return the key under which defects merge; the order of a race's two sides is ignored."""
+    places = [defect, *([defect.other] if defect.other else [])]
+    where = frozenset((p.file, p.line) if p.file else (defect.kernel, p.pc) for p in places)
+    # a template has as many kernels as instantiations: they count only without a line
+    return defect.kind, defect.severity, where if places[0].file or places[0].pc else (defect.kernel, defect.text)
+
+
+def _explains(cause: ProgramFault, effect: ProgramFault) -> bool:
+    """Return whether another fault may explain an uninitialised read."""
+    if effect.defect.kind != "uninitialized_read" or cause.defect.severity != "error":
+        return False
+    if cause.defect.kind in _NOT_RUN:
+        return True
+    same_kernel = cause.defect.kernel == effect.defect.kernel
+    return cause.defect.kind in _RACES and same_kernel and bool(cause.lines() & effect.lines())
+
+
+def _order(found: Sequence[ProgramFault]) -> Iterator[ProgramFault]:
+    for severity in SEVERITIES:
+        for root in (f for f in found if f.defect.severity == severity and f.cause is None):
+            yield root
+            yield from (f for f in found if f.cause is root and f.defect.severity == severity)
+        yield from (
+            f for f in found if f.defect.severity == severity and f.cause and f.cause.defect.severity != severity
+        )

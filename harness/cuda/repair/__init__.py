@@ -1,0 +1,1 @@
+"""Repaired copies of submissions that nvcc refuses."""

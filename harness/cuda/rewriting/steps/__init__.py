@@ -1,0 +1,1 @@
+"""The rewriting steps, each on one fragment of source."""

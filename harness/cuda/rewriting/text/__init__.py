@@ -1,0 +1,1 @@
+"""The text being rewritten: tokens, syntax trees and edits."""
