@@ -184,8 +184,8 @@ def test_a_fault_of_the_layer_is_not_charged_to_the_models_gradients(criterion: 
         ("softmax without its sum", "the gradient of layer0.wk is wrong"),
         ("second residual lost", "the gradient of layer0.w_down is wrong"),
         ("embedding in float32", "the gradient of embed loses digits"),
-        ("padding keeps its places", "the gradients of all weights are wrong where the text is padded"),
-        ("padding out of the loss alone", "the gradients of all weights are wrong where the text is padded"),
+        ("padding keeps its places", "the gradients of all weights are wrong where padding stands before bytes"),
+        ("padding out of the loss alone", "the gradients of all weights are wrong where padding stands before bytes"),
         ("mean of means", "the gradients of all weights are wrong where windows of different lengths are in one batch"),
     ],
 )
