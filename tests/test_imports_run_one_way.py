@@ -16,7 +16,11 @@ ROOMS = (
     "replies", "importing", "asking", "serving", "report", "api", "integrations", "cli",
 )  # fmt: skip
 SANDBOX_ROOMS = ("inside", "accounting", "confinement", "session", "self_test")
-FAR_SIDE = {"sandbox/inside": {"numpy"}, "cuda/inside": {"numpy", "cupy", "torch"}, "quality/inside": {"numpy", "pytest"}}
+FAR_SIDE = {
+    "sandbox/inside": {"numpy"},
+    "cuda/inside": {"numpy", "cupy", "torch"},
+    "quality/inside": {"numpy", "pytest"},
+}
 """Folders of code that runs in the box, and what each may import besides the standard library."""
 PACKAGE = Path(harness.__file__).parent
 
