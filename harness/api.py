@@ -205,7 +205,7 @@ def _stream(
     runner = new_executor(executor, place, options, jobs or executor_kind(executor).batch(), address)
     batch = _Batch(place, options, challenge, entry, on_error)
     with ExitStack() as stack:
-        submissions = [batch.laid_out(stack, Path(folder)) for folder in folders]
+        submissions = [batch.lay_out(stack, Path(folder)) for folder in folders]
         distinct = list(dict.fromkeys(s for s in submissions if isinstance(s, Path)))
         results = stack.enter_context(closing(grade_all(runner, distinct)))
         done: dict[Path, Record] = {}
@@ -232,7 +232,7 @@ class _Batch:
     entry: str | None
     on_error: OnError
 
-    def laid_out(self, stack: ExitStack, folder: Path) -> Path | Record:
+    def lay_out(self, stack: ExitStack, folder: Path) -> Path | Record:
         """Return the submission in a folder, kept as long as `stack`, or the record of a failure."""
         try:
             return stack.enter_context(_submission(self.workspace, folder, self.challenge, self.entry))

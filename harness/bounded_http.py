@@ -134,7 +134,7 @@ class _Budget:
         """Move the deadline to `seconds` from now, if that is earlier."""
         self._deadline = min(self._deadline, time.monotonic() + seconds)
 
-    def seconds_left(self) -> float:
+    def compute_remaining_seconds(self) -> float:
         """Return the longest next wait in seconds.
 
         Raises:
@@ -164,14 +164,14 @@ class _BoundedStream(httpcore2.NetworkStream):
         self._budget = budget
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        data = self._stream.read(max_bytes, self._budget.seconds_left())
+        data = self._stream.read(max_bytes, self._budget.compute_remaining_seconds())
         self._budget.spend(len(data))
         return data
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         # the library's own loop would restart the timeout for each part that a slow reader takes
         for start in range(0, len(buffer), _PIECE):
-            self._stream.write(buffer[start : start + _PIECE], self._budget.seconds_left())
+            self._stream.write(buffer[start : start + _PIECE], self._budget.compute_remaining_seconds())
 
     def close(self) -> None:
         self._stream.close()
@@ -179,7 +179,7 @@ class _BoundedStream(httpcore2.NetworkStream):
     def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore2.NetworkStream:
-        secured = self._stream.start_tls(ssl_context, server_hostname, self._budget.seconds_left())
+        secured = self._stream.start_tls(ssl_context, server_hostname, self._budget.compute_remaining_seconds())
         return _BoundedStream(secured, self._budget)
 
     def get_extra_info(self, info: str) -> Any:
@@ -205,7 +205,7 @@ class _BoundedNetwork(httpcore2.NetworkBackend):
         # the library would give each address of a name the full timeout
         for *_, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
             try:
-                left = self._budget.seconds_left()
+                left = self._budget.compute_remaining_seconds()
                 stream = self._network.connect_tcp(str(address[0]), port, left, local_address, socket_options)
                 return _BoundedStream(stream, self._budget)
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:

@@ -142,7 +142,7 @@ class ChatServer:
         retries: int = 0,
         environment: Mapping[str, str] = os.environ,
     ) -> None:
-        self.shown = _shown(url, option)
+        self.shown = _format_url(url, option)
         self._place = _http().ascii_url(url, "/chat/completions")
         self._option = option
         self._timeout = timeout
@@ -291,7 +291,7 @@ def _extract_error(body: bytes) -> str:
     return inner or found.message or body.decode(errors="replace")
 
 
-def _shown(url: str, option: str) -> str:
+def _format_url(url: str, option: str) -> str:
     try:
         parts = urlsplit(url)
         if parts.scheme in ("http", "https") and parts.hostname:

@@ -220,7 +220,7 @@ def verify(path: Path, keys: Path | Iterable[PublicKey]) -> str:
     if not place.exists():
         return ""
     kind, id, signature, comment, whole = _parts(place)
-    trusted = {key.id: key for key in (trusted_keys(keys) if isinstance(keys, Path) else keys)}
+    trusted = {key.id: key for key in (read_public_keys(keys) if isinstance(keys, Path) else keys)}
     if id not in trusted:
         raise StoreError(
             f"{path}: is signed by key {_name(id)}, which is not trusted here\n"
@@ -241,7 +241,7 @@ def verify(path: Path, keys: Path | Iterable[PublicKey]) -> str:
     return _name(id)
 
 
-def trusted_keys(folder: Path) -> tuple[PublicKey, ...]:
+def read_public_keys(folder: Path) -> tuple[PublicKey, ...]:
     """Return the public keys in the .pub files of a folder, if it exists.
 
     Raises:

@@ -8,7 +8,7 @@ from functools import cache, cached_property
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from harness.bundled_challenges import bundled_folder
+from harness.bundled_challenges import find_bundled_folder
 from harness.errors import NotFoundError, PrerequisiteError, SpecError, StoreError, nearest
 from harness.model import Challenge, CollectedAnswer, Collection, Record, Submission, WorkspaceSettings
 from harness.model.manifest import read_toml
@@ -97,7 +97,7 @@ class Workspace:
             NotFoundError: unknown challenge.
         """
         folders = self.challenge_folders()
-        _known("challenge", id, sorted(folders), "harness ls challenges")
+        _check_known("challenge", id, sorted(folders), "harness ls challenges")
         return folders[id]
 
     def reference_folder(self, id: str) -> Path:
@@ -114,7 +114,7 @@ class Workspace:
 
     def challenge_folders(self) -> dict[str, Path]:
         """Return the folder of each challenge by id; this workspace's own override bundled ones."""
-        homes = [*([bundled_folder()] if self.settings.bundled_challenges else []), self.root]
+        homes = [*([find_bundled_folder()] if self.settings.bundled_challenges else []), self.root]
         places = [home / "challenges" for home in homes]
         return {id: place / id for place in places for id in subfolders(place, "challenge.toml")}
 
@@ -175,7 +175,7 @@ class Workspace:
         Raises:
             NotFoundError: unknown collection.
         """
-        _known("collection", id, self.collections(), "harness ls collections")
+        _check_known("collection", id, self.collections(), "harness ls collections")
         return self.submissions_folder / COLLECTIONS / id
 
     def collection(self, id: str) -> Collection:
@@ -200,7 +200,7 @@ class Workspace:
         """Return the folder of a collection's fetched submissions, ignored by git."""
         return self.cache_folder / COLLECTIONS / id
 
-    def collected(self, folder: Path) -> tuple[Collection, CollectedAnswer] | None:
+    def find_collected_answer(self, folder: Path) -> tuple[Collection, CollectedAnswer] | None:
         """Return the collection and entry of a fetched submission's folder; None for other submissions.
 
         Raises:
@@ -242,7 +242,7 @@ class Workspace:
         submission = read_toml(path, Submission)
         about = submission.about
         try:
-            _known("challenge", about.challenge, self.challenges(), "harness ls challenges")
+            _check_known("challenge", about.challenge, self.challenges(), "harness ls challenges")
         except NotFoundError as error:
             raise SpecError(path, str(error), field="submission.challenge") from None
         _check_language(path, "submission.language", about.language)
@@ -272,7 +272,7 @@ class Workspace:
     def _match_name(self, name: str) -> list[Path]:
         everything = self.submissions()
         root = self.submissions_folder
-        found = [folder for folder in everything if name.rstrip("/") in _called(folder)]
+        found = [folder for folder in everything if name.rstrip("/") in _list_names(folder)]
         if found:
             return found
         path = Path(name)
@@ -295,7 +295,7 @@ class Workspace:
         """Return the path of a submission's record."""
         return self.records_folder / SubmissionName(model, challenge, attempt).record
 
-    def recorded(self) -> list[SubmissionName]:
+    def list_recorded(self) -> list[SubmissionName]:
         """Return the submissions with a record under reports/records/, sorted by challenge, model and attempt."""
         root = self.records_folder
         paths = (path.relative_to(root) for depth in ("*/*.json", "*/*/*.json") for path in root.glob(depth))
@@ -308,7 +308,7 @@ class Workspace:
         Raises:
             StoreError: one cannot be read.
         """
-        return [self.record_in(self.records_folder / name.record) for name in self.recorded()]
+        return [self.record_in(self.records_folder / name.record) for name in self.list_recorded()]
 
     def record(self, name: str) -> Record:
         """Return the record of `MODEL/CHALLENGE` or `MODEL/CHALLENGE/attempt-N`, or in a file.
@@ -319,11 +319,11 @@ class Workspace:
         """
         path = Path(name)
         if path.suffix == ".json" and os.path.isfile(path):
-            return self._checked(path)
+            return self._verify_and_read(path)
         wanted = SubmissionName.parse(name.rstrip("/"))
         if wanted and os.path.lexists(self.records_folder / wanted.record):
             return self.record_in(self.records_folder / wanted.record)
-        known = self.recorded()
+        known = self.list_recorded()
         if attempts := [str(each) for each in known if each.answer == name.rstrip("/")]:
             raise NotFoundError(f"{name} has the records of several attempts; name one: {', '.join(attempts)}")
         raise NotFoundError(_describe_unknown("record", name, list(map(str, known)), f"harness grade {name}"))
@@ -335,7 +335,7 @@ class Workspace:
             StoreError: unreadable, misplaced, or with an invalid signature.
             PrerequisiteError: signed, and the verifier is not installed.
         """
-        record, place = self._checked(path), SubmissionName.of_record(path.relative_to(self.records_folder))
+        record, place = self._verify_and_read(path), SubmissionName.of_record(path.relative_to(self.records_folder))
         if record.submission_name != place:
             raise StoreError(
                 f"{path}: is the record of {record.name}, whose place is {record.submission_name.record}\n"
@@ -343,12 +343,12 @@ class Workspace:
             )
         return record
 
-    def _checked(self, path: Path) -> Record:
+    def _verify_and_read(self, path: Path) -> Record:
         verify(path, self.keys_folder)
         return read_stored(path, Record)
 
 
-def _called(folder: Path) -> tuple[str, ...]:
+def _list_names(folder: Path) -> tuple[str, ...]:
     name = SubmissionName.of_folder(folder)
     return str(name), name.answer, name.model, name.challenge
 
@@ -357,7 +357,7 @@ def _is_workspace(folder: Path) -> bool:
     return (folder / SETTINGS_FILE).is_file() or (folder / "challenges").is_dir()
 
 
-def known_languages() -> list[str]:
+def list_known_languages() -> list[str]:
     """Return the names of installed languages, sorted.
 
     Raises:
@@ -377,13 +377,13 @@ def _find_languages(path: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _check_language(path: Path, field: str, name: str) -> None:
-    known = known_languages()
+    known = list_known_languages()
     if name not in known:
         hint = f"languages are {', '.join(known)}"
         raise SpecError(path, f"no language {name!r}{nearest(name, known)}", field=field, hint=hint)
 
 
-def _known(kind: str, name: str, known: Sequence[str], command: str) -> None:
+def _check_known(kind: str, name: str, known: Sequence[str], command: str) -> None:
     if name not in known:
         raise NotFoundError(_describe_unknown(kind, name, known, command))
 

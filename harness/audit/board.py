@@ -9,7 +9,7 @@ from harness.errors import HarnessError, NotFoundError, SpecError, StoreError
 from harness.model import Record
 from harness.model.submission_name import SubmissionName
 from harness.scoring.doubts import describe_refusal, find_doubts
-from harness.signatures import PublicKey, signer_of, trusted_keys, verify
+from harness.signatures import PublicKey, read_public_keys, signer_of, verify
 from harness.store.content_key import probe_set
 from harness.stored_files import read_stored
 from harness.workspace import Workspace
@@ -61,7 +61,7 @@ class Board:
         self._folder = folder
         self._records = places[0]
         self._auditor = auditor
-        self._keys = (*keys, *trusted_keys(auditor.keys_folder))
+        self._keys = (*keys, *read_public_keys(auditor.keys_folder))
 
     def names(self) -> list[SubmissionName]:
         """Return the names of all records, sorted by model, challenge and attempt."""

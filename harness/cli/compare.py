@@ -66,7 +66,7 @@ def _compare(workspace: "Workspace", first: str, second: str, challenge: str | N
     answered = _list_answered(workspace, (left, right))
     rubrics = [workspace.challenge(only)] if only else [workspace.challenge(id) for id in workspace.challenges()]
     known = {c.id for c in rubrics}
-    wanted = [name for name in workspace.recorded() if name.model in (left, right) and name.challenge in known]
+    wanted = [name for name in workspace.list_recorded() if name.model in (left, right) and name.challenge in known]
     published = Store(workspace).published
     read = published.named(map(str, wanted))
     compared = compare(rubrics, read, left, right, {record.name: published.doubts(record) for record in read})
@@ -90,7 +90,7 @@ def _list_answered(workspace: "Workspace", models: Sequence[str]) -> dict[str, l
     from harness.errors import NotFoundError, nearest
 
     answered: dict[str, list[str]] = {}
-    for name in workspace.recorded():
+    for name in workspace.list_recorded():
         if name.challenge not in answered.setdefault(name.model, []):
             answered[name.model].append(name.challenge)
     if not answered:

@@ -34,7 +34,7 @@ def records(incomplete: str) -> list[str]:
     from harness.workspace import Workspace
 
     try:
-        names = map(str, Workspace.find().recorded())
+        names = map(str, Workspace.find().list_recorded())
     except (HarnessError, OSError):
         return []
     return [name for name in names if name.startswith(incomplete)]

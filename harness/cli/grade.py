@@ -254,7 +254,7 @@ def _print(workspace: "Workspace", results: Sequence["Graded | NotGraded"], as_j
         key=lambda r: (r.record.challenge, r.record.submission_name.order),
     )
     if as_json:
-        output.data([result.record.printed() for result in graded])
+        output.data([result.record.to_json_values() for result in graded])
     elif graded:
         rows = [_build_row(result) for result in graded]
         output.table(

@@ -69,7 +69,7 @@ def _find_attempts(workspace: "Workspace", name: str) -> "Attempts | None":
     from harness.scoring.record_summary import RecordSummary
     from harness.store.record_store import Store
 
-    known = [each for each in workspace.recorded() if each.attempt and each.answer == name.rstrip("/")]
+    known = [each for each in workspace.list_recorded() if each.attempt and each.answer == name.rstrip("/")]
     published = Store(workspace).published
     records = published.named(map(str, known))
     return Attempts(tuple(RecordSummary.of(r, published.doubts(r)) for r in records)) if records else None

@@ -89,5 +89,5 @@ def _is_of_challenge(workspace: Workspace, challenge: str, path: Path) -> bool:
 
 def _make_unread(criterion: Criterion, why: str) -> Evidence:
     if criterion.review:
-        return Evidence.unreviewed(criterion)
+        return Evidence.await_review(criterion)
     return Evidence.of(criterion, Outcome.FAILED, detail=why, rests_on=UNBUILT)

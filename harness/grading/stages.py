@@ -32,8 +32,8 @@ from harness.quality.own_tests import ALL_MUTANTS, ALL_SECONDS, MUTANTS
 from harness.sandbox import detect
 from harness.sandbox.accounting.wall_bound import ends_by
 from harness.sandbox.confinement import scratch
-from harness.sandbox.session.background_task import Beside, waited_for
-from harness.sandbox.session.pool import kept_warm
+from harness.sandbox.session.background_task import Beside, wait_for
+from harness.sandbox.session.pool import keep_warm
 from harness.timing import clock
 from harness.timing.timeline import span
 
@@ -80,7 +80,7 @@ def _run_all(job: Job) -> StageResult:
         return _finish(job, _run_in_turn(job, STAGES, StageResult()))
     quiet = replace(job, progress=no_progress)  # two threads must not interleave their progress lines
     work = Beside(lambda: _run_in_turn(quiet, [s for s in STAGES if s.beside], StageResult()))
-    with waited_for(work, job.deadline):
+    with wait_for(work, job.deadline):
         first = takewhile(lambda stage: not stage.beside, STAGES)
         found = _run_in_turn(job, first, StageResult())
         job.progress("own tests")
@@ -157,7 +157,7 @@ def probe(job: Job, found: StageResult, compiling: Beside[StageResult] | None = 
         return _fail_unbuilt(criteria, found.build_failure)
     job.progress("building")
     # a brief grade times no call, so the next worker may start while one works
-    warm = kept_warm() if job.brief and not job.options.only else nullcontext()
+    warm = keep_warm() if job.brief and not job.options.only else nullcontext()
     with warm, ExitStack() as stack:
         try:
             opening = stack.enter_context(opened(job.challenge, job.answer, job.device))

@@ -26,7 +26,7 @@ from harness.model import (
     Record,
     RepairedGrade,
     Status,
-    counted,
+    merge_signals,
 )
 from harness.model.collection import SUBMISSION_FILE
 from harness.probing.charging import without_idle_credit
@@ -166,7 +166,7 @@ def _graded(job: Job) -> Record:
         repaired=_check_copy_locations(job, found) if failure else None,
         cut_off=found.cut_off,
         seconds={stage: rounded for stage, spent in found.seconds.items() if (rounded := round(spent, 3))},
-        signals=counted(found.signals),
+        signals=merge_signals(found.signals),
         remarks=tuple(_list_remarks(job)),
     )
 
@@ -259,7 +259,7 @@ def _assert_machine_is_sound(files: Snapshot, found: StageResult) -> None:
 def unmeasured(criterion: Criterion, error: str = "") -> Evidence:
     """Return evidence of a criterion that was not run: it needs a review, or our side failed with `error`."""
     if criterion.review:
-        return Evidence.unreviewed(criterion)
+        return Evidence.await_review(criterion)
     return Evidence.of(criterion, Outcome.JUDGE_ERROR, detail=error or "no stage of the grade assessed it")
 
 

@@ -57,7 +57,7 @@ def from_text(text: str) -> frozenset[bytes]:
 
 def _read_published_texts(workspace: Workspace, folder: Path) -> Iterator[str]:
     for place in sorted(folder.glob("*/*")):
-        found = workspace.collected(place)
+        found = workspace.find_collected_answer(place)
         for name in found[1].files if found else ():
             yield (place / name).read_text(encoding="utf-8", errors="replace")
 

@@ -130,7 +130,7 @@ def write(folder: Path, verdict: HarborVerdict) -> None:
     Raises:
         StoreError: a file cannot be written.
     """
-    texts = {} if verdict.record is None else {RECORD_FILE: json.dumps(verdict.record.printed(), indent=1)}
+    texts = {} if verdict.record is None else {RECORD_FILE: json.dumps(verdict.record.to_json_values(), indent=1)}
     texts |= dict(zip(REWARD_FILES, (f"{verdict.reward}", json.dumps({"reward": verdict.reward})), strict=True))
     clear(folder)
     try:

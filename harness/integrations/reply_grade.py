@@ -56,5 +56,5 @@ def explanation(record: Record) -> str:
 
 def stored(record: Record) -> dict[str, object]:
     """Return the part of a record to store beside a score, as JSON values."""
-    printed = record.printed()
+    printed = record.to_json_values()
     return {name: printed[name] for name in FIELDS if name in printed}

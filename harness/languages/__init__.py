@@ -30,7 +30,7 @@ from harness.languages.syntax import (
     Syntax,
     filled_lines,
 )
-from harness.workspace import LANGUAGES, known_languages
+from harness.workspace import LANGUAGES, list_known_languages
 
 __all__ = [
     "CPU",
@@ -69,7 +69,7 @@ def language(name: str) -> Language:
     """
     point = next(iter(entry_points(group=LANGUAGES, name=name)), None)
     if point is None:
-        known = known_languages()
+        known = list_known_languages()
         raise NotFoundError(f"no language {name!r}{nearest(name, known)}\n  languages are {', '.join(known)}")
     return _load(point)
 
@@ -80,7 +80,7 @@ def every_language() -> list[Language]:
     Raises:
         PrerequisiteError: a module does not load.
     """
-    return [language(name) for name in known_languages()]
+    return [language(name) for name in list_known_languages()]
 
 
 def source_hash(used: Language) -> str:

@@ -119,9 +119,9 @@ class Cuda(Language):
         self, files: AnswerFiles, challenge: Challenge, into: Path, spared: Collection[str] = ()
     ) -> RepairedAnswer | None:
         """See `Language.repaired`."""
-        from harness.cuda.repair.repaired_copy import repaired_copy
+        from harness.cuda.repair.repaired_copy import repair_copy
 
-        done = repaired_copy(
+        done = repair_copy(
             files.folder, files.entries, challenge.contract.functions, into, tier=detect(), spared=spared
         )
         return RepairedAnswer(done.repairs, "" if done.built else done.text) if done.repairs else None

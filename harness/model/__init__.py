@@ -43,7 +43,7 @@ if TYPE_CHECKING:
         Rounds,
         Row,
     )
-    from harness.model.signal import Signal, SignalKind, counted
+    from harness.model.signal import Signal, SignalKind, merge_signals
     from harness.model.submission import About, Claim, OwnTests, Provenance, Submission
     from harness.model.suite import ChallengeSuite, ChallengeSuites
     from harness.model.tier import Tier
@@ -141,7 +141,7 @@ _MODULES = {
     "harness.model.signal": (
         "Signal",
         "SignalKind",
-        "counted",
+        "merge_signals",
     ),
     "harness.model.submission": (
         "About",
@@ -241,8 +241,8 @@ __all__ = [
     "UnusedCause",
     "UnusedTier",
     "WorkspaceSettings",
-    "counted",
     "identifier",
+    "merge_signals",
 ]
 
 

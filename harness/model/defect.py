@@ -39,7 +39,7 @@ class PublishedDefect(Model):
             raise ValueError("'probe' and 'at' need criteria whose evidence may name them")
         return self
 
-    def shown_by(self, evidence: Evidence) -> bool:
+    def appears_in(self, evidence: Evidence) -> bool:
         """Return whether a failing criterion's evidence shows this defect."""
         if self.probe:
             return self.probe in evidence.failed_probes

@@ -61,7 +61,7 @@ class Threshold(Model):
     wrong_residues: tuple[int, ...] = ()
     """Residues modulo the period of wrong sizes."""
 
-    def met(self, size: int) -> bool:
+    def goes_wrong_at(self, size: int) -> bool:
         """Return whether a size is known to go wrong."""
         if self.period is not None:
             return size >= self.wrong_from and size % self.period in self.wrong_residues

@@ -224,7 +224,7 @@ class Evidence(ReadableModel):
         )
 
     @classmethod
-    def unreviewed(cls, criterion: Criterion) -> Self:
+    def await_review(cls, criterion: Criterion) -> Self:
         """Create evidence for a criterion that waits for a reviewer."""
         return cls.of(criterion, Outcome.NOT_RUN, detail=f"{NEEDS_REVIEW}: {criterion.review}")
 

@@ -87,7 +87,7 @@ class ExpectedFindings(Model):
     """All findings."""
 
     @model_validator(mode="after")
-    def _numbered(self) -> Self:
+    def _check_numbers(self) -> Self:
         numbers = [finding.number for finding in self.findings if finding.number is not None]
         if numbers != list(range(1, len(numbers) + 1)):
             raise ValueError("the findings that must be there are numbered 1, 2, 3 and so on, in their order")

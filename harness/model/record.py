@@ -238,7 +238,7 @@ class Record(Stored):
         elif self.build:
             yield build_finding(self.build.title, self.build.detail, self.build.locations)
 
-    def printed(self) -> dict[str, Any]:
+    def to_json_values(self) -> dict[str, Any]:
         """Return the record as JSON values, with its findings."""
         # through text, which turns non-finite figures into strings
         findings = [json.loads(finding.model_dump_json()) for finding in self.findings]

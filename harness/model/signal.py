@@ -32,7 +32,7 @@ class Signal(ReadableModel):
     """Number of occurrences."""
 
 
-def counted(signals: Iterable[Signal], most: int = 100) -> tuple[Signal, ...]:
+def merge_signals(signals: Iterable[Signal], most: int = 100) -> tuple[Signal, ...]:
     """Merge equal signals, by kind and then most frequent first; at most `most` of a kind."""
     counts: dict[SignalKind, Counter[str]] = {kind: Counter() for kind in SignalKind}
     for signal in signals:

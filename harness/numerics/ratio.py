@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.numerics.special import first_mismatch, position, rounded
+from harness.numerics.special import first_mismatch, position, round_values
 
 PASS = 32.0
 """Largest passing ratio, above the worst honest variant on rows of up to 512 terms (24)."""
@@ -69,7 +69,7 @@ def conditioning(
     base = _outputs(oracle(*inputs))
     spreads = [0.0] * len(base)
     for _ in range(draws):
-        moved = _outputs(oracle(*(_moved(value, rng) for value in inputs)))
+        moved = _outputs(oracle(*(_move(value, rng) for value in inputs)))
         spreads = [max(s, _measure_movement(b, m)) for s, b, m in zip(spreads, base, moved, strict=True)]
     return tuple(spreads)
 
@@ -165,7 +165,7 @@ def credit(ratio: float) -> float:
 
 def _errors(actual: NDArray[Any], expected: NDArray[Any]) -> NDArray[np.longdouble]:
     """Return |actual - expected| in long double; 0 if correctly rounded, or non-finite alike."""
-    right = (actual == rounded(expected, actual.dtype)) | np.isnan(expected)
+    right = (actual == round_values(expected, actual.dtype)) | np.isnan(expected)
     with np.errstate(invalid="ignore", over="ignore"):
         errors = np.abs(actual.astype(np.longdouble) - expected.astype(np.longdouble))
     return np.where(right, np.longdouble(0), errors)
@@ -182,7 +182,7 @@ def _compute_floor(expected: NDArray[Any], dtype: np.dtype[Any]) -> np.longdoubl
 
     Values beyond the dtype must be infinite, and excuse no error in other entries.
     """
-    within = np.abs(expected[np.isfinite(rounded(expected, dtype))].astype(np.longdouble))
+    within = np.abs(expected[np.isfinite(round_values(expected, dtype))].astype(np.longdouble))
     size: np.longdouble = max(rms(within), within.max(initial=np.longdouble(0)) / 2)
     return np.longdouble(np.finfo(dtype).eps) * size
 
@@ -191,7 +191,7 @@ def _outputs(reply: NDArray[np.longdouble] | Sequence[NDArray[np.longdouble]]) -
     return [reply] if isinstance(reply, np.ndarray | np.generic) else list(reply)
 
 
-def _moved(value: Any, rng: np.random.Generator) -> Any:
+def _move(value: Any, rng: np.random.Generator) -> Any:
     """Move a floating `value` by half an ulp of its dtype, in long double; keep non-finite and other values."""
     if not isinstance(value, np.ndarray | np.floating) or not np.issubdtype(value.dtype, np.floating):
         return value

@@ -37,7 +37,7 @@ def first_mismatch(actual: NDArray[Any], expected: NDArray[Any]) -> SpecialMisma
 
     `expected` is first rounded to the dtype of `actual`, so a value beyond its range becomes infinite.
     """
-    expected = rounded(expected, actual.dtype)
+    expected = round_values(expected, actual.dtype)
     if np.isfinite(actual).all() and np.isfinite(expected).all():
         return None
     differ = _kinds(actual) != _kinds(expected)
@@ -48,7 +48,7 @@ def first_mismatch(actual: NDArray[Any], expected: NDArray[Any]) -> SpecialMisma
     return SpecialMismatch(index, float(expected[index]), float(actual[index]), count, differ.size)
 
 
-def rounded(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+def round_values(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     """Round values to a floating `dtype`; out-of-range ones silently become infinite or zero."""
     with np.errstate(over="ignore", under="ignore"):
         return values.astype(dtype)

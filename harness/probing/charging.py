@@ -212,7 +212,7 @@ def _shows_past(thresholds: Iterable[Threshold], other: Evidence) -> bool:
     """Return whether the other's failing case meets all thresholds."""
     case = other.counterexample.case if other.counterexample else {}
     sizes = [(threshold, case.get(threshold.axis)) for threshold in thresholds]
-    return all(isinstance(size, int) and threshold.met(size) for threshold, size in sizes)
+    return all(isinstance(size, int) and threshold.goes_wrong_at(size) for threshold, size in sizes)
 
 
 def _may_be_anothers(code: ChallengeCode, evidence: Evidence) -> bool:

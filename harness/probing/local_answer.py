@@ -78,7 +78,7 @@ class LocalAnswer:
             self.echo = tuple(map(copy.copy, arrays)) if echo else ()
             value = self._fit(result, returns, function)
         finally:
-            self._caller.ended(arrays, inputs)
+            self._caller.end_call(arrays, inputs)
         return (value, self._keep(result)) if hold else value
 
     def fetch(self, kept: RemoteObject, returns: Plan) -> Any:
@@ -135,7 +135,7 @@ class LocalAnswer:
 
     def _revive(self, value: Any, use: InputUse, arrays: list[Any]) -> Any:
         if isinstance(value, np.ndarray):
-            arrays.append(self._caller.passed(value.copy(), use, len(arrays)))
+            arrays.append(self._caller.pass_array(value.copy(), use, len(arrays)))
             return arrays[-1]
         if isinstance(value, RemoteObject):
             return self._kept[value.id]

@@ -170,7 +170,7 @@ class ContractCalls:
         shutil.copytree(self.files.folder, place, symlinks=True, copy_function=shutil.copyfile)
         for path, text in changed:
             (place / path).write_text(text, encoding="utf-8")
-        if box_user.drawn() is not None:
+        if box_user.draw_uid() is not None:
             box_user.open_up(place)
         part = _Part(self._fork_server, place.name, self._target.entry)
         copy = SandboxedAnswer(self._target, self.files.capabilities, self._literals, fork_server=part)

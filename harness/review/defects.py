@@ -91,7 +91,7 @@ def rule(defect: PublishedDefect, challenge: Challenge, record: Record | None) -
         if why := out_of_sight(rubric.get(id), seen, record.provenance):
             hidden.append((why, id))
         elif seen is not None and seen.outcome is not Outcome.PASSED:
-            if defect.shown_by(seen):
+            if defect.appears_in(seen):
                 showing.append(seen)
             else:
                 hidden.append((OTHER_FAULT, id))

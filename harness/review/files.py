@@ -67,7 +67,7 @@ def reviews_of(workspace: Workspace) -> tuple[Review, ...]:
 
 def _list_reviewed(workspace: Workspace) -> Iterator[Path]:
     for folder in workspace.submissions():
-        found = workspace.collected(folder)
+        found = workspace.find_collected_answer(folder)
         if found is None or found[0].redistribute:
             yield folder
     for id in workspace.collections():

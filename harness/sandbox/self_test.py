@@ -102,7 +102,7 @@ def _run(scene: Scene, tier: Tier) -> Iterator[Attack]:
     box: Box | None = None
     try:
         for attack in ATTACKS:
-            box = box or _opened(scene, tier)
+            box = box or _open_box(scene, tier)
             reply = box.call(attack.function, *attack.arguments(scene), returns=Scalar(str))
             if attack.worked(scene, reply, box.output()):
                 yield attack
@@ -114,7 +114,7 @@ def _run(scene: Scene, tier: Tier) -> Iterator[Attack]:
             box.close()
 
 
-def _opened(scene: Scene, tier: Tier) -> Box:
+def _open_box(scene: Scene, tier: Tier) -> Box:
     box = Box(WorkerSpec(scene.answer, _ATTACKER.name, (), _LIMITS, tier))
     try:
         reply = box.open()
@@ -172,7 +172,7 @@ def _listen_unix_in(folder: Path, name: str) -> socket.socket:
     return listener
 
 
-def _said(scene: Scene, reply: Reply, printed: str) -> bool:
+def _trust_reply(scene: Scene, reply: Reply, printed: str) -> bool:
     """Trust the attacker, which has no reason to lie about success."""
     return reply.status is CallStatus.RETURNED
 
@@ -239,13 +239,13 @@ ATTACKS = (
         lambda scene: (str(scene.target.parent), _SOCKET),
         lambda scene, *_: _was_reached(scene.unix),
     ),
-    Attack("signal_parent", "an answer can kill the grader", _make_parent_arguments, _said),
-    Attack("trace_parent", "an answer can stop and steer the grader (ptrace)", _make_parent_arguments, _said),
-    Attack("open_memory", "an answer can read and change the grader's memory", _make_parent_arguments, _said),
+    Attack("signal_parent", "an answer can kill the grader", _make_parent_arguments, _trust_reply),
+    Attack("trace_parent", "an answer can stop and steer the grader (ptrace)", _make_parent_arguments, _trust_reply),
+    Attack("open_memory", "an answer can read and change the grader's memory", _make_parent_arguments, _trust_reply),
     Attack("environment", "an answer sees the grader's environment", _nothing, _reveals_secret),
     Attack("descriptors", "an answer inherits files that the grader holds open", _nothing, _reveals_secret),
-    Attack("memory_file", "an answer can take memory that its limit does not count", _nothing, _said),
-    Attack("fork", "an answer can start processes", _nothing, _said),
+    Attack("memory_file", "an answer can take memory that its limit does not count", _nothing, _trust_reply),
+    Attack("fork", "an answer can start processes", _nothing, _trust_reply),
     # last: where it works, the worker is gone
     Attack("execute", "an answer can run other programs", lambda scene: (scene.secret,), _reveals_secret),
 )

@@ -83,7 +83,7 @@ def ranking_suite(workspace: Workspace, name: str | None = None) -> ChallengeSui
         SpecError: the file of suites is malformed.
     """
     suites = every_suite(workspace)
-    answered = {recorded.challenge for recorded in workspace.recorded()}
+    answered = {recorded.challenge for recorded in workspace.list_recorded()}
     own = next((suite for suite in suites if suite.id == OWN and answered & {*suite.challenges}), None)
     return own if name is None and own else suite_named(suites, name or board_suite(workspace))
 
@@ -100,7 +100,7 @@ def suites_beside(workspace: Workspace) -> tuple[ChallengeSuite, ...]:
 
 def unranked_challenges(workspace: Workspace) -> tuple[str, ...]:
     """Return why each own challenge with records does not count for ranks."""
-    answered = {recorded.challenge for recorded in workspace.recorded()}
+    answered = {recorded.challenge for recorded in workspace.list_recorded()}
     reasons = (why_unranked(workspace, id) for id in own_challenges(workspace) if id in answered)
     return tuple(filter(None, reasons))
 

@@ -22,7 +22,7 @@ def recorded_as(workspace: Workspace, names: Sequence[str]) -> list[SubmissionNa
     Raises:
         NotFoundError: a name has no match.
     """
-    known = workspace.recorded()
+    known = workspace.list_recorded()
     chosen: dict[SubmissionName, None] = {} if names else dict.fromkeys(known)
     for text in (name.rstrip("/") for name in names):
         found = [name for name in known if text in (str(name), name.answer, name.model, name.challenge)]

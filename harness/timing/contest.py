@@ -147,14 +147,14 @@ def contest(
     clock.warm_memory()
     with ExitStack() as running:
 
-        def entered() -> list[_Track]:
+        def enter() -> list[_Track]:
             running.close()  # the previous trials
             tracks = [_Track(trial, number) for number, trial in enumerate(running.enter_context(start(trials)))]
             for track in tracks:
                 track.warm_up()
             return tracks
 
-        tracks, processor = _play(entered, seconds, enough)
+        tracks, processor = _play(enter, seconds, enough)
         return _result(tracks, processor, clock.now() - began)
 
 
@@ -245,13 +245,13 @@ def _faults(entrant: _Entrant) -> list[float]:
     return entrant.faults
 
 
-def _play(entered: Callable[[], list[_Track]], seconds: float, enough: Enough) -> tuple[list[_Track], PairedComparison]:
+def _play(enter: Callable[[], list[_Track]], seconds: float, enough: Enough) -> tuple[list[_Track], PairedComparison]:
     """Play rounds until the processor times decide, both clocks are `enough`, or time is up.
 
-    `entered` opens parallel trials in place of the previous ones. Return all trials, and the last comparison of
+    `enter` opens parallel trials in place of the previous ones. Return all trials, and the last comparison of
     processor times.
     """
-    running = entered()
+    running = enter()
     tracks, pairs, rule, comparison = list(running), 0, Rule(), compare([])
     began, own = clock.now(), time.process_time()
 
@@ -270,7 +270,7 @@ def _play(entered: Callable[[], list[_Track]], seconds: float, enough: Enough) -
             if enough(comparison) and enough(compare(_ratios(tracks, _wall))):
                 return tracks, comparison
         if pairs in RESTART_PAIRS:
-            running = entered()
+            running = enter()
             tracks += running
     return tracks, _decide_clearly_slower(tracks, _processor, comparison)
 

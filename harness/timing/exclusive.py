@@ -31,7 +31,7 @@ class MachineBusy(Exception):
 @contextmanager
 def beside_others() -> Iterator[None]:
     """Run the block beside other grades' work, but not beside exclusive work."""
-    with _shared("work", "gate"):
+    with _lock_jointly("work", "gate"):
         yield
 
 
@@ -44,7 +44,7 @@ def alone(wait: float = WAIT_SECONDS) -> Iterator[None]:
     """
     alone_in_grade()
     deadline = time.monotonic() + wait
-    with _opened("gate") as gate, _opened("work") as work:
+    with _open_lock("gate") as gate, _open_lock("work") as work:
         with span("wait", waits_for="work"):
             _lock(gate, deadline)
             _lock(work, deadline)
@@ -73,7 +73,7 @@ def second_try(limit: float, spent: float) -> Iterator[None]:
 @contextmanager
 def gpu_beside_others() -> Iterator[None]:
     """Use the GPU beside other grades, but not beside timing on it."""
-    with _shared("gpu", "gpu-gate"):
+    with _lock_jointly("gpu", "gpu-gate"):
         yield
 
 
@@ -84,7 +84,7 @@ def gpu_alone() -> Iterator[None]:
     Do only the timing inside: build, draw inputs and judge outside.
     """
     alone_in_grade()
-    with _opened("gpu-gate") as gate, _opened("gpu") as gpu:
+    with _open_lock("gpu-gate") as gate, _open_lock("gpu") as gpu:
         with span("wait", waits_for="gpu"):
             fcntl.flock(gate, fcntl.LOCK_EX)
             fcntl.flock(gpu, fcntl.LOCK_EX)
@@ -96,15 +96,15 @@ def gpu_alone() -> Iterator[None]:
 def timing_lock() -> Iterator[None]:
     """Exclude this user's other timings on this machine, and the rest of this grade."""
     alone_in_grade()
-    with _opened("timing") as file:
+    with _open_lock("timing") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
 @contextmanager
-def _shared(name: str, gate_name: str) -> Iterator[None]:
+def _lock_jointly(name: str, gate_name: str) -> Iterator[None]:
     """Hold a shared lock; an exclusive holder keeps newcomers waiting at the gate."""
-    with _opened(gate_name) as gate, _opened(name) as held:
+    with _open_lock(gate_name) as gate, _open_lock(name) as held:
         with span("wait", waits_for=name):
             fcntl.flock(gate, fcntl.LOCK_SH)
             fcntl.flock(held, fcntl.LOCK_SH)
@@ -124,7 +124,7 @@ def _lock(file: BinaryIO, deadline: float) -> None:
             return
 
 
-def _opened(name: str) -> BinaryIO:
+def _open_lock(name: str) -> BinaryIO:
     folder = Path(os.environ.get(FOLDER) or tempfile.gettempdir())
     path = folder / f"harness-{name}-{os.getuid()}.lock"
     return open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600), "rb+", buffering=0)

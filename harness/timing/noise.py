@@ -105,7 +105,7 @@ def conditions(seconds: float = WINDOW_SECONDS, root: Path = Path("/")) -> Machi
         turbo=_read(cpus / "intel_pstate/no_turbo") == "0" or _read(cpus / "cpufreq/boost") == "1",
         threads_share_cores=_read(cpus / "smt/active") == "1",
         virtual=" hypervisor" in _read(root / "proc/cpuinfo") or (root / "sys/hypervisor/type").exists(),
-        swapped_bytes=_swapped(_read(root / "proc/meminfo")),
+        swapped_bytes=_read_swap_use(_read(root / "proc/meminfo")),
         counters=any(_find_counters(root / "sys/bus/event_source/devices")),
     )
 
@@ -123,7 +123,7 @@ def _read_quota(groups: Path) -> float | None:
     return int(limit) / int(period) if limit.isdigit() and period.isdigit() else None
 
 
-def _swapped(meminfo: str) -> int:
+def _read_swap_use(meminfo: str) -> int:
     kib = {name: int(value) for name, value in re.findall(r"^(SwapTotal|SwapFree):\s+(\d+) kB$", meminfo, re.MULTILINE)}
     return (kib.get("SwapTotal", 0) - kib.get("SwapFree", 0)) << 10
 

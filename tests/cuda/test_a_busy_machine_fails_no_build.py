@@ -50,7 +50,7 @@ class Machine:
 
 def others_wait() -> bool:
     """Whether the work of another grade would have to wait now."""
-    with exclusive._opened("gate") as gate:
+    with exclusive._open_lock("gate") as gate:
         try:
             fcntl.flock(gate, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from gate_rooms import A_TIER, RIGHT, TIERS, needs_nvcc, put
 
-from harness.cuda.check.messages import demangled, kernels, ptx_facts
+from harness.cuda.check.messages import demangle, kernels, ptx_facts
 from harness.cuda.check.verdict import CompilerResult, gate
 from harness.languages.cuda import _spills
 from harness.model import Tier
@@ -84,7 +84,7 @@ def test_names_are_read_as_their_author_wrote_them() -> None:
         "_Z1kI5thingIfEEvv": "k<...>",
         "_Z99999short": "short",
     }
-    assert {mangled: demangled(mangled) for mangled in read} == read
+    assert {mangled: demangle(mangled) for mangled in read} == read
 
 
 def test_a_function_that_was_not_inlined_does_not_lend_its_frame_to_the_kernel() -> None:

@@ -6,9 +6,9 @@ import pytest
 from harness.cuda.gpu.device import device_of, driver_version
 from harness.cuda.gpu.figures import (
     clocks_agree,
+    compute_round_ratio,
     median_interval,
     necessary_bytes,
-    paired_ratio,
     plan_repeats,
     plan_rows,
     turns,
@@ -33,7 +33,7 @@ def test_of_few_values_the_interval_is_their_range() -> None:
 def test_a_ratio_is_taken_round_by_round() -> None:
     """A slow minute slows both contenders: their ratio stays."""
     weather = np.linspace(1, 10, 40)
-    ratio = paired_ratio(np.stack([weather, 5 * weather], axis=1), of=1, to=0)
+    ratio = compute_round_ratio(np.stack([weather, 5 * weather], axis=1), of=1, to=0)
     assert (ratio.median, ratio.low, ratio.high) == pytest.approx((5, 5, 5))
 
 

@@ -138,7 +138,7 @@ class TestMeasure:
         self.prepared(driver)
         times, out = driver.measure("scaled", ["answer.so", "reference.so"], [list(o) for o in self.order])
         assert times.shape == (3, 2) and (times > 0).all()
-        assert (out == 3 * driver.drawn((self.rows,), 5)).all()
+        assert (out == 3 * driver.draw_normals((self.rows,), 5)).all()
 
     def test_before_each_call_inputs_change_outputs_are_poisoned_and_the_cache_is_flushed(
         self, driver: types.ModuleType, runtime: HostRuntime

@@ -19,7 +19,7 @@ from harness.numerics import (
     unequal,
     worst,
 )
-from harness.numerics.special import position, rounded
+from harness.numerics.special import position, round_values
 from tests import shares
 from tests.any_arrays import DTYPES, FLOATING, WHOLE, differ, pairs, values
 
@@ -80,7 +80,7 @@ def test_no_size_of_the_numbers_hides_an_error(dtype, power, size):
 @given(values(FLOATING[:3], finite=True))
 def test_rounding_once_is_right(oracle):
     for narrow in FLOATING[:3]:
-        actual = rounded(oracle, np.dtype(narrow))
+        actual = round_values(oracle, np.dtype(narrow))
         assert actual.dtype == narrow and actual.shape == oracle.shape
         assert error_ratio(actual, oracle.astype(np.longdouble), 0.0) == 0.0
 

@@ -215,7 +215,10 @@ def test_a_fault_that_begins_below_another_criterion_s_case_is_not_charged_besid
 
 @pytest.mark.parametrize(("size", "wrong"), [(6, False), (7, True), (8, False), (11, True), (3, False)])
 def test_a_threshold_with_a_period_is_met_by_its_residues(size, wrong):
-    assert Threshold(axis="D", right_at=6, wrong_from=7, onward=False, period=4, wrong_residues=(3,)).met(size) is wrong
+    assert (
+        Threshold(axis="D", right_at=6, wrong_from=7, onward=False, period=4, wrong_residues=(3,)).goes_wrong_at(size)
+        is wrong
+    )
 
 
 def test_what_a_probe_of_fixed_cases_saw_is_charged_beside_others(code):

@@ -10,7 +10,7 @@ from harness.grading.options import Options
 from harness.grading.stages import STAGES
 from harness.grading.submission_grade import grade_one
 from harness.sandbox import detect, run
-from harness.sandbox.session.background_task import Beside, GivenUp, alone_in_grade, waited_for
+from harness.sandbox.session.background_task import Beside, GivenUp, alone_in_grade, wait_for
 from harness.timing.exclusive import timing_lock
 from tests.toy import REFERENCE, SUBMISSION, TOML, add_submission, make_workspace
 
@@ -49,7 +49,7 @@ def test_a_timing_waits_for_what_runs_beside_it() -> None:
 
     work = Beside(act)
     threading.Timer(0.3, over.set).start()
-    with waited_for(work, far()):
+    with wait_for(work, far()):
         with timing_lock():
             seen.append("timing")
         assert seen == ["work", "timing"]
@@ -59,7 +59,7 @@ def test_a_timing_waits_for_what_runs_beside_it() -> None:
 def test_outside_of_a_grade_a_timing_waits_for_nothing() -> None:
     over = threading.Event()
     work = Beside(over.wait)
-    with waited_for(work, time.perf_counter()):
+    with wait_for(work, time.perf_counter()):
         alone_in_grade()  # no longer than its deadline
         over.set()
     alone_in_grade()

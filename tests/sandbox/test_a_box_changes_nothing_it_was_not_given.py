@@ -69,7 +69,7 @@ def test_root_of_a_user_namespace_with_one_id_keeps_that_one_and_still_isolates(
         sys.executable,
         "-P",
         "-c",
-        "from harness.sandbox import box_user, detect; print(box_user.drawn(), detect())",
+        "from harness.sandbox import box_user, detect; print(box_user.draw_uid(), detect())",
     )
     alone = ("unshare", "--user", "--map-root-user")
     if subprocess.run((*alone, "true"), check=False).returncode != 0:
@@ -105,7 +105,7 @@ def test_root_that_may_not_become_another_user_is_recognised(tmp_path, file, tex
 
 @needs_root
 def test_a_scratch_folder_lets_boxes_through_and_no_other_user():
-    uid = box_user.drawn()
+    uid = box_user.draw_uid()
     with scratch.folder() as place:
         assert (mode(place), place.stat().st_gid) == (0o710, uid)
         assert box_user.reaches(uid, [str(place)]) and not box_user.reaches(uid + 1, [str(place)])

@@ -7,7 +7,7 @@ import pytest
 
 from harness.model import Limits
 from harness.sandbox import WorkerSpec, detect
-from harness.sandbox.session.pool import NAMESPACED, WarmForkServers, kept_warm, lender
+from harness.sandbox.session.pool import NAMESPACED, WarmForkServers, keep_warm, lender
 from harness.sandbox.session.returns import Scalar
 from harness.sandbox.session.worker_session import Box, start_fork_server
 
@@ -29,7 +29,7 @@ FUNCTIONS = ("look", "leave", "found")
 def _warm() -> Iterator[None]:
     if detect() not in NAMESPACED:
         pytest.skip("nothing is kept warm without namespaces")
-    with kept_warm():
+    with keep_warm():
         yield
 
 

@@ -142,6 +142,6 @@ def test_a_fence_that_would_hold_one_thread_of_several_is_refused() -> None:
 
 
 def test_rights_that_an_older_kernel_lacks_are_left_out() -> None:
-    known = {version: landlock_rules._handled(version) for version in range(1, 9)}
+    known = {version: landlock_rules._describe_ruleset(version) for version in range(1, 9)}
     assert [len(attributes) for _, attributes in known.values()] == [8, 8, 8, 16, 16, 24, 24, 24]
     assert [files.bit_length() for files, _ in known.values()] == [13, 14, 15, 15, 16, 16, 16, 16]

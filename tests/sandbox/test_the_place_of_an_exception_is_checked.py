@@ -5,7 +5,7 @@ import json
 import pytest
 
 from harness.sandbox import CallStatus, Nothing, Reply
-from harness.sandbox.session.exception_reply import raised_reply
+from harness.sandbox.session.exception_reply import make_exception_reply
 
 FORGE = """
 import array, json, os, socket
@@ -78,7 +78,7 @@ def test_an_error_that_cannot_be_looked_at_is_still_an_answer(opened, tier):
 def test_a_place_that_the_submission_does_not_have_is_dropped(tmp_path, place):
     (tmp_path / "answer.py").write_text("a\nb\nc\n")
     (tmp_path / "other.py").write_text("a\n")  # not the submission's own: an adapter, a driver
-    reply = raised_reply(["ValueError", "mine", ["ValueError"], place], tmp_path, ("answer.py",))
+    reply = make_exception_reply(["ValueError", "mine", ["ValueError"], place], tmp_path, ("answer.py",))
     assert reply is not None
     assert (reply.status, reply.text, reply.locations) == (CallStatus.RAISED, "ValueError: mine", ())
 
@@ -93,4 +93,4 @@ def test_a_worker_that_writes_its_own_reply_can_name_its_own_lines_only(opened, 
 
 @pytest.mark.parametrize("claim", [["ValueError", "mine", []], ["ValueError", 1, [], None], [None, "", [], None], {}])
 def test_what_does_not_have_the_form_of_an_exception_is_none(tmp_path, claim):
-    assert raised_reply(claim, tmp_path, ("answer.py",)) is None
+    assert make_exception_reply(claim, tmp_path, ("answer.py",)) is None

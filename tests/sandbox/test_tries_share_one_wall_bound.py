@@ -7,7 +7,7 @@ import pytest
 from harness.cuda.compilers import compile_time
 from harness.cuda.compilers.compile_time import CompileTime
 from harness.sandbox import CommandLimit, detect, run
-from harness.sandbox.accounting.wall_bound import ends_by, time_left, wall_bound, wall_left
+from harness.sandbox.accounting.wall_bound import compute_remaining_time, compute_remaining_wall, ends_by, wall_bound
 from harness.timing import exclusive
 from harness.timing.exclusive import MachineBusy, second_try
 
@@ -34,7 +34,7 @@ def test_a_first_try_leaves_half_of_the_bound_unless_it_is_on_its_way(limit, sha
     if share == 0.2 and limit == 0.5:
         share = 0.05  # a small limit is used up within five seconds at any larger share
     spent = 0.0
-    while time_left(limit, spent, spent * share, spent * share) >= 0.01:
+    while compute_remaining_time(limit, spent, spent * share, spent * share) >= 0.01:
         spent += 0.01
     used_up = limit / share if share else float("inf")
     assert spent == pytest.approx(min(used_up, end * wall_bound(limit)), abs=0.05)
@@ -42,26 +42,26 @@ def test_a_first_try_leaves_half_of_the_bound_unless_it_is_on_its_way(limit, sha
 
 
 def test_a_call_that_works_has_its_processor_time_though_the_clock_lost_some_of_it():
-    assert time_left(10.0, 10.0, 10.0, 9.2) == pytest.approx(0.8)  # such as what a hypervisor took
-    assert time_left(10.0, 10.0, 10.0, 10.0) < 0.01
-    assert time_left(10.0, 10.0, 10.0, 3.0) < 0.01  # it waits
+    assert compute_remaining_time(10.0, 10.0, 10.0, 9.2) == pytest.approx(0.8)  # such as what a hypervisor took
+    assert compute_remaining_time(10.0, 10.0, 10.0, 10.0) < 0.01
+    assert compute_remaining_time(10.0, 10.0, 10.0, 3.0) < 0.01  # it waits
 
 
 def test_nothing_outlasts_the_moment_that_is_set(tmp_path):
     with ends_by(time.perf_counter() + 1.0):
         with ends_by(time.perf_counter() + 100.0):
-            assert wall_left(50.0, 0.0, 0.0) <= 1.0
+            assert compute_remaining_wall(50.0, 0.0, 0.0) <= 1.0
         start = time.monotonic()
         done = run(["python", "-c", "import time; time.sleep(600)"], tmp_path, tier=detect(), seconds=100)
     assert done.exceeded is CommandLimit.WALL_CLOCK and time.monotonic() - start < 20
-    assert wall_left(50.0, 0.0, 0.0) > 50.0
+    assert compute_remaining_wall(50.0, 0.0, 0.0) > 50.0
 
 
 def test_a_second_try_has_what_the_first_one_left():
     with second_try(2.0, spent=5.0):
-        assert wall_left(2.0, 0.0, 0.0) == pytest.approx(wall_bound(2.0) / 2, abs=0.5)
+        assert compute_remaining_wall(2.0, 0.0, 0.0) == pytest.approx(wall_bound(2.0) / 2, abs=0.5)
     with second_try(2.0, spent=8.5):
-        assert wall_left(2.0, 0.0, 0.0) <= wall_bound(2.0) - 8.5
+        assert compute_remaining_wall(2.0, 0.0, 0.0) <= wall_bound(2.0) - 8.5
 
 
 def test_there_is_no_second_try_where_no_time_is_left_for_one():

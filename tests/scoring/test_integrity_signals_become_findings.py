@@ -3,7 +3,7 @@
 import pytest
 from rubrics import evidence, graded, rubric
 
-from harness.model import INTEGRITY, Finding, Outcome, Severity, Signal, SignalKind, counted
+from harness.model import INTEGRITY, Finding, Outcome, Severity, Signal, SignalKind, merge_signals
 
 CRITICAL, MAJOR, MINOR = Severity.CRITICAL, Severity.MAJOR, Severity.MINOR
 TASK = rubric({"correctness": [CRITICAL, MAJOR, MINOR]})
@@ -11,7 +11,7 @@ PASSWD = Signal(kind=SignalKind.UNSEEN_FILE, detail="/etc/passwd")
 
 
 def findings(*signals: Signal, **changes: object) -> tuple[Finding, ...]:
-    return graded("m", "task", 50.0).model_copy(update={"signals": counted(signals), **changes}).findings
+    return graded("m", "task", 50.0).model_copy(update={"signals": merge_signals(signals), **changes}).findings
 
 
 def test_nothing_seen_is_no_finding():
@@ -33,7 +33,7 @@ def test_what_was_seen_often_is_told_once_and_counted():
 
 def test_an_answer_cannot_fill_a_record_or_a_report():
     seen = [Signal(kind=SignalKind.UNSEEN_FILE, detail=f"{'x' * 190}{number}") for number in range(10_000)]
-    assert len(counted(seen)) == 100
+    assert len(merge_signals(seen)) == 100
     (finding,) = findings(*seen)
     assert finding.detail.endswith("and 95 more") and len(finding.detail) < 5 * 250
 

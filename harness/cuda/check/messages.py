@@ -62,9 +62,9 @@ def errors(log: str) -> tuple[CompilerError, ...]:
     return tuple(telling or found)[:ERRORS_KEPT]
 
 
-def suggested(log: str, error: CompilerError) -> str:
+def find_suggestion(log: str, error: CompilerError) -> str:
     """Return the name that gcc or clang suggests for the undeclared one of `error`, or an empty string."""
-    name = undeclared(error)
+    name = find_undeclared_name(error)
     for said in errors(log):
         problem, _, advice = said.text.partition("; did you mean ")
         if (said.file, said.line) == (error.file, error.line) and name in _QUOTED.findall(problem):
@@ -72,13 +72,13 @@ def suggested(log: str, error: CompilerError) -> str:
     return ""
 
 
-def undeclared(error: CompilerError) -> str:
+def find_undeclared_name(error: CompilerError) -> str:
     """Return the name that an error calls undeclared, or an empty string."""
     named = _UNDECLARED.search(error.text)
     return named["name"] if named else ""
 
 
-def broken(log: str) -> str | None:
+def find_nvcc_problem(log: str) -> str | None:
     """Return nvcc's complaint about its command line or installation rather than the source, or None."""
     found = _FATAL.search(log)
     return found["text"][:TEXT_KEPT] if found else None
@@ -90,7 +90,7 @@ def _read_error(line: str) -> CompilerError | None:
         return CompilerError(_tidy(placed["file"]), int(placed["line"]), placed["text"][:TEXT_KEPT])
     tool = _ASSEMBLER.match(line)
     if tool:
-        return CompilerError("", 0, f"{tool['tool']}: {demangled_in(tool['text'])}"[:TEXT_KEPT])
+        return CompilerError("", 0, f"{tool['tool']}: {demangle_text(tool['text'])}"[:TEXT_KEPT])
     twice = _TWICE.search(line)
     if twice:
         hidden = twice["name"].startswith(_MADE_BY_NVCC)
@@ -133,7 +133,7 @@ def _read_kernels(lines: list[str]) -> Iterator[KernelFacts]:
             constant = sum(int(n) for n in re.findall(r"(\d+) bytes cmem\[\d+\]", rest))
             stack, stores, loads = frame
             yield KernelFacts(
-                demangled(entry), int(found[1]), stores, loads, stack, int(shared[1]) if shared else 0, constant
+                demangle(entry), int(found[1]), stores, loads, stack, int(shared[1]) if shared else 0, constant
             )
             entry = ""
 
@@ -166,7 +166,7 @@ def _classify(op: str, modifiers: str) -> str | None:
     return kinds.get(op)
 
 
-def demangled(name: str) -> str:
+def demangle(name: str) -> str:
     """Demangle a kernel's name if possible: `ns::softmax<256>` for `_ZN2ns7softmax...`."""
     name = re.sub(r"^__nv_static_\d+__\w*?_(?=_Z)", "", name)  # internal linkage
     if not name.startswith("_Z"):
@@ -230,6 +230,6 @@ def _read_arguments(rest: str) -> tuple[str, str]:
     return f"<{', '.join(words)}>", rest[1:]
 
 
-def demangled_in(text: str) -> str:
+def demangle_text(text: str) -> str:
     """Demangle the names in `text`."""
-    return re.sub(r"\b_Z\w+", lambda found: demangled(found[0]), text)
+    return re.sub(r"\b_Z\w+", lambda found: demangle(found[0]), text)

@@ -32,7 +32,7 @@ class DeviceCode:
     folder: Path
     device: dict[str, list[range]] = field(default_factory=dict)
 
-    def judged(self, error: CompilerError) -> bool:
+    def is_nvcc_error(self, error: CompilerError) -> bool:
         """Return whether nvcc would report this error, too: in device functions, or on text that is no C++."""
         if 'namespace "std"' in error.text:  # from the host's own headers, which NVRTC lacks
             return False

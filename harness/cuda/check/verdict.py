@@ -9,7 +9,15 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
-from harness.cuda.check.messages import ERRORS_KEPT, CompilerError, KernelFacts, broken, errors, kernels, ptx_facts
+from harness.cuda.check.messages import (
+    ERRORS_KEPT,
+    CompilerError,
+    KernelFacts,
+    errors,
+    find_nvcc_problem,
+    kernels,
+    ptx_facts,
+)
 from harness.cuda.check.nvcc import Compilation, Room, compile_library
 from harness.cuda.check.nvrtc import SCOPE, DeviceCode, compile_device_code
 from harness.cuda.check.sources import refusals
@@ -19,7 +27,7 @@ from harness.model import Tier
 from harness.sandbox.confinement import scratch
 from harness.timing import clock
 
-__all__ = ["CompilerError", "CompilerResult", "KernelFacts", "exported", "gate"]
+__all__ = ["CompilerError", "CompilerResult", "KernelFacts", "gate", "list_exports"]
 
 _SHOWN = 8
 # libraries that come beside a CUDA toolkit, and may be absent from one that works
@@ -116,7 +124,7 @@ def _judge(
     uses = kernels(done.log)
     facts: dict[str, int | str] = {**ptx_facts(done.ptx), "warnings": len(re.findall(r"\bwarning\b.*:", done.log))}
     if done.library is not None:
-        missing = _find_missing(exported(done.library), symbols)
+        missing = _find_missing(list_exports(done.library), symbols)
         text = "\n".join(missing.values())
         return CompilerResult(name, not missing, (), uses, tuple(missing), text, spent, facts)
     if done.late:
@@ -124,7 +132,7 @@ def _judge(
     if done.undecided:
         return CompilerResult(name, None, (), uses, text=TOO_BUSY, seconds=spent)
     found = errors(done.log)
-    problem = broken(done.log) or _find_absent_library(found)
+    problem = find_nvcc_problem(done.log) or _find_absent_library(found)
     if problem:
         return CompilerResult(
             name, None, found, uses, text=f"{compiler.kind} could not be used: {problem}", seconds=spent
@@ -146,9 +154,9 @@ def _judge_in_part(
     if done.library is not None and not found:
         return CompilerResult(name, True, (), uses, seconds=spent, facts=facts)
     # NVRTC's verdict counts where nvcc would agree: in device functions
-    if found and code.judged(found[0]) and not _ABSENT.search(found[0].text):
+    if found and code.is_nvcc_error(found[0]) and not _ABSENT.search(found[0].text):
         return CompilerResult(name, False, found, uses, text=_format_errors(found), seconds=spent, facts=facts)
-    said = broken(done.log) or _format_errors(found) or done.log.strip()[-500:]
+    said = find_nvcc_problem(done.log) or _format_errors(found) or done.log.strip()[-500:]
     text = f"{compiler.kind} compiles device code only and cannot tell whether this builds: {said}"
     return CompilerResult(name, None, found, uses, text=text, seconds=spent, facts=facts)
 
@@ -157,7 +165,7 @@ def _format_late(allowed: float) -> str:
     return f"not compiled within {allowed:g} s of processor time"
 
 
-def exported(library: Path) -> frozenset[str]:
+def list_exports(library: Path) -> frozenset[str]:
     """Return the functions that a shared library exports; empty for other files."""
     try:
         with library.open("rb") as file:

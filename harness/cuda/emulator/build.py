@@ -194,7 +194,7 @@ def _collect_outcome(
         shutil.move(made, into)
         said = compiler_messages.clean(done.output)
         return Built(
-            into, compiler_messages.reached(suspects), "", perf_counter() - start, said,
+            into, compiler_messages.select_runtime_suspects(suspects), "", perf_counter() - start, said,
             source_digest="".join(held.digests),
         )  # fmt: skip
     if done.exceeded is CommandLimit.WALL_CLOCK:

@@ -23,7 +23,7 @@ def clean(text: str) -> str:
     return _INSIDE.sub("", _GENERATED_NAME.sub("", text)).strip()
 
 
-def reached(suspects: Sequence[UnsupportedConstruct]) -> tuple[UnsupportedConstruct, ...]:
+def select_runtime_suspects(suspects: Sequence[UnsupportedConstruct]) -> tuple[UnsupportedConstruct, ...]:
     """Return the suspects of compiled source that end the run where they are reached."""
     return tuple(suspect for suspect in suspects if suspect.what.startswith(_ASSEMBLY))
 

@@ -286,7 +286,7 @@ def parse(data: bytes) -> Report | None:
     Args:
         data: UTF-8 JSON, at most `REPORT_BYTES`.
     """
-    text = _unpadded(data)
+    text = _strip_padding(data)
     if not text or len(text) > REPORT_BYTES:
         return None
     try:
@@ -295,7 +295,7 @@ def parse(data: bytes) -> Report | None:
         return None
 
 
-def _unpadded(data: bytes) -> bytes:
+def _strip_padding(data: bytes) -> bytes:
     """`data` without what pads it: a scan from the front, since padding is mostly longer than a report."""
     end = data.find(b"\0")
     padded = end >= 0 and data.count(b"\0", end) == len(data) - end
@@ -343,7 +343,7 @@ def parse_followed(data: bytes) -> Report | None:
     stopped = next((line.stopped for line in lines if line.stopped), None)
     if report is not None:
         return report.model_copy(update={"stopped": stopped})
-    return _pieced_together(lines, stopped) if lines else None
+    return _piece_together(lines, stopped) if lines else None
 
 
 def _line(text: bytes) -> _Line | None:
@@ -353,7 +353,7 @@ def _line(text: bytes) -> _Line | None:
         return None
 
 
-def _pieced_together(lines: Sequence[_Line], stopped: Stop | None) -> Report:
+def _piece_together(lines: Sequence[_Line], stopped: Stop | None) -> Report:
     launched = [line for line in lines if line.launch]
     begun = max([(line.ordinal or 0) + 1 for line in launched] + ([stopped.launches] if stopped else []), default=0)
     launches = [line.launch for line in launched if line.launch][:1023]

@@ -18,7 +18,15 @@ from harness.cuda.check.nvcc import Room, compile_library
 from harness.cuda.check.sources import refusals
 from harness.cuda.compilers.compile_time import SECONDS, TOO_BUSY, CompileTime
 from harness.cuda.compilers.nvcc import nvcc
-from harness.cuda.gpu.figures import Floats, Interval, clocks_agree, median_interval, paired_ratio, plan_repeats, turns
+from harness.cuda.gpu.figures import (
+    Floats,
+    Interval,
+    clocks_agree,
+    compute_round_ratio,
+    median_interval,
+    plan_repeats,
+    turns,
+)
 from harness.errors import BusyMachineError, PrerequisiteError
 from harness.model import Limits
 from harness.sandbox import Array, Box, CallStatus, Plan, Scalar, Tier, WorkerSpec
@@ -286,7 +294,7 @@ class Bench:
             spent = [again(n)[1] for n in (few, few, many)]
         return Measured(
             own,
-            {name: paired_ratio(times, index, 0) for index, name in enumerate(contenders) if index},
+            {name: compute_round_ratio(times, index, 0) for index, name in enumerate(contenders) if index},
             necessary / (own.median / 1e3) / bandwidth,
             clocks_agree(own.median, (few, spent[1]), (many, spent[2])),
             tuple(written),

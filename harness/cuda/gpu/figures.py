@@ -40,7 +40,7 @@ def median_interval(values: Sequence[float] | Floats) -> Interval:
     return Interval(float(np.median(ordered)), float(ordered[low]), float(ordered[n - 1 - low]))
 
 
-def paired_ratio(times: Floats, of: int, to: int) -> Interval:
+def compute_round_ratio(times: Floats, of: int, to: int) -> Interval:
     """Return how many times longer contender `of` takes than `to`, round by round.
 
     Args:

@@ -92,7 +92,7 @@ class Gpu:
         """Wait for the stream's work; raises if a kernel failed."""
         self.runtime.streamSynchronize(self.stream)
 
-    def timed(self, act: Any) -> float:
+    def time_work(self, act: Any) -> float:
         """Return the milliseconds on the device between two events around the stream work of `act`."""
         self.runtime.eventRecord(self.start, self.stream)
         act()
@@ -212,7 +212,7 @@ class Problem:
         versions = []
         for seed in argument["seeds"]:
             versions.append(device.allocate(size))
-            device.put(drawn(shape, seed), versions[-1])
+            device.put(draw_normals(shape, seed), versions[-1])
         self.inputs.append((address, size, versions))
         return address
 
@@ -228,7 +228,7 @@ class Problem:
         return [gpu().get(address, shape, dtype) for address, _, shape, dtype in self.outputs]
 
 
-def drawn(shape: tuple[int, ...], seed: int) -> Any:
+def draw_normals(shape: tuple[int, ...], seed: int) -> Any:
     """Draw normal float32 numbers, which the parent draws again to compute the expected result."""
     return np.random.default_rng(seed).standard_normal(shape, np.float32) * np.float32(4)
 
@@ -301,7 +301,7 @@ def measure(symbol: str, contenders: list[str], order: list[list[int]]) -> tuple
             problem.refresh(turn)
             # the device is still busy with this when the call arrives, which hides the host's launch overhead
             device.fill(flush, turn & 0x7F, flushed)
-            times[turn, index] = device.timed(runs[index])
+            times[turn, index] = device.time_work(runs[index])
     problem.refresh(0)
     runs[0]()
     device.wait()
@@ -327,7 +327,7 @@ def copy_bandwidth(rounds: int) -> Any:
         device.fill(source, 1, COPIED_BYTES)
         for _ in range(WARM_UP):
             device.copy(target, source, COPIED_BYTES)
-        taken = [device.timed(lambda: device.copy(target, source, COPIED_BYTES)) for _ in range(rounds)]
+        taken = [device.time_work(lambda: device.copy(target, source, COPIED_BYTES)) for _ in range(rounds)]
         return 2 * COPIED_BYTES / (np.array(taken) / 1e3)
     finally:
         device.release()

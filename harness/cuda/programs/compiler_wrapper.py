@@ -136,7 +136,7 @@ class _Wrapper:
             return
         self.made.said += [self._shorten(said)]
         emptied = [rewriting.UnsupportedConstruct(w, f, n) for f, at in lacking.items() for n, w in at.items()]
-        self.made.lacking += [*emptied, *compiler_messages.reached(done.suspects)]
+        self.made.lacking += [*emptied, *compiler_messages.select_runtime_suspects(done.suspects)]
         if self.options.rules is not None and into is not None:
             rules = Path(self.options.rules or into.with_suffix(".d"))
             rules.write_text(self._format_rules(str(into), done.files), encoding="utf-8")

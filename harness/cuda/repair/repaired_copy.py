@@ -4,10 +4,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.cuda.check.messages import suggested
+from harness.cuda.check.messages import find_suggestion
 from harness.cuda.check.verdict import CompilerError, CompilerResult, gate
 from harness.cuda.emulator.build import build
-from harness.cuda.repair.rules import ProposedRepair, RefusedFile, proposed
+from harness.cuda.repair.rules import ProposedRepair, RefusedFile, propose_repair
 from harness.errors import HarnessError
 from harness.model import Repair, Tier
 from harness.sandbox.confinement import scratch
@@ -33,7 +33,7 @@ class RepairedCopy:
     text: str = ""
 
 
-def repaired_copy(
+def repair_copy(
     folder: Path,
     entries: Sequence[str],
     symbols: Sequence[str],
@@ -76,11 +76,11 @@ def _repair_once(
     if len(before) > _LARGEST:
         return None
 
-    def asked(error: CompilerError) -> str:
+    def suggest(error: CompilerError) -> str:
         return _find_suggestion(into, entries, error, tier)
 
     text = before.decode(errors="surrogateescape")
-    proposal = proposed(RefusedFile(said.errors[0].file, text, said.errors, asked))
+    proposal = propose_repair(RefusedFile(said.errors[0].file, text, said.errors, suggest))
     if proposal is None:
         return None
     path.write_bytes(proposal.text.encode(errors="surrogateescape"))
@@ -100,7 +100,7 @@ def _find_suggestion(folder: Path, entries: Sequence[str], error: CompilerError,
     # the emulated device's compiler suggests names, nvcc's front end does not
     try:
         with scratch.folder() as into:
-            return suggested(build(folder, entries, into, tier=tier, instrumented=False).errors, error)
+            return find_suggestion(build(folder, entries, into, tier=tier, instrumented=False).errors, error)
     except HarnessError:  # no such compiler, or too busy a machine
         return ""
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from harness.cuda.check.messages import CompilerError, undeclared
+from harness.cuda.check.messages import CompilerError, find_undeclared_name
 from harness.cuda.check.sources import TOKEN
 from harness.cuda.repair.source_lines import SourceLines
 from harness.cuda.repair.standard_headers import EVERYWHERE, IN_STD
@@ -59,7 +59,7 @@ class ProposedRepair:
     repair: Repair
 
 
-def proposed(refused: RefusedFile) -> ProposedRepair | None:
+def propose_repair(refused: RefusedFile) -> ProposedRepair | None:
     """Return the first repair that may help, or None."""
     return next(filter(None, (rule(refused) for rule in RULES)), None)
 
@@ -77,7 +77,7 @@ def _propose(
     return ProposedRepair("\n".join(changed), frozenset((refused.name, line) for line in answers), repair)
 
 
-def fenced_code(refused: RefusedFile) -> ProposedRepair | None:
+def keep_fenced_code(refused: RefusedFile) -> ProposedRepair | None:
     """Keep the longest fenced block of a Markdown page, code in C++ or CUDA first."""
     source = SourceLines.of(refused.text)
     blocks = sorted(_find_blocks(source), key=lambda block: (block[0] in _CODE_INFO, len(block[1])), reverse=True)
@@ -108,7 +108,7 @@ def _find_blocks(source: SourceLines) -> Iterator[tuple[str, range]]:
         yield opened["info"].lower(), range(start, len(source.lines))
 
 
-def unclosed_comment(refused: RefusedFile) -> ProposedRepair | None:
+def comment_out_continuation(refused: RefusedFile) -> ProposedRepair | None:
     """Comment out lines that continue a comment after its end, where code cannot stand.
 
     Such lines begin with `*`, or stand between two lines of dashes or the like.
@@ -172,7 +172,7 @@ def _is_ended(code: str) -> bool:
     return not code or code.startswith("#") or code.endswith((";", "}", "{"))
 
 
-def missing_header(refused: RefusedFile) -> ProposedRepair | None:
+def include_missing_header(refused: RefusedFile) -> ProposedRepair | None:
     """Include the standard header that declares the undeclared name."""
     header = _find_header(refused.first)
     if not header or re.search(rf"^[ \t]*#[ \t]*include[ \t]*<{re.escape(header)}>", refused.text, re.MULTILINE):
@@ -188,7 +188,7 @@ def missing_header(refused: RefusedFile) -> ProposedRepair | None:
 
 
 def _find_header(error: CompilerError) -> str:
-    name = undeclared(error)
+    name = find_undeclared_name(error)
     return (IN_STD if 'namespace "std"' in error.text else EVERYWHERE).get(name, "")
 
 
@@ -210,9 +210,9 @@ def _find_include_place(source: SourceLines, before: int) -> int | None:
     return commented
 
 
-def misspelt_name(refused: RefusedFile) -> ProposedRepair | None:
+def correct_misspelt_name(refused: RefusedFile) -> ProposedRepair | None:
     """Replace an undeclared name by the compiler's suggestion if that is one letter away."""
-    name = undeclared(refused.first)
+    name = find_undeclared_name(refused.first)
     if len(name) < _SHORTEST or not 0 < refused.first.line <= refused.text.count("\n") + 1:
         return None
     suggested = refused.suggested(refused.first)
@@ -241,9 +241,9 @@ def _is_one_letter_away(name: str, other: str) -> bool:
 
 
 RULES: tuple[Callable[[RefusedFile], ProposedRepair | None], ...] = (
-    fenced_code,
-    unclosed_comment,
-    missing_header,
-    misspelt_name,
+    keep_fenced_code,
+    comment_out_continuation,
+    include_missing_header,
+    correct_misspelt_name,
 )
 """Rules in the order of trial."""

@@ -148,7 +148,7 @@ def mnemonic(tokens: Sequence[Token]) -> str:
     return f"inline assembly ({match[1]})" if match else "inline assembly"
 
 
-def translated(tokens: Sequence[Token], text: bytes) -> bytes | None:
+def translate(tokens: Sequence[Token], text: bytes) -> bytes | None:
     """Translate an `asm` statement to C++ on one line; None if it is unsupported.
 
     Args:

@@ -70,7 +70,7 @@ class SourceTree:
         searched = {path.relative_to("/").as_posix(): path for path in paths}
         return cls(Path("/"), searched, whole=True, program=True)
 
-    def told(self, path: str) -> str:
+    def format_path(self, path: str) -> str:
         """Return a file's name in reports and for the compiler."""
         return f"/{path}" if self.whole else path
 
@@ -111,7 +111,7 @@ class Includes:
             return
         yield from self._resolve(directive.tokens[1:])
 
-    def asked(self, tokens: Sequence[Token]) -> Iterator[tuple[int, int, IncludeTarget]]:
+    def find_has_include(self, tokens: Sequence[Token]) -> Iterator[tuple[int, int, IncludeTarget]]:
         """Yield start offset, end offset and target of every `__has_include(...)`."""
         partners = brackets(tokens)
         for index, token in enumerate(tokens):

@@ -68,7 +68,7 @@ def rewrite(
         internal.rewrite(fragment)
     if counted:
         arithmetic.rewrite(fragment, _find_device_functions(fragment))
-    asked = arithmetic.asked(lexed.directives) if counted else frozenset()
+    asked = arithmetic.list_condition_names(lexed.directives) if counted else frozenset()
     found = _rewrite_fragment(fragment, known, device)
     for directive in lexed.directives:
         architecture.rewrite(directive, device, edits)
@@ -136,7 +136,7 @@ def _rewrite_assembly(fragment: Fragment) -> None:
         # at file scope there is no code to reach
         elif not (fragment.is_macro or tree.in_function(first.start)):
             replacement = b"static_assert(true)"
-        elif (understood := assembly.translated(tree.tokens[start:end], tree.text)) is not None:
+        elif (understood := assembly.translate(tree.tokens[start:end], tree.text)) is not None:
             replacement = understood
         else:
             what = assembly.mnemonic(tree.tokens[start:end]).encode()

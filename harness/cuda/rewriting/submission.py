@@ -82,7 +82,7 @@ class _Reader:
                 self._read_directives(file)
                 waiting += reversed(file.follows)
 
-    def ordered(self, entries: Sequence[str]) -> list[_File]:
+    def order_files(self, entries: Sequence[str]) -> list[_File]:
         """Return the files, each after those that it includes."""
         done: dict[str, _File] = {}
         entered: set[str] = set()
@@ -121,7 +121,7 @@ class _Reader:
                 self.computed.append((file, directive))
             else:
                 self._include(file, directive, targets)
-            for start, end, target in asked.asked(directive.tokens):
+            for start, end, target in asked.find_has_include(directive.tokens):
                 if not (target.known or self.tree.whole):
                     file.edits.replace(start, end, b"0")
                 self._follow(file, target, line)
@@ -129,10 +129,10 @@ class _Reader:
                 lines = blank_lines(file.text[directive.start : directive.end])
                 file.edits.replace(directive.start, directive.end, b"\n" * lines.count(b"\n"))
             if directive.name == b"embed":
-                self.problems.append(f"{self.tree.told(file.path)}:{line}: #embed is not allowed")
+                self.problems.append(f"{self.tree.format_path(file.path)}:{line}: #embed is not allowed")
 
     def _include(self, file: _File, directive: Directive, targets: Sequence[IncludeTarget]) -> None:
-        line, told = line_of(file.text, directive.start), self.tree.told(file.path)
+        line, told = line_of(file.text, directive.start), self.tree.format_path(file.path)
         for target in targets:
             if not target.known:
                 what = f"the header <{target.name}>"
@@ -170,7 +170,9 @@ class _Reader:
         if target.computed and self.tree.whole:
             return
         if target.problem:
-            self.problems.append(f'{self.tree.told(file.path)}:{line}: #include "{target.name}" {target.problem}')
+            self.problems.append(
+                f'{self.tree.format_path(file.path)}:{line}: #include "{target.name}" {target.problem}'
+            )
         elif target.file is not None:
             file.follows.append(target.file)
 
@@ -205,10 +207,11 @@ def rewrite(
     files = {}
     left_out = 0
     as_written = {
-        file.path: _add_line_marker(tree.told(file.path), file.edits.apply(file.text)) for file in reader.ordered(host)
+        file.path: _add_line_marker(tree.format_path(file.path), file.edits.apply(file.text))
+        for file in reader.order_files(host)
     }
-    for file in reader.ordered([path for path in entries if path not in host]):
-        told = tree.told(file.path)
+    for file in reader.order_files([path for path in entries if path not in host]):
+        told = tree.format_path(file.path)
         if file.path in entries and file.path.endswith(C_SUFFIX):  # C is never CUDA
             files[file.path] = _add_line_marker(told, file.edits.apply(file.text))
             continue
@@ -275,6 +278,6 @@ def _find_suspects(file: _File, told: str) -> Iterator[UnsupportedConstruct]:
         for token, what in unsupported.names(tokens):
             yield UnsupportedConstruct(what, told, line_of(file.text, token.start))
         for start, end in syntax.asm(tokens, lexer.brackets(tokens)):
-            if assembly.translated(tokens[start:end], file.text) is None:
+            if assembly.translate(tokens[start:end], file.text) is None:
                 what = assembly.mnemonic(tokens[start:end])
                 yield UnsupportedConstruct(what, told, line_of(file.text, tokens[start].start))

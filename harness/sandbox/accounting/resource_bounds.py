@@ -29,12 +29,12 @@ class ResourceBounds:
     size: int
     tasks: int
 
-    def exceeded(self, pid: int) -> str:
+    def find_excess(self, pid: int) -> str:
         """Return what `pid` and its descendants exceed, or the empty string."""
         count = tasks(pid, self.tasks)
         if count > self.tasks:
             return f"more than {self.tasks} threads or processes"
-        if used(self.folder, self.size) > self.size:
+        if sum_bytes(self.folder, self.size) > self.size:
             return f"more than {self.size >> 20} MiB of scratch space, or more files and folders than can be counted"
         return ""
 
@@ -49,7 +49,7 @@ def tasks(pid: int, most: int) -> int:
     return count
 
 
-def used(folder: Path, most: int) -> int:
+def sum_bytes(folder: Path, most: int) -> int:
     """Sum the bytes of the files below `folder`, up to just above `most`."""
     total = files = 0
     try:

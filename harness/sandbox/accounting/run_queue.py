@@ -36,20 +36,20 @@ class RunQueue:
         with contextlib.suppress(OSError):
             if thread not in self._own:
                 self._own[thread] = os.open("/proc/thread-self/schedstat", os.O_RDONLY)
-            return _read_waited(self._own[thread])
+            return _read_wait(self._own[thread])
         return 0.0
 
     def _of_process(self, pid: int) -> float:
         with contextlib.suppress(OSError):
             if pid and pid not in self._processes:
-                self._processes[pid] = _opened(pid)
+                self._processes[pid] = _open_stats(pid)
             if pid:
                 tasks, leader = self._processes[pid]
-                return _read_waited(leader) if os.fstat(tasks).st_nlink <= _ONE_THREAD else _most(tasks)
+                return _read_wait(leader) if os.fstat(tasks).st_nlink <= _ONE_THREAD else _most(tasks)
         return 0.0
 
 
-def _opened(pid: int) -> tuple[int, int]:
+def _open_stats(pid: int) -> tuple[int, int]:
     tasks = os.open(f"/proc/{pid}/task", os.O_RDONLY | os.O_DIRECTORY)
     try:
         return tasks, os.open(f"{pid}/schedstat", os.O_RDONLY, dir_fd=tasks)
@@ -65,13 +65,13 @@ def _most(tasks: int) -> float:
         with contextlib.suppress(OSError):
             file = os.open(f"{thread}/schedstat", os.O_RDONLY, dir_fd=tasks)
             try:
-                waits.append(_read_waited(file))
+                waits.append(_read_wait(file))
             finally:
                 os.close(file)
     return max(waits)
 
 
-def _read_waited(file: int) -> float:
+def _read_wait(file: int) -> float:
     """Return one thread's seconds; 0 if the kernel does not count them."""
     fields = os.pread(file, 128, 0).split()
     return int(fields[1]) / 1e9 if len(fields) > 1 else 0.0

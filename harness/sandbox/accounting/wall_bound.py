@@ -29,7 +29,7 @@ def wall_bound(seconds: float) -> float:
     return FACTOR * seconds + EXTRA
 
 
-def wall_left(limit: float, spent: float, used: float) -> float:
+def compute_remaining_wall(limit: float, spent: float, used: float) -> float:
     """Return the wall seconds that a try has left.
 
     Args:
@@ -42,7 +42,7 @@ def wall_left(limit: float, spent: float, used: float) -> float:
     return min((bound if on_its_way else bound / 2) - spent, _end.get() - time.perf_counter())
 
 
-def time_left(limit: float, spent: float, had: float, used: float) -> float:
+def compute_remaining_time(limit: float, spent: float, had: float, used: float) -> float:
     """Return how many wall seconds to keep waiting for a reply at the worker's current pace.
 
     Args:
@@ -54,7 +54,7 @@ def time_left(limit: float, spent: float, had: float, used: float) -> float:
     left = limit - had
     if left < SHORTEST and used >= WORKING * limit:
         left = max(left, limit - used)
-    return min(left, wall_left(limit, spent, used))
+    return min(left, compute_remaining_wall(limit, spent, used))
 
 
 @contextmanager

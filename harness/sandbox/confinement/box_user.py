@@ -15,7 +15,7 @@ _CHOWN_SETGID_SETUID = 1 << 0 | 1 << 6 | 1 << 7
 """Capabilities needed to give files to another user and to become that user."""
 
 
-def drawn() -> int | None:
+def draw_uid() -> int | None:
     """Return a user id for this process's boxes; None if it cannot change its own."""
     # random rather than counted: other graders draw from the same range, and two should not share an id
     return _own_uid(os.getpid()) if os.geteuid() == 0 and may_change_user() else None
@@ -64,7 +64,7 @@ def _lets_through(uid: int, path: Path) -> bool:
 
 def let_through(folder: Path) -> None:
     """Let this process's box user traverse a folder of root's."""
-    uid = drawn()
+    uid = draw_uid()
     if uid is not None:
         os.chown(folder, -1, uid)
         folder.chmod(0o710)

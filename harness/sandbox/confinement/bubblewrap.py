@@ -84,7 +84,7 @@ class Bubblewrap:
     def prepare(self, access: FileAccess, memory_bytes: int, tasks: int, capabilities: Sequence[str] = ()) -> None:
         """Create the cgroup and the mount options; see `Sandbox.prepare`."""
         self._access = access
-        self._uid = box_user.drawn()
+        self._uid = box_user.draw_uid()
         if self._uid is not None:
             box_user.open_up(access.folder)
             for path in access.writable.values():
@@ -105,7 +105,7 @@ class Bubblewrap:
         """Return the fence; the kernel bounds scratch space and processes."""
         devices = tuple(map(str, self._access.devices))
         files = tuple(d for d in devices if not d.startswith("/dev/"))
-        readable = (*visible_files.shown(self.paths.boot, self.paths.folder, *self.paths.extra.values()), *files)
+        readable = (*visible_files.list_visible(self.paths.boot, self.paths.folder, *self.paths.extra.values()), *files)
         writable = (self.paths.scratch, "/dev/shm", *(self.paths.extra[name] for name in self._access.writable))
         rules = {
             "readable": (

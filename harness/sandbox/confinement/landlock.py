@@ -109,7 +109,7 @@ class Landlock:
 
     def _user(self, access: FileAccess) -> int | None:
         """Return the box's user id if that user can reach the visible files."""
-        uid = box_user.drawn()
+        uid = box_user.draw_uid()
         # `prepare` opens the contents of these folders to that user, so only their parents count
         parents = (str(path.parent) for path in (access.folder, *access.writable.values()))
         shown = (*map(str, (*visible_files.roots(), visible_files.BOOT, *access.extra.values())), *parents)
@@ -123,7 +123,7 @@ class Landlock:
 
     def _readable(self) -> tuple[str, ...]:
         files = (d for d in map(str, self._access.devices) if not d.startswith("/dev/"))
-        return (*visible_files.shown(self.paths.boot, self.paths.folder, *self.paths.extra.values()), *files)
+        return (*visible_files.list_visible(self.paths.boot, self.paths.folder, *self.paths.extra.values()), *files)
 
     def _plan_fence(self, profile: Profile, rlimits: Mapping[str, int], room: str) -> dict[str, Any]:
         devices = tuple(map(str, self._access.devices))

@@ -120,10 +120,10 @@ class Notices:
         name = _names().get(number, f"system call {number}")
         answer = _ANSWER.pack(id, 0, -errno.EPERM, 0)
         if name in OPENING:
-            path = self._named(name, pid, arguments)
+            path = self._resolve_path(name, pid, arguments)
             # if the thread has ended, its id may be another's by now, and so may the path
             if path is not None and self._waits(id):
-                self._opened(path, pid)
+                self._note_opening(path, pid)
                 if self._confinement.driver:
                     self._keep_closed(path, pid, name, arguments)
             answer = _ANSWER.pack(id, 0, 0, _CONTINUE)
@@ -133,7 +133,7 @@ class Notices:
             else:
                 answer = _ANSWER.pack(id, 0, -errno.EAGAIN, 0)
         elif name not in self._ordinary and not (name == "socket" and (arguments[0], arguments[1]) == _NSCD):
-            self._note(SignalKind.SYSTEM_CALL, _described(name, arguments))
+            self._note(SignalKind.SYSTEM_CALL, _describe_call(name, arguments))
         try:
             fcntl.ioctl(self.fd, _SEND, answer)
         except OSError:  # it was killed meanwhile
@@ -152,7 +152,7 @@ class Notices:
             return False
         return True
 
-    def _named(self, name: str, pid: int, arguments: Sequence[int]) -> str | None:
+    def _resolve_path(self, name: str, pid: int, arguments: Sequence[int]) -> str | None:
         """Return the absolute path that a call opens; None if unreadable."""
         path = _path(pid, arguments[OPENING[name]])
         if path is None:
@@ -161,7 +161,7 @@ class Notices:
             path = posixpath.join(_folder(pid, None if name == "open" else arguments[0]), path)
         return posixpath.normpath(path)
 
-    def _opened(self, path: str, pid: int) -> None:
+    def _note_opening(self, path: str, pid: int) -> None:
         if lies_under(path, WANTED) or _belongs_to_another(path, pid) or not self._is_innocent(path):
             self._note(SignalKind.UNSEEN_FILE, path)
 
@@ -230,7 +230,7 @@ def _belongs_to_another(path: str, pid: int) -> bool:
     return path.startswith("/proc/") and first.isdigit() and first not in ("1", str(pid))
 
 
-def _described(name: str, arguments: Sequence[int]) -> str:
+def _describe_call(name: str, arguments: Sequence[int]) -> str:
     if name == "socket":
         families = {1: "AF_UNIX", 2: "AF_INET", 10: "AF_INET6", 16: "AF_NETLINK", 17: "AF_PACKET", 40: "AF_VSOCK"}
         return f"socket({families.get(arguments[0], arguments[0])})"

@@ -53,7 +53,7 @@ def environment(scratch: str) -> dict[str, str]:
 @cache
 def roots() -> tuple[Path, ...]:
     """Return the real folders of the interpreter and its packages outside /usr."""
-    places = {Path(place).resolve() for place in _named()}
+    places = {Path(place).resolve() for place in _list_python_folders()}
     program = Path(interpreter()).resolve()
     places.add(program.parents[1] if program.parent.name == "bin" else program.parent)
     # even for an interpreter near the root, never show the whole machine
@@ -65,7 +65,7 @@ def roots() -> tuple[Path, ...]:
 def links() -> Mapping[str, str]:
     """Return links to the interpreter and its packages that lie outside all visible folders, with their targets."""
     found: dict[str, str] = {}
-    for place in (interpreter(), *_named()):
+    for place in (interpreter(), *_list_python_folders()):
         found |= _follow_links(place)
     places = (*map(Path, SYSTEM), *roots())
     return {link: target for link, target in found.items() if not within(Path(link), places)}
@@ -73,10 +73,10 @@ def links() -> Mapping[str, str]:
 
 def aliases() -> tuple[str, ...]:
     """Return the interpreter's folders by its own names, possibly links."""
-    return tuple(str(place) for place in _named() if place != "/")
+    return tuple(str(place) for place in _list_python_folders() if place != "/")
 
 
-def _named() -> tuple[str, ...]:
+def _list_python_folders() -> tuple[str, ...]:
     return sys.base_prefix, sys.base_exec_prefix, sys.prefix, sysconfig.get_path("purelib")
 
 
@@ -96,7 +96,7 @@ def _follow_links(path: str) -> dict[str, str]:
     return found
 
 
-def shown(*places: str) -> tuple[str, ...]:
+def list_visible(*places: str) -> tuple[str, ...]:
     """Return the trees and files readable inside, with `places`."""
     return (*_list_trees(), *FILES, *places)
 

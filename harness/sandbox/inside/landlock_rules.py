@@ -62,19 +62,19 @@ def restrict(
     if _libc.unshare(_CLONE_VM) != 0 and ctypes.get_errno() == errno.EINVAL:
         raise OSError(errno.EINVAL, "Landlock would bind one thread of several: restrict before starting any")
     version = abi()
-    files, attributes = _handled(version)
-    ruleset = _checked("landlock_create_ruleset", _CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), 0)
+    files, attributes = _describe_ruleset(version)
+    ruleset = _call_kernel("landlock_create_ruleset", _CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), 0)
     try:
         for paths, rights in ((readable, _READ), (writable, _WRITE), (devices, _DEVICE), (listable, _READ_DIR)):
             for path in paths:
                 _allow(ruleset, path, rights & files)
         control.prctl(control.SET_NO_NEW_PRIVS, 1)
-        _checked("landlock_restrict_self", _RESTRICT_SELF, ruleset, 0)
+        _call_kernel("landlock_restrict_self", _RESTRICT_SELF, ruleset, 0)
     finally:
         os.close(ruleset)
 
 
-def _handled(version: int) -> tuple[int, bytes]:
+def _describe_ruleset(version: int) -> tuple[int, bytes]:
     """Return the file rights that `version` knows, and the attributes of a ruleset that handles them all."""
     files = (1 << 13) - 1
     for since, right in ((2, _REFER), (3, _TRUNCATE), (5, _IOCTL_DEV)):
@@ -92,12 +92,12 @@ def _allow(ruleset: int, path: str, rights: int) -> None:
         if not stat.S_ISDIR(os.fstat(place).st_mode):
             rights &= _OF_A_FILE  # the kernel refuses folder rights on a file
         rule = struct.pack("=Qi", rights, place)
-        _checked(f"landlock_add_rule {path}", _ADD_RULE, ruleset, _PATH_BENEATH, rule, 0)
+        _call_kernel(f"landlock_add_rule {path}", _ADD_RULE, ruleset, _PATH_BENEATH, rule, 0)
     finally:
         os.close(place)
 
 
-def _checked(what: str, number: int, *arguments: object) -> int:
+def _call_kernel(what: str, number: int, *arguments: object) -> int:
     result = int(_libc.syscall(number, *arguments))
     if result < 0:
         raise OSError(ctypes.get_errno(), f"{what}: {os.strerror(ctypes.get_errno())}")

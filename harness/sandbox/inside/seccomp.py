@@ -147,7 +147,7 @@ def program(
     numbers = syscalls.numbers(machine)
     refuse = _NOTIFY if notify else _ERRNO | errno.EPERM
     known = dict.fromkeys(numbers, _answer(refuse))
-    listed = _listed(profile, pid, refuse, notify, extra)
+    listed = _list_blocks(profile, pid, refuse, notify, extra)
     if notify and ask_threads and profile == RUN:
         listed["clone"] = _clone(refuse, building=False, thread=_NOTIFY)
     for name, block in listed.items():
@@ -162,7 +162,7 @@ def program(
     return result + _answer(_ERRNO | errno.ENOSYS)
 
 
-def _listed(profile: str, pid: int, refuse: int, notify: bool, extra: Sequence[str]) -> dict[str, Program]:
+def _list_blocks(profile: str, pid: int, refuse: int, notify: bool, extra: Sequence[str]) -> dict[str, Program]:
     """Return the blocks of all calls that are not simply refused, by name."""
     building = {RUN: False, BUILD: True}[profile]
     blocks = dict.fromkeys((_ALWAYS + (_BUILDING if building else "")).split(), _answer(_ALLOW))

@@ -61,10 +61,10 @@ class CountedFunction:
         try:
             return self.function(*args, **kwargs)
         except Exception as error:
-            self.refused(f"{error}")
+            self.note_refusal(f"{error}")
             raise ValueError(f"`{self.name}` refuses its arguments: {error}") from None
 
-    def refused(self, why: str) -> None:
+    def note_refusal(self, why: str) -> None:
         """Keep the reason for this call's refusal, if it is the first."""
         self.fault = self.fault or f"call {self.calls}: {why}"[:FAULT_LIMIT]
 
@@ -174,7 +174,7 @@ def _reply(message: bytes, functions: Mapping[str, CountedFunction]) -> bytes:
     except Exception as error:  # only a forged message
         function = next(iter(functions.values()))
         function.calls += 1
-        function.refused(f"arguments that cannot be read: {error}")
+        function.note_refusal(f"arguments that cannot be read: {error}")
         return pack(["refused", "the arguments cannot be read"])
     try:
         reply = pack(["returned", function(*called[0], **called[1])])
@@ -183,7 +183,7 @@ def _reply(message: bytes, functions: Mapping[str, CountedFunction]) -> bytes:
     except ValueError as error:
         return pack(["refused", str(error)[:FAULT_LIMIT]])
     if len(reply) > LIMIT:
-        function.refused("its result is larger than can be passed")
+        function.note_refusal("its result is larger than can be passed")
         return pack(["refused", "the result is larger than can be passed"])
     return reply
 
@@ -205,10 +205,10 @@ def unpack(message: bytes, read_only: bool = False) -> Any:
         ValueError: a malformed message; decoding may raise any other exception too.
     """
     size = int.from_bytes(message[:4], "little")
-    return _built(json.loads(message[4 : 4 + size]), message[4 + size :], read_only)
+    return _build_value(json.loads(message[4 : 4 + size]), message[4 + size :], read_only)
 
 
-def _built(item: Any, body: bytes, read_only: bool) -> Any:
+def _build_value(item: Any, body: bytes, read_only: bool) -> Any:
     if not isinstance(item, dict):
         return item
     ((kind, part),) = item.items()
@@ -219,8 +219,8 @@ def _built(item: Any, body: bytes, read_only: bool) -> Any:
         array = np.frombuffer(body, dtype, prod(shape), offset).reshape(shape)
         return array if read_only else array.copy()
     if kind == "dict":
-        return {_built(k, body, read_only): _built(v, body, read_only) for k, v in part}
+        return {_build_value(k, body, read_only): _build_value(v, body, read_only) for k, v in part}
     if kind == "other":
         return Uncarried(str(part))
-    built = [_built(one, body, read_only) for one in part]
+    built = [_build_value(one, body, read_only) for one in part]
     return tuple(built) if kind == "tuple" else built

@@ -99,20 +99,20 @@ class CallerArrays:
         self._memory: dict[int, np.ndarray[Any, Any]] = {}
         self._lent: dict[int, np.ndarray[Any, Any]] = {}
 
-    def passed(self, array: np.ndarray[Any, Any], use: InputUse, place: int) -> np.ndarray[Any, Any]:
+    def pass_array(self, array: np.ndarray[Any, Any], use: InputUse, place: int) -> np.ndarray[Any, Any]:
         """Return a private `array` laid out for `use`, as array number `place` of the call."""
         if use is InputUse.READ_ONLY:
             array.flags.writeable = False
-        return self._reused(array, place) if use is InputUse.REUSED else _lay_out(array, use)
+        return self._reuse(array, place) if use is InputUse.REUSED else _lay_out(array, use)
 
     @staticmethod
-    def ended(arrays: list[np.ndarray[Any, Any]], use: InputUse) -> None:
+    def end_call(arrays: list[np.ndarray[Any, Any]], use: InputUse) -> None:
         """Treat a finished call's arrays as their caller does."""
         if use is InputUse.OVERWRITTEN:
             for array in arrays:
                 array[...] = _make_sentinel(array)
 
-    def _reused(self, array: np.ndarray[Any, Any], place: int) -> np.ndarray[Any, Any]:
+    def _reuse(self, array: np.ndarray[Any, Any], place: int) -> np.ndarray[Any, Any]:
         lent = self._lent.get(place)
         if lent is None or (lent.shape, lent.dtype, lent.flags.writeable) != (array.shape, array.dtype, True):
             memory = self._memory.get(place)

@@ -127,7 +127,7 @@ class Worker:
             function = getattr(self.modules[request["module"]], request["function"])
             return self.ship(function(*args, **kwargs), request, given, fds)
         finally:
-            self.caller.ended(given, use)
+            self.caller.end_call(given, use)
             if self.link is not None:
                 self.link.close()
 
@@ -137,7 +137,7 @@ class Worker:
             return item
         ((kind, body),) = item.items()
         if kind == "array":
-            given.append(self.caller.passed(wire.read_array(source, *body), use, len(given)))
+            given.append(self.caller.pass_array(wire.read_array(source, *body), use, len(given)))
             return given[-1]
         if kind == "kept":
             return self.kept[body]

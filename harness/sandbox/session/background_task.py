@@ -63,7 +63,7 @@ class Beside(Generic[Result]):
 
 
 @contextmanager
-def waited_for(work: Beside[Result], deadline: float) -> Iterator[None]:
+def wait_for(work: Beside[Result], deadline: float) -> Iterator[None]:
     """Make `alone_in_grade` wait for `work` inside the block; abandon unfinished work after it."""
     before = _wait.set(lambda: work.wait(deadline))
     try:

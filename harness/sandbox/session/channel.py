@@ -44,9 +44,9 @@ class Channel:
         """Wait for the first message and its descriptors; the worker has loaded none of the submission yet."""
         if not readable(self.control.fileno(), seconds):
             return CallStatus.TIMEOUT, []
-        return self._taken()
+        return self._take()
 
-    def unsolicited(self) -> bool:
+    def has_stray_message(self) -> bool:
         """Return whether the worker sent a message without a request."""
         try:
             return bool(self.control.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
@@ -82,8 +82,8 @@ class Channel:
     def receive(self, seconds: float) -> dict[str, Any] | CallStatus:
         """Wait for one message, and drain the output meanwhile."""
         deadline = time.perf_counter() + seconds
-        told = self._told()
-        waiting = self._waiting(told)
+        told = self._map_notices()
+        waiting = self._make_poll(told)
         while True:
             left = deadline - time.perf_counter()
             if left <= 0:
@@ -101,12 +101,12 @@ class Channel:
             for fd in ready & told.keys():
                 told[fd].serve()
             if self.control.fileno() in ready:
-                answer, fds = self._taken()
+                answer, fds = self._take()
                 for fd in fds:
                     os.close(fd)
                 return CallStatus.PROTOCOL_VIOLATION if fds else answer
 
-    def _waiting(self, told: Iterable[int]) -> select.poll:
+    def _make_poll(self, told: Iterable[int]) -> select.poll:
         waiting = select.poll()
         waiting.register(self.control, select.POLLIN)
         if self.output.open:
@@ -115,15 +115,15 @@ class Channel:
             waiting.register(fd, select.POLLIN)
         return waiting
 
-    def _told(self) -> dict[int, Notices]:
+    def _map_notices(self) -> dict[int, Notices]:
         return {notices.fd: notices for notices in (self.notices, self.beside) if notices and notices.fd >= 0}
 
     def _exceeds(self) -> bool:
         if self.bounds is not None:
-            self.exceeded = self.bounds.exceeded(self.pid)
+            self.exceeded = self.bounds.find_excess(self.pid)
         return bool(self.exceeded)
 
-    def _taken(self) -> tuple[dict[str, Any] | CallStatus, list[int]]:
+    def _take(self) -> tuple[dict[str, Any] | CallStatus, list[int]]:
         try:
             data, ancillary, flags, _ = self.control.recvmsg(wire.MESSAGE_LIMIT + 1, _ROOM, socket.MSG_CMSG_CLOEXEC)
         except OSError:
@@ -142,13 +142,13 @@ class Channel:
         if foreign:
             return CallStatus.PROTOCOL_VIOLATION, fds
         try:
-            message = _parsed(data)
+            message = _parse(data)
         except (ValueError, RecursionError):
             return CallStatus.PROTOCOL_VIOLATION, fds
         return (message if isinstance(message, dict) else CallStatus.PROTOCOL_VIOLATION), fds
 
 
-def _parsed(data: bytes) -> Any:
+def _parse(data: bytes) -> Any:
     """Parse JSON, with lone surrogates, which cannot be encoded, as question marks."""
     if data.isascii() and b"\\" not in data:  # no escape, so no surrogate
         return json.loads(data)

@@ -18,7 +18,7 @@ from typing import Self
 from harness.errors import BoxError
 from harness.model import Tier
 from harness.sandbox.accounting.resource_bounds import LOOK_SECONDS, ResourceBounds
-from harness.sandbox.accounting.wall_bound import wall_left
+from harness.sandbox.accounting.wall_bound import compute_remaining_wall
 from harness.sandbox.confinement import visible_files
 from harness.sandbox.confinement.implementations import new_sandbox
 from harness.sandbox.confinement.protocol import Confinement, FileAccess, InsidePaths, Sandbox
@@ -98,7 +98,7 @@ def run(
         folder: the submission's files.
         tier: isolation tier.
         seconds: processor time, with descendants.
-        wall_seconds: wall time after the start; by default a first try's in `wall_bound.wall_left`.
+        wall_seconds: wall time after the start; by default a first try's in `wall_bound.compute_remaining_wall`.
         memory_mib: address space per process.
         scratch_mib: size of the writable /tmp.
         extra: further read-only folders.
@@ -241,14 +241,14 @@ class _Watch:
 
     def wait(self) -> CommandLimit | None:
         """Return the exceeded limit; None if the command ended first."""
-        while not self._ended():
+        while not self._has_ended():
             assert_wanted()
             self._read()
             if exceeded := self._find_exceeded():
                 return exceeded
             if self._watch is not None:
                 self._watch(self.seconds, self._pipes[1].tail)
-            left = max(self._wall_left(), 0.0)
+            left = max(self._compute_remaining_wall(), 0.0)
             with selectors.DefaultSelector() as selector:
                 for pipe in self._pipes:
                     if pipe.open:
@@ -258,7 +258,7 @@ class _Watch:
         self._read()
         return CommandLimit.OUTPUT if self._is_flooded() else None
 
-    def _ended(self) -> bool:
+    def _has_ended(self) -> bool:
         """Return whether the command ended, without reaping it, which would lose its processor time."""
         return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
@@ -273,17 +273,17 @@ class _Watch:
             return CommandLimit.OUTPUT
         if self.processor_seconds > self._limits.processor_seconds:
             return CommandLimit.PROCESSOR_TIME
-        if self._wall_left() < 0:
+        if self._compute_remaining_wall() < 0:
             return CommandLimit.WALL_CLOCK
-        if self._bounds is not None and self._bounds.exceeded(self._process.pid):
+        if self._bounds is not None and self._bounds.find_excess(self._process.pid):
             return CommandLimit.RESOURCES
         return None
 
-    def _wall_left(self) -> float:
+    def _compute_remaining_wall(self) -> float:
         limit = self._limits.processor_seconds
         if self._limits.wall_seconds is not None:
             return self._limits.wall_seconds - self.seconds
-        return wall_left(limit, self.seconds, self.processor_seconds)
+        return compute_remaining_wall(limit, self.seconds, self.processor_seconds)
 
     def _is_flooded(self) -> bool:
         return any(pipe.flooded for pipe in self._pipes)

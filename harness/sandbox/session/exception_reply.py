@@ -10,7 +10,7 @@ from harness.sandbox.session.reply import CallStatus, Reply
 from harness.sandbox.session.snapshots import has_line
 
 
-def raised_reply(claim: Any, folder: Path, sources: Collection[str]) -> Reply | None:
+def make_exception_reply(claim: Any, folder: Path, sources: Collection[str]) -> Reply | None:
     """Return the reply to a call that raised; None if the description is malformed.
 
     Args:

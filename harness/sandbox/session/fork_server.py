@@ -154,12 +154,12 @@ class ForkServer:
         if spare is not None and spare.rlimits != rlimits:
             spare.undo.close()
             spare = None
-        worker = self._await_worker(spare or self._begun(rlimits))
+        worker = self._await_worker(spare or self._begin(rlimits))
         if self._ahead:
-            self._spare = self._begun(rlimits)
+            self._spare = self._begin(rlimits)
         return worker
 
-    def _begun(self, rlimits: Mapping[str, int]) -> _Coming:
+    def _begin(self, rlimits: Mapping[str, int]) -> _Coming:
         with contextlib.ExitStack() as undo:
             confinement = self._sandbox.limit("run", rlimits, self._tasks)
             undo.callback(confinement.close)
@@ -175,9 +175,9 @@ class ForkServer:
                 "fence": confinement.fence,
             }
             try:
-                channel, status = self._asked(request, undo)
+                channel, status = self._request_worker(request, undo)
             except OSError as error:
-                raise BoxError(f"cannot fork a worker in tier {self.tier}: {error}{self._said()}") from error
+                raise BoxError(f"cannot fork a worker in tier {self.tier}: {error}{self._quote_output()}") from error
             return _Coming(channel, status, confinement, rlimits, undo.pop_all())
 
     def _await_worker(self, coming: _Coming) -> WorkerProcess:
@@ -191,12 +191,12 @@ class ForkServer:
                     undo.callback(channel.notices.close)
                 pidfd = os.pidfd_open(channel.pid)
             except OSError as error:
-                raise BoxError(f"cannot fork a worker in tier {self.tier}: {error}{self._said()}") from error
+                raise BoxError(f"cannot fork a worker in tier {self.tier}: {error}{self._quote_output()}") from error
             channel.bounds = confinement.bounds
             undo.pop_all()
             return WorkerProcess(channel, channel.notices, pidfd, confinement, coming.status)
 
-    def _asked(self, request: Mapping[str, Any], undo: contextlib.ExitStack) -> tuple[Channel, int]:
+    def _request_worker(self, request: Mapping[str, Any], undo: contextlib.ExitStack) -> tuple[Channel, int]:
         """Request a worker; return its channel and the descriptor for its wait status."""
         own, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         output_read, output_write = os.pipe2(os.O_CLOEXEC)
@@ -253,10 +253,10 @@ class ForkServer:
             for fd in fds:
                 os.close(fd)
             why = "no word" if isinstance(answer, CallStatus) else f"{answer['raised'][0]}: {answer['raised'][1]}"
-            raise BoxError(f"the worker did not start in tier {self.tier}: {why}{self._said()}")
+            raise BoxError(f"the worker did not start in tier {self.tier}: {why}{self._quote_output()}")
         return fds[0] if fds else -1
 
-    def _said(self) -> str:
+    def _quote_output(self) -> str:
         return self._output.last() if self._output is not None else ""
 
 

@@ -69,13 +69,13 @@ class FunctionServer:
             yield call
             return
         try:
-            theirs, id = self._begun(functions)
+            theirs, id = self._begin_call(functions)
             try:
                 call.link = theirs.fileno()
                 yield call
             finally:
                 theirs.close()
-            call.use = self._ended(id)
+            call.use = self._end_call(id)
         except BaseException:  # the process may still be busy with this call
             self.close()
             raise
@@ -87,7 +87,7 @@ class FunctionServer:
         if worker is not None:
             worker.close()
 
-    def _begun(self, functions: Sequence[wire.ServedFunction]) -> tuple[socket.socket, int]:
+    def _begin_call(self, functions: Sequence[wire.ServedFunction]) -> tuple[socket.socket, int]:
         """Return the stubs' end of the socket, and the request's id."""
         if self._worker is None:
             self._worker = self._fork_server.fork(self._rlimits)
@@ -95,18 +95,18 @@ class FunctionServer:
         for one in functions:
             module = f"served_{zlib.crc32(one.source.encode()):08x}"
             if module not in self._loaded:
-                self._receive_value(self._asked({"op": "load", "name": module, "source": one.source}))
+                self._receive_value(self._request({"op": "load", "name": module, "source": one.source}))
                 self._loaded.add(module)
             wanted.append([one.name, module, one.factory, list(one.arguments), one.most])
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with ours:
-            return theirs, self._asked({"op": "serve", "functions": wanted}, (ours.fileno(),))
+            return theirs, self._request({"op": "serve", "functions": wanted}, (ours.fileno(),))
 
-    def _ended(self, id: int) -> Mapping[str, ServedUse]:
-        self._asked({"op": "end"})
+    def _end_call(self, id: int) -> Mapping[str, ServedUse]:
+        self._request({"op": "end"})
         return {name: ServedUse(calls, fault, exhausted) for name, calls, fault, exhausted in self._receive_value(id)}
 
-    def _asked(self, request: Mapping[str, Any], fds: Sequence[int] = ()) -> int:
+    def _request(self, request: Mapping[str, Any], fds: Sequence[int] = ()) -> int:
         assert self._worker is not None
         id = next(self._ids)
         self._worker.channel.send(wire.encode({**request, "id": id}), fds)

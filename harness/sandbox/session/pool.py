@@ -64,7 +64,7 @@ class WarmForkServers:
             kept.close()
 
     def _take_back(self, kept: "_Kept", settings: Settings) -> None:
-        if not kept.emptied():
+        if not kept.empty():
             kept.close()
             return
         with self._lock:
@@ -117,10 +117,10 @@ class _Kept:
     def show(self, folder: Path) -> None:
         """Show a copy of `folder`."""
         shutil.copytree(folder, self._shown, symlinks=True, dirs_exist_ok=True)
-        if box_user.drawn() is not None:
+        if box_user.draw_uid() is not None:
             box_user.open_up(self._shown)
 
-    def emptied(self) -> bool:
+    def empty(self) -> bool:
         """Empty the folder, and return whether that succeeded."""
         for name in os.listdir(self._shown):
             path = self._shown / name
@@ -139,7 +139,7 @@ class _Kept:
 
 
 @contextmanager
-def kept_warm() -> Iterator[None]:
+def keep_warm() -> Iterator[None]:
     """Lend this process's fork servers to submissions opened inside the block."""
     before = _in_use.set(_of_process(os.getpid()))
     try:
@@ -149,7 +149,7 @@ def kept_warm() -> Iterator[None]:
 
 
 def lender() -> WarmForkServers | None:
-    """Return the current pool; None outside `kept_warm`."""
+    """Return the current pool; None outside `keep_warm`."""
     return _in_use.get()
 
 

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from harness.model import Signal, SignalKind
 from harness.sandbox.accounting import process_stats
 from harness.sandbox.accounting.run_queue import RunQueue
-from harness.sandbox.accounting.wall_bound import SHORTEST, time_left
+from harness.sandbox.accounting.wall_bound import SHORTEST, compute_remaining_time
 from harness.sandbox.confinement.protocol import FileAccess
 from harness.sandbox.inside import wire
 from harness.sandbox.session.background_task import assert_wanted
 from harness.sandbox.session.channel import Channel
-from harness.sandbox.session.exception_reply import raised_reply
+from harness.sandbox.session.exception_reply import make_exception_reply
 from harness.sandbox.session.fork_server import ForkServer, WorkerProcess
 from harness.sandbox.session.function_server import FunctionServer
 from harness.sandbox.session.memory_file import MemoryFile, StillWritable
@@ -219,7 +219,7 @@ class Box:
         request["link"] = bool(functions)
         with MemoryFile.of(arena) as given, MemoryFile.blank(size) as output:
             fds = ([given.fd] if arena.size else []) + ([output.fd] if size else [])
-            reply = self._served(functions, request, seconds or self.spec.limits.call_seconds, fds, output)
+            reply = self._ask_serving(functions, request, seconds or self.spec.limits.call_seconds, fds, output)
             if reply.status is not CallStatus.RETURNED:
                 return reply
             reader = Reader(output.fd, size)
@@ -230,7 +230,7 @@ class Box:
                 return replace(reply, status=CallStatus.MALFORMED, value=None, text=str(mismatch))
         return replace(reply, value=value if held is None else (value, wire.RemoteObject(held)), echo=after)
 
-    def _served(
+    def _ask_serving(
         self, functions: Sequence[wire.ServedFunction], request: dict[str, Any], seconds: float, fds: Sequence[int],
         output: MemoryFile,
     ) -> Reply:  # fmt: skip
@@ -256,8 +256,8 @@ class Box:
         if worker is None or not worker.channel.open:
             return Reply(CallStatus.CRASHED, text="the worker is gone")
         channel = worker.channel
-        if channel.unsolicited():
-            return self._broken(SignalKind.UNSOLICITED, "the worker spoke without being asked")
+        if channel.has_stray_message():
+            return self._end_for_violation(SignalKind.UNSOLICITED, "the worker spoke without being asked")
         self._wake()
         id = next(self._ids)
         message = wire.encode({**request, "id": id})
@@ -274,7 +274,7 @@ class Box:
             worked = processor + served
             late = answer is CallStatus.TIMEOUT
             return replace(
-                self._ended(answer, seconds), seconds=spent, processor=processor, serving=served,
+                self._end_for(answer, seconds), seconds=spent, processor=processor, serving=served,
                 queued=max(queued, 0.0), limit=seconds, exhausted=late and worked >= least,
                 starved=late and max(spent - queued, worked) < least,
             )  # fmt: skip
@@ -282,23 +282,23 @@ class Box:
             if output is not None and output.size:
                 output.freeze()
         except StillWritable:
-            return self._broken(SignalKind.LATE_WRITE, "the output could still be written after the reply")
+            return self._end_for_violation(SignalKind.LATE_WRITE, "the output could still be written after the reply")
         spent, processor = time.perf_counter() - start, self._processor() - before
         queued = max(self._sum_queued() - queued, 0.0)  # a worker that died since reads as 0
         self._rest()
         if type(answer.get("id")) is not int or answer.pop("id") != id:
-            return self._broken(SignalKind.FORGED_REPLY, "the reply answers another request")
+            return self._end_for_violation(SignalKind.FORGED_REPLY, "the reply answers another request")
         if set(answer) == {"raised"}:
-            raised = raised_reply(answer["raised"], self.spec.folder, self.spec.sources)
+            raised = make_exception_reply(answer["raised"], self.spec.folder, self.spec.sources)
             if raised is not None:
                 return replace(raised, seconds=spent, processor=processor, queued=queued)
         if set(answer) not in ({"value"}, {"value", "echo"}):
-            return self._broken(SignalKind.FORGED_REPLY, "the reply is not of the form that a reply has")
+            return self._end_for_violation(SignalKind.FORGED_REPLY, "the reply is not of the form that a reply has")
         return Reply(CallStatus.RETURNED, answer, seconds=spent, processor=processor, queued=queued)
 
     def _receive(self, channel: Channel, seconds: float, queued: float, used: float) -> dict[str, Any] | CallStatus:
         """Return the reply or its failure; `queued`, `used`: the worker's waiting and processor seconds before."""
-        start, left = time.perf_counter(), time_left(seconds, 0.0, 0.0, 0.0)
+        start, left = time.perf_counter(), compute_remaining_time(seconds, 0.0, 0.0, 0.0)
         while True:
             answer = channel.receive(min(left, BEAT_SECONDS))
             if answer is not CallStatus.TIMEOUT:
@@ -307,7 +307,7 @@ class Box:
             spent, worked = time.perf_counter() - start, self._processor() + self._measure_serving() - used
             # this thread's wait for a processor may overlap with the worker's use of one
             had = max(spent - (self._sum_queued() - queued), worked / max(process_stats.threads(self.pid), 1))
-            left = time_left(seconds, spent, had, worked)
+            left = compute_remaining_time(seconds, spent, had, worked)
             if left < SHORTEST:
                 return CallStatus.TIMEOUT
             if self.under_way is not None:
@@ -347,7 +347,7 @@ class Box:
         if signal not in self.signals:
             self.signals.append(signal)
 
-    def _ended(self, why: CallStatus, seconds: float) -> Reply:
+    def _end_for(self, why: CallStatus, seconds: float) -> Reply:
         if why is CallStatus.TIMEOUT:
             return self._end(CallStatus.TIMEOUT, f"no answer within {seconds:g} s")
         if why is CallStatus.OUTPUT_LIMIT:
@@ -355,7 +355,7 @@ class Box:
         if why is CallStatus.RESOURCE_LIMIT and self._worker is not None:
             return self._end(CallStatus.RESOURCE_LIMIT, f"uses {self._worker.channel.exceeded}")
         if why is CallStatus.PROTOCOL_VIOLATION:
-            return self._broken(SignalKind.FORGED_REPLY, "sent something that is no reply")
+            return self._end_for_violation(SignalKind.FORGED_REPLY, "sent something that is no reply")
         return self._end(CallStatus.CRASHED, f"the process ended{self._status()}")
 
     def _status(self) -> str:
@@ -365,7 +365,7 @@ class Box:
         code = os.waitstatus_to_exitcode(status)
         return f" by signal {-code}" if code < 0 else f" with status {code}"
 
-    def _broken(self, kind: SignalKind, text: str) -> Reply:
+    def _end_for_violation(self, kind: SignalKind, text: str) -> Reply:
         self._note(kind, text)
         return self._end(CallStatus.PROTOCOL_VIOLATION, text)
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.cuda.check.messages import CompilerError, suggested
+from harness.cuda.check.messages import CompilerError, find_suggestion
 from harness.cuda.compilers.nvcc import nvcc
-from harness.cuda.repair.repaired_copy import RepairedCopy, repaired_copy
-from harness.cuda.repair.rules import RefusedFile, proposed
+from harness.cuda.repair.repaired_copy import RepairedCopy, repair_copy
+from harness.cuda.repair.rules import RefusedFile, propose_repair
 from harness.model import RepairKind
 from harness.sandbox import detect
 
@@ -58,7 +58,7 @@ def repaired(folder: Path, source: str, *, spared: tuple[str, ...] = ()) -> tupl
     answer.mkdir()
     into.mkdir()
     (answer / "answer.cu").write_text(source)
-    done = repaired_copy(answer, ["answer.cu"], ["serve"], into, tier=detect(), spared=spared)
+    done = repair_copy(answer, ["answer.cu"], ["serve"], into, tier=detect(), spared=spared)
     assert (answer / "answer.cu").read_text() == source
     return done, (into / "answer.cu").read_text()
 
@@ -105,7 +105,7 @@ def test_a_file_that_is_not_the_answers_is_never_changed(tmp_path: Path) -> None
 def change(text: str, line: int, said: str, suggestion: str = "") -> str | None:
     """The text after the first repair that may help with an error; None where no rule knows it."""
     error = CompilerError("answer.cu", line, said)
-    found = proposed(RefusedFile("answer.cu", text, [error], lambda _: suggestion))
+    found = propose_repair(RefusedFile("answer.cu", text, [error], lambda _: suggestion))
     return found and found.text
 
 
@@ -172,10 +172,10 @@ def test_only_a_name_one_letter_away_is_a_misspelling(name: str, other: str, tak
     "a.cu:3:7: error: ‘struct S’ has no member named ‘conut’; did you mean ‘count’?",
 ])  # fmt: skip
 def test_a_suggestion_is_read_for_its_own_name_and_line(log: str) -> None:
-    assert suggested(log, CompilerError("a.cu", 3, 'identifier "conut" is undefined')) == "count"
-    assert suggested(log, CompilerError("a.cu", 4, 'identifier "conut" is undefined')) == ""
-    assert suggested(log, CompilerError("a.cu", 3, 'identifier "tonuc" is undefined')) == ""
-    assert suggested(log, CompilerError("a.cu", 3, SYNTAX)) == ""
+    assert find_suggestion(log, CompilerError("a.cu", 3, 'identifier "conut" is undefined')) == "count"
+    assert find_suggestion(log, CompilerError("a.cu", 4, 'identifier "conut" is undefined')) == ""
+    assert find_suggestion(log, CompilerError("a.cu", 3, 'identifier "tonuc" is undefined')) == ""
+    assert find_suggestion(log, CompilerError("a.cu", 3, SYNTAX)) == ""
 
 
 ENDLESS = {
@@ -199,7 +199,7 @@ def test_a_line_that_is_a_comment_already_is_neither_counted_nor_changed() -> No
     first, second = f"{rule}//  1 LIMITS AND SIZES\n{rule}\nint a;\n\n", f"{rule}//  2 WARP SUMS\n//\n"
     text = f"{first}{second} *  All of them shuffle.\n *\n{rule}int b;\n"
     errors = [CompilerError("answer.cu", 10, "expected a declaration")]
-    proposal = proposed(RefusedFile("answer.cu", text, errors, lambda error: ""))
+    proposal = propose_repair(RefusedFile("answer.cu", text, errors, lambda error: ""))
     assert proposal is not None
     assert proposal.repair.words.startswith("at line 10 of answer.cu 2 lines that go on")
     lines = zip(text.split("\n"), proposal.text.split("\n"), strict=True)

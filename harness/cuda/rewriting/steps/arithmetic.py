@@ -102,7 +102,7 @@ def _rewrite_call(fragment: Fragment, index: int, what: bytes) -> None:
         fragment.edits.insert(tokens[end].end, b")")
 
 
-def asked(directives: Sequence[Directive]) -> frozenset[bytes]:
+def list_condition_names(directives: Sequence[Directive]) -> frozenset[bytes]:
     """Return names in preprocessor conditions, whose macros must stay plain numbers."""
     conditions = (directive for directive in directives if directive.name in (b"if", b"elif"))
     return frozenset(token.text for directive in conditions for token in directive.tokens)

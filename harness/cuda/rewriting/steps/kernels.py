@@ -35,7 +35,7 @@ def rewrite(fragment: Fragment, marked: Qualified) -> None:
     plain = name if name.type == "identifier" else name.child_by_field_name("name") or name
     specialised = name.type == "template_function"
     suffix = b"body_%d" % line_of(fragment.syntax.text, node.start_byte) if specialised else b"body"
-    renamed = fragment.derived(fragment.text(plain.start_byte, plain.end_byte), suffix)
+    renamed = fragment.derive_name(fragment.text(plain.start_byte, plain.end_byte), suffix)
     fragment.edits.replace(name.start_byte, name.end_byte, renamed)
     prefix, arguments = _make_prefix(fragment, outer, declarator.start_byte, specialised)
     if specialised:

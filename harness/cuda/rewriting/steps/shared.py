@@ -42,7 +42,7 @@ def rewrite(fragment: Fragment, marked: Qualified) -> tuple[SharedVariable, ...]
     found = []
     for name in _find_names(node):
         spelled = fragment.text(name.start_byte, name.end_byte)
-        fragment.edits.insert(name.end_byte, fragment.derived(spelled, b"type")[len(spelled) :])
+        fragment.edits.insert(name.end_byte, fragment.derive_name(spelled, b"type")[len(spelled) :])
         behind += b"" if dynamic else _make_slot(fragment, spelled)
         behind += _make_reference(fragment, spelled, dynamic) if local else b""
         found.append(SharedVariable(spelled, dynamic))
@@ -100,12 +100,12 @@ def _find_names(node: Node) -> list[Node]:
 
 
 def _make_slot(fragment: Fragment, name: bytes) -> bytes:
-    type_ = fragment.derived(name, b"type")
-    slot = fragment.derived(name, b"slot")
-    return b" static ::emu::SharedSlot %s{sizeof(%s), alignof(%s), %s};" % (slot, type_, type_, fragment.quoted(name))
+    type_ = fragment.derive_name(name, b"type")
+    slot = fragment.derive_name(name, b"slot")
+    return b" static ::emu::SharedSlot %s{sizeof(%s), alignof(%s), %s};" % (slot, type_, type_, fragment.quote(name))
 
 
 def _make_reference(fragment: Fragment, name: bytes, dynamic: bool) -> bytes:
-    type_ = fragment.derived(name, b"type")
-    place = b"dynamic_shared()" if dynamic else b"shared(" + fragment.derived(name, b"slot") + b")"
+    type_ = fragment.derive_name(name, b"type")
+    place = b"dynamic_shared()" if dynamic else b"shared(" + fragment.derive_name(name, b"slot") + b")"
     return b" %s& %s = *static_cast<%s*>(::emu::%s);" % (type_, name, type_, place)

@@ -23,12 +23,12 @@ def rewrite(fragment: Fragment, marked: Qualified) -> None:
         if b"extern" in words and declarator.type != "init_declarator":
             continue
         spelled = fragment.text(name.start_byte, name.end_byte)
-        symbol = fragment.derived(spelled.replace(b"::", b"_"), b"symbol")
+        symbol = fragment.derive_name(spelled.replace(b"::", b"_"), b"symbol")
         registrations += b" static ::emu::Symbol %s{(void*)&%s, sizeof(%s), %s, ::emu::Space::%s};" % (
             symbol,
             spelled,
             spelled,
-            fragment.quoted(spelled),
+            fragment.quote(spelled),
             space,
         )
     if registrations:

@@ -35,13 +35,13 @@ class Fragment:
         finished = self.text(end - 1, end) == b";"
         self.edits.insert(end, text if finished else b";" + text.rstrip(b";"))
 
-    def derived(self, name: bytes, what: bytes) -> bytes:
+    def derive_name(self, name: bytes, what: bytes) -> bytes:
         """Return a reserved name derived from an author's, by `##` if that is a macro parameter."""
         last = name.rpartition(b"##")[2].strip()
         paste = b"##" if last in (self.parameters or ()) else b""
         return name + paste + PREFIX + what
 
-    def quoted(self, name: bytes) -> bytes:
+    def quote(self, name: bytes) -> bytes:
         """Return a name as a string literal."""
         return b"EMU_TEXT(" + name + b")" if self.is_macro else b'"' + name + b'"'
 
