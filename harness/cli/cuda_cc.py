@@ -26,6 +26,6 @@ def compiled(words: Sequence[str]) -> int:
         output.note(f"{lack.file}:{lack.line}: unsupported on the emulated device: {lack.what}")
     if made.lacking and not made.code:
         output.note("note: the kernels with these lines fail when they are launched")
-    for text in compiler_wrapper.ignored(options):
+    for text in compiler_wrapper.list_ignored(options):
         output.note(f"note: {text}: passed over")
     return made.code

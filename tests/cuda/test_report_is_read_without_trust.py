@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from harness.cuda.emulator.device_trace import REPORT_BYTES, parse, parse_followed
+from harness.cuda.emulator.device_trace import REPORT_BYTES, parse, parse_stream
 
 DEFECT = {
     "kind": "global_race", "severity": "error", "text": "write of 4 bytes", "kernel": "k", "launch": 0,
@@ -58,16 +58,16 @@ def test_what_is_no_report_is_none(data: bytes) -> None:
 def test_what_was_told_before_the_report_is_read_where_there_is_none() -> None:
     told = [{"launch": LAUNCH, "ordinal": 0}, {"defect": DEFECT}, {"launch": LAUNCH, "ordinal": 40}]
     lines = b"\n".join(json.dumps(line).encode() for line in told)
-    pieced = parse_followed(lines + b'\n{"defect":{"kind":"glob')
+    pieced = parse_stream(lines + b'\n{"defect":{"kind":"glob')
     assert pieced is not None and not pieced.whole
     assert (len(pieced.defects), sum(launch.count for launch in pieced.launches)) == (1, 41)
     assert [launch.finished for launch in pieced.launches] == [True, False]
-    assert parse_followed(lines + b"\n" + written(defects=[])) == parse(written(defects=[]))
-    stopped = parse_followed(lines + b'\n{"stopped":{"why":"time","launches":50,"block":3,"blocks":9}}\n')
+    assert parse_stream(lines + b"\n" + written(defects=[])) == parse(written(defects=[]))
+    stopped = parse_stream(lines + b'\n{"stopped":{"why":"time","launches":50,"block":3,"blocks":9}}\n')
     assert stopped is not None and stopped.stopped is not None and stopped.stopped.block == 3
     assert sum(launch.count for launch in stopped.launches) == 50
 
 
 @pytest.mark.parametrize("data", [b"", b"\0", b"[\n[", b'{"defect":1}', b"\xff\n" * 100, b"x" * (REPORT_BYTES + 1)])
 def test_lines_that_are_none_are_no_report(data: bytes) -> None:
-    assert parse_followed(data) is None
+    assert parse_stream(data) is None

@@ -329,7 +329,7 @@ def last_progress(data: bytes) -> tuple[Progress | None, KernelLaunch | None, in
     return (progress if progress and progress.launches == launches else None), launch, launches
 
 
-def parse_followed(data: bytes) -> Report | None:
+def parse_stream(data: bytes) -> Report | None:
     """What a program reported that was followed while it ran: its report, or without one what it told before it ended.
 
     Args:

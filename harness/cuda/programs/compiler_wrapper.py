@@ -293,6 +293,6 @@ def _is_followed(folder: Path) -> bool:
     return folder.is_dir() and not _is_toolkit(folder) and not _is_of_system(folder)
 
 
-def ignored(options: NvccOptions) -> Mapping[str, None]:
+def list_ignored(options: NvccOptions) -> Mapping[str, None]:
     """Return the ignored options as keys, each once."""
     return dict.fromkeys(options.ignored)

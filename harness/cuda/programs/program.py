@@ -9,7 +9,7 @@ from enum import IntEnum, IntFlag
 from pathlib import Path
 
 from harness.cuda.emulator.build import Built, build
-from harness.cuda.emulator.device_trace import Report, parse_followed
+from harness.cuda.emulator.device_trace import Report, parse_stream
 from harness.errors import NotFoundError, nearest
 from harness.sandbox import CommandLimit, Completed, Tier
 from harness.sandbox.session import command
@@ -312,7 +312,7 @@ def run_program(
             source.folder, tier=tier, seconds=cores * within + _GRACE, wall_seconds=within + _GRACE,
             memory_mib=limits.memory_mib, extra={"program": program.parent}, watch=watch,
         )  # fmt: skip
-        return parse_followed(completed.report), completed
+        return parse_stream(completed.report), completed
 
     # only checks notice that blocks wait in vain, so only checks reorder them
     order = BlockOrder.of(seed) if mode & Mode.CHECK else BlockOrder.FORWARD

@@ -142,7 +142,7 @@ def _find_runs(source: SourceLines) -> Iterator[range]:
         if start is not None and not candidate:
             yield range(start, index)
             start = None
-        elif start is None and candidate and index and _is_after_comment(without, index) and _is_ended(previous):
+        elif start is None and candidate and index and _is_after_comment(without, index) and _ends_statement(previous):
             start = index
         previous = without.code[index].strip() or previous
     if start is not None:
@@ -168,7 +168,7 @@ def _is_after_comment(source: SourceLines, index: int) -> bool:
     return source.only_a_comment(index - 1)
 
 
-def _is_ended(code: str) -> bool:
+def _ends_statement(code: str) -> bool:
     return not code or code.startswith("#") or code.endswith((";", "}", "{"))
 
 
