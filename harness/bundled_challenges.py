@@ -9,7 +9,7 @@ BUNDLED = "bundled"
 """Folder of the challenges in an installed package."""
 
 
-def find_bundled_folder() -> Path:
+def find_bundle() -> Path:
     """Return the folder of the bundled `challenges/` and `references/`.
 
     Raises:

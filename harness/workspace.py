@@ -8,7 +8,7 @@ from functools import cache, cached_property
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from harness.bundled_challenges import find_bundled_folder
+from harness.bundled_challenges import find_bundle
 from harness.errors import NotFoundError, PrerequisiteError, SpecError, StoreError, nearest
 from harness.model import Challenge, CollectedAnswer, Collection, Record, Submission, WorkspaceSettings
 from harness.model.manifest import read_toml
@@ -97,7 +97,7 @@ class Workspace:
             NotFoundError: unknown challenge.
         """
         folders = self.challenge_folders()
-        _check_known("challenge", id, sorted(folders), "harness ls challenges")
+        _assert_exists("challenge", id, sorted(folders), "harness ls challenges")
         return folders[id]
 
     def reference_folder(self, id: str) -> Path:
@@ -114,7 +114,7 @@ class Workspace:
 
     def challenge_folders(self) -> dict[str, Path]:
         """Return the folder of each challenge by id; this workspace's own override bundled ones."""
-        homes = [*([find_bundled_folder()] if self.settings.bundled_challenges else []), self.root]
+        homes = [*([find_bundle()] if self.settings.bundled_challenges else []), self.root]
         places = [home / "challenges" for home in homes]
         return {id: place / id for place in places for id in subfolders(place, "challenge.toml")}
 
@@ -175,7 +175,7 @@ class Workspace:
         Raises:
             NotFoundError: unknown collection.
         """
-        _check_known("collection", id, self.collections(), "harness ls collections")
+        _assert_exists("collection", id, self.collections(), "harness ls collections")
         return self.submissions_folder / COLLECTIONS / id
 
     def collection(self, id: str) -> Collection:
@@ -200,7 +200,7 @@ class Workspace:
         """Return the folder of a collection's fetched submissions, ignored by git."""
         return self.cache_folder / COLLECTIONS / id
 
-    def find_collected_answer(self, folder: Path) -> tuple[Collection, CollectedAnswer] | None:
+    def find_collection_entry(self, folder: Path) -> tuple[Collection, CollectedAnswer] | None:
         """Return the collection and entry of a fetched submission's folder; None for other submissions.
 
         Raises:
@@ -242,7 +242,7 @@ class Workspace:
         submission = read_toml(path, Submission)
         about = submission.about
         try:
-            _check_known("challenge", about.challenge, self.challenges(), "harness ls challenges")
+            _assert_exists("challenge", about.challenge, self.challenges(), "harness ls challenges")
         except NotFoundError as error:
             raise SpecError(path, str(error), field="submission.challenge") from None
         _check_language(path, "submission.language", about.language)
@@ -383,7 +383,7 @@ def _check_language(path: Path, field: str, name: str) -> None:
         raise SpecError(path, f"no language {name!r}{nearest(name, known)}", field=field, hint=hint)
 
 
-def _check_known(kind: str, name: str, known: Sequence[str], command: str) -> None:
+def _assert_exists(kind: str, name: str, known: Sequence[str], command: str) -> None:
     if name not in known:
         raise NotFoundError(_describe_unknown(kind, name, known, command))
 

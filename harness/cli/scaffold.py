@@ -10,7 +10,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from pydantic import TypeAdapter, ValidationError
 
-from harness.bundled_challenges import find_bundled_folder
+from harness.bundled_challenges import find_bundle
 from harness.errors import SpecError, StoreError
 from harness.languages import language
 from harness.model import Challenge, Identifier
@@ -117,7 +117,7 @@ def workspace(folder: Path, with_challenges: bool = False) -> tuple[list[Path], 
         PrerequisiteError: this installation has no bundled challenges.
         StoreError: it cannot be written.
     """
-    bundled = find_bundled_folder()
+    bundled = find_bundle()
     for taken in (folder / SETTINGS_FILE, folder / "challenges", folder / "references"):
         if taken.exists():
             raise SpecError(folder, f"is a workspace already: it holds {taken.name}; nothing was changed")

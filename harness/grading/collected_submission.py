@@ -17,7 +17,7 @@ def origin_of(workspace: Workspace, folder: Path, files: Snapshot) -> Origin | N
     Raises:
         SpecError: a file is missing, unknown or different from the published one, or the manifest is malformed.
     """
-    found = workspace.find_collected_answer(folder)
+    found = workspace.find_collection_entry(folder)
     if found is None:
         return None
     collection, answer = found

@@ -57,7 +57,7 @@ def from_text(text: str) -> frozenset[bytes]:
 
 def _read_published_texts(workspace: Workspace, folder: Path) -> Iterator[str]:
     for place in sorted(folder.glob("*/*")):
-        found = workspace.find_collected_answer(place)
+        found = workspace.find_collection_entry(place)
         for name in found[1].files if found else ():
             yield (place / name).read_text(encoding="utf-8", errors="replace")
 

@@ -16,7 +16,7 @@ from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import TaskState, generate
 from inspect_ai.util import concurrency
 
-from harness.bundled_challenges import find_bundled_folder
+from harness.bundled_challenges import find_bundle
 from harness.errors import HarnessError
 from harness.submission_folders import subfolders
 from harness.workspace import Workspace
@@ -78,7 +78,7 @@ def _list_challenges() -> list[str]:
     with suppress(HarnessError):
         return Workspace.find().challenges()
     with suppress(HarnessError):
-        return subfolders(find_bundled_folder() / "challenges", "challenge.toml")
+        return subfolders(find_bundle() / "challenges", "challenge.toml")
     return []
 
 

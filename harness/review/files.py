@@ -67,7 +67,7 @@ def reviews_of(workspace: Workspace) -> tuple[Review, ...]:
 
 def _list_reviewed(workspace: Workspace) -> Iterator[Path]:
     for folder in workspace.submissions():
-        found = workspace.find_collected_answer(folder)
+        found = workspace.find_collection_entry(folder)
         if found is None or found[0].redistribute:
             yield folder
     for id in workspace.collections():

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from harness.bundled_challenges import find_bundled_folder
+from harness.bundled_challenges import find_bundle
 from harness.errors import NotFoundError, SpecError, nearest
 from harness.model import ChallengeSuite, ChallengeSuites
 from harness.model.manifest import read_toml
@@ -65,5 +65,5 @@ def suite_named(suites: Iterable[ChallengeSuite], name: str | None) -> Challenge
 
 
 def _find_file(workspace: Workspace) -> Path | None:
-    homes = [workspace.root, *([find_bundled_folder()] if workspace.settings.bundled_challenges else [])]
+    homes = [workspace.root, *([find_bundle()] if workspace.settings.bundled_challenges else [])]
     return next((home / SUITES_FILE for home in homes if (home / SUITES_FILE).is_file()), None)

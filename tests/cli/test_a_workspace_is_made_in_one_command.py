@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from harness.bundled_challenges import find_bundled_folder
+from harness.bundled_challenges import find_bundle
 from harness.model import Status
 from harness.workspace import Workspace
 from tests.commands import called
 
-BUNDLED = tuple(sorted(place.parent.name for place in find_bundled_folder().glob("challenges/*/challenge.toml")))
+BUNDLED = tuple(sorted(place.parent.name for place in find_bundle().glob("challenges/*/challenge.toml")))
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_a_challenge_of_its_own_stands_beside_the_bundled_ones(made: Path) -> No
     workspace = Workspace(made)
     assert workspace.challenges() == sorted((*BUNDLED, "rows"))
     assert workspace.challenge_folder("rows") == made / "challenges" / "rows"
-    assert workspace.challenge_folder("kv_cache") == find_bundled_folder() / "challenges" / "kv_cache"
+    assert workspace.challenge_folder("kv_cache") == find_bundle() / "challenges" / "kv_cache"
     assert workspace.reference_folder("rows") == made / "references" / "rows"
 
 
@@ -105,7 +105,7 @@ def test_outside_of_every_workspace_the_message_says_how_to_make_one(tmp_path: P
 
 def test_the_prompt_holds_the_task_and_the_contract(made: Path) -> None:
     done = called(made, "prompt", "kv_cache")
-    challenge = find_bundled_folder() / "challenges" / "kv_cache"
+    challenge = find_bundle() / "challenges" / "kv_cache"
     assert done.returncode == 0
     for name in ("PROMPT.md", "contract.py"):
         assert (challenge / name).read_text().strip() in done.stdout
