@@ -21,10 +21,10 @@ from harness.errors import FilesError, HarnessError, SpecError, as_own_error, ne
 from harness.executors.base import NotGraded, grade_all
 from harness.executors.registry import executor_kind, new_executor
 from harness.grading.options import Options
-from harness.grading.rejection import rejected
+from harness.grading.rejection import record_rejection
 from harness.grading.retry import grade_with_retries
 from harness.grading.submission_grade import Graded
-from harness.importing.bare_files import stated_submission
+from harness.importing.bare_files import render_submission
 from harness.model import GradeProfile, Record
 from harness.report.data_frames import data_frame
 from harness.report.data_tables import evidence_table, record_table
@@ -121,7 +121,7 @@ def grade(
         with _submission(place, Path(folder), challenge, entry) as submission:
             return _record(grade_with_retries(place, submission, options))
     except FilesError as error:
-        return rejected(place, Path(folder), error, options, challenge)
+        return record_rejection(place, Path(folder), error, options, challenge)
 
 
 def grade_many(
@@ -247,7 +247,7 @@ class _Batch:
     def _reject(self, folder: Path, error: HarnessError) -> Record:
         if self.on_error == "raise":
             raise error
-        return rejected(self.workspace, folder, error, self.options, self.challenge)
+        return record_rejection(self.workspace, folder, error, self.options, self.challenge)
 
 
 def _options(
@@ -327,7 +327,7 @@ def _submission(workspace: Workspace, folder: Path, challenge: str | None, entry
         yield folder
         return
     with snapshot(folder) as copy:
-        stated = stated_submission(folder, workspace.challenge(challenge), entry, copy.hashes)
+        stated = render_submission(folder, workspace.challenge(challenge), entry, copy.hashes)
         (copy.path / "submission.toml").write_bytes(stated.encode(errors="backslashreplace"))
         workspace.submission(copy.path)
         yield copy.path

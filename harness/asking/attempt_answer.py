@@ -24,7 +24,7 @@ def read_turn(turn: Turn, name: str, challenge: Challenge) -> ReplyImporter:
     return ReplyImporter(reply_text(REPLY_FILE, turn.reply.encode()), name, challenge)
 
 
-def why_unanswered(turn: Turn, error: ReplyError) -> str:
+def explain_missing_answer(turn: Turn, error: ReplyError) -> str:
     """Return why a reply holds no submission, to follow the word `it`; the server's reason comes first."""
     if turn.finish == CUT_OFF:
         return "was cut off at the limit of tokens" + (f" ({turn.completion_tokens})" if turn.completion_tokens else "")
@@ -46,7 +46,7 @@ def answer_files(asked: Asked, name: str, challenge: Challenge, attempt: int) ->
         except AmbiguousReplyError as error:
             return _build_without_files(asked.model_copy(update={"unread": error.message}), name, challenge, attempt)
         except ReplyError as error:
-            reason = reason or why_unanswered(turn, error)
+            reason = reason or explain_missing_answer(turn, error)
             continue
         found = asked.model_copy(update={"answered_by": number})
         (only,) = importer.discover()

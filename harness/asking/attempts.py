@@ -45,7 +45,7 @@ class PlannedAttempt:
     def __str__(self) -> str:
         return f"{self.name}/{self.challenge.id}/{self.folder.name}"
 
-    def begun(self) -> Asked | None:
+    def read_unfinished(self) -> Asked | None:
         """Return the turns of an interrupted run with the same settings, or None."""
         try:
             asked = Asked.from_json(self.unfinished.read_bytes())
@@ -74,7 +74,7 @@ def attempt_folder(workspace: Workspace, name: str, challenge: str, number: int)
     return workspace.submissions_folder.joinpath(*SubmissionName(name, challenge, number).parts)
 
 
-def unfinished_file(workspace: Workspace, name: str, challenge: str, number: int) -> Path:
+def get_unfinished_file(workspace: Workspace, name: str, challenge: str, number: int) -> Path:
     """Return the file of an unfinished attempt."""
     return _get_local_folder(workspace) / name / challenge / f"attempt-{number}.json"
 
@@ -125,7 +125,7 @@ def _find_difference(one: AskSettings, other: AskSettings) -> str:
 
 
 @contextmanager
-def locked(workspace: Workspace, name: str) -> Iterator[None]:
+def lock_attempts(workspace: Workspace, name: str) -> Iterator[None]:
     """Lock the attempts of a model's folder against other runs.
 
     Raises:

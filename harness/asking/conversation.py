@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.asking import feedback
-from harness.asking.attempt_answer import read_turn, why_unanswered
+from harness.asking.attempt_answer import explain_missing_answer, read_turn
 from harness.asking.attempts import PlannedAttempt
 from harness.asking.patience import Patience
 from harness.chat import ChatReply, ChatServer, Message
@@ -76,7 +76,7 @@ class Conversation:
         self._questioner = questioner
         self._grade = grade
         self._notify = notify
-        self.asked = attempt.begun() or Asked(
+        self.asked = attempt.read_unfinished() or Asked(
             challenge=attempt.challenge.id,
             attempt=attempt.number,
             began=datetime.datetime.now(datetime.UTC),
@@ -139,7 +139,7 @@ class Conversation:
         try:
             importer = read_turn(turn, self._attempt.name, self._attempt.challenge)
         except ReplyError as error:
-            return feedback.on_unreadable(why_unanswered(turn, error), error.found)
+            return feedback.on_unreadable(explain_missing_answer(turn, error), error.found)
         self._notify("graded between turns")
         record = self._grade_reply(importer)
         if record.error:

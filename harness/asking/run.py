@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from harness.asking.attempts import PlannedAttempt, attempt_folder, free_numbers, unfinished_file
+from harness.asking.attempts import PlannedAttempt, attempt_folder, free_numbers, get_unfinished_file
 from harness.asking.conversation import Conversation, Questioner
 from harness.asking.patience import Interrupted, Patience
 from harness.asking.task import task_prompt
@@ -93,7 +93,7 @@ def plan(
                 challenge,
                 number,
                 attempt_folder(workspace, name, id, number),
-                unfinished_file(workspace, name, id, number),
+                get_unfinished_file(workspace, name, id, number),
                 prompt,
                 settings,
             )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from harness.audit.board import Board, BoardRecord
 from harness.errors import HarnessError, StoreError
-from harness.grading.job import prepared
+from harness.grading.job import prepare_job
 from harness.grading.options import Options, Progress
 from harness.grading.replay import replay
 from harness.grading.retry import grade_with_retries
@@ -121,7 +121,7 @@ def _audit_record(workspace: Workspace, board: Board, found: BoardRecord, progre
         return left(why=why)
     try:
         folder = board.folder_of(record)
-        now, reused = _graded(workspace, record, folder, progress)
+        now, reused = _grade_again(workspace, record, folder, progress)
     except HarnessError as error:
         return left(why=str(error).partition("\n")[0])
     if now.status is Status.JUDGE_ERROR:
@@ -166,7 +166,7 @@ def incomparable(workspace: Workspace, record: Record) -> str:
     return next((why for why, holds in reasons.items() if holds), "")
 
 
-def _graded(workspace: Workspace, record: Record, folder: Path, progress: Progress) -> tuple[Record, bool]:
+def _grade_again(workspace: Workspace, record: Record, folder: Path, progress: Progress) -> tuple[Record, bool]:
     ours = workspace.challenge(record.challenge).limits.model_dump()
     limits = {name: value for name, value in record.limits.model_dump().items() if value != ours[name]}
     options = Options(
@@ -178,7 +178,7 @@ def _graded(workspace: Workspace, record: Record, folder: Path, progress: Progre
         device="emulated" if record.environment.device == "emulated" else "auto",
     )
     store = Store(workspace)
-    with prepared(workspace, folder, options, copied=False) as job:
+    with prepare_job(workspace, folder, options, copied=False) as job:
         about = job.submission.about
         if (about.model, about.challenge) != (record.model, record.challenge):
             raise HarnessError(f"{folder}: is an answer of {about.model} to {about.challenge}")
@@ -201,8 +201,8 @@ def _compare_criteria(workspace: Workspace, record: Record, now: Record, folder:
         criterion, seen = rubric.get(evidence.criterion), found.get(evidence.criterion)
         if criterion is None or seen is None:
             yield AuditedCriterion(evidence.criterion, AuditVerdict.NOT_COMPARED, why="is no criterion here")
-        elif why := _explain_unjudged(code, criterion, other) or _explain_unassessed(evidence, seen):
-            shown = ("", "") if criterion.review else (_shown(evidence), _shown(seen))
+        elif why := _explain_unjudged(code, criterion, other) or _explain_missing_outcome(evidence, seen):
+            shown = ("", "") if criterion.review else (_format_outcome(evidence), _format_outcome(seen))
             yield AuditedCriterion(criterion.id, AuditVerdict.NOT_COMPARED, *shown, why)
         else:
             yield _compare_criterion(workspace, record, criterion, evidence, seen, folder, unjudged)
@@ -220,7 +220,7 @@ def _explain_unjudged(code: ChallengeCode, criterion: Criterion, other_package: 
     return ""
 
 
-def _explain_unassessed(recorded: Evidence, now: Evidence) -> str:
+def _explain_missing_outcome(recorded: Evidence, now: Evidence) -> str:
     if not now.outcome.assessed:
         return f"is not assessed here: {now.detail}"
     return "" if recorded.outcome.assessed else f"the record has no mark of it: {recorded.detail}"
@@ -235,7 +235,7 @@ def _compare_criterion(
     folder: Path,
     unjudged: Collection[str],
 ) -> AuditedCriterion:
-    shown = _shown(recorded), _shown(now)
+    shown = _format_outcome(recorded), _format_outcome(now)
     if _is_same(recorded, now):
         return AuditedCriterion(criterion.id, AuditVerdict.SAME, *shown)
     if behind := [e.rests_on for e in (recorded, now) if e.rests_on in unjudged]:
@@ -247,7 +247,7 @@ def _compare_criterion(
         except HarnessError as error:
             why = f"its own seed could not be replayed: {str(error).partition(chr(10))[0]}"
             return AuditedCriterion(criterion.id, AuditVerdict.NOT_COMPARED, shown[0], "", why)
-        now, shown = again.evidence, (shown[0], _shown(again.evidence))
+        now, shown = again.evidence, (shown[0], _format_outcome(again.evidence))
         if not now.outcome.assessed:
             why = f"is not assessed here: {now.detail}"
             return AuditedCriterion(criterion.id, AuditVerdict.NOT_COMPARED, *shown, why)
@@ -262,7 +262,7 @@ def _is_same(recorded: Evidence, now: Evidence) -> bool:
     return alike and abs(recorded.satisfied - now.satisfied) <= NEAR
 
 
-def _shown(evidence: Evidence) -> str:
+def _format_outcome(evidence: Evidence) -> str:
     share = "" if evidence.fraction is None else f" {evidence.fraction:.3f}"
     behind = f", resting on {evidence.rests_on}" if evidence.rests_on else ""
     return f"{evidence.outcome.value}{share}{behind}"

@@ -69,7 +69,7 @@ def ask(
     \b
     harness ask Qwen/Qwen3-32B --server http://localhost:8000/v1 -n 5 -j 4
     """
-    from harness.asking.attempts import locked
+    from harness.asking.attempts import lock_attempts
     from harness.asking.run import KEYS, AskRun, Sampling, plan
     from harness.chat import ChatServer
     from harness.cli import scaffold
@@ -84,7 +84,7 @@ def ask(
     if dry_run:
         _print_plan(plan(workspace, folder, asked_of, attempts, endpoint, how), how, endpoint.shown)
         return
-    with locked(workspace, folder):
+    with lock_attempts(workspace, folder):
         missing = plan(workspace, folder, asked_of, attempts, endpoint, how)
         results, interrupted = _ask(AskRun(workspace, endpoint, jobs, (price_in, price_out)), missing)
     _print(missing, results)

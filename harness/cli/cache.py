@@ -49,12 +49,12 @@ def prune(
     Takes compiled runtimes and trials of other versions, and all records made on this machine but the latest of each
     submission. What was used within the last hour stays. Grades may run meanwhile; published records are not touched.
     """
+    from harness.store.disk_use import list_prunable
     from harness.store.disk_use import prune as remove
-    from harness.store.disk_use import unused
     from harness.workspace import Workspace
 
     workspace = Workspace.find()
-    found = unused(workspace, days)
+    found = list_prunable(workspace, days)
     for one in found:
         what = f"{len(one.rows)} {one.kind} in" if one.rows else f"{_format_size(one.size)}, {one.kind}:"
         output.line(f"{'would remove' if dry_run else 'removing'} {what} {output.place(one.path)}")

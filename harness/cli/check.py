@@ -68,7 +68,7 @@ def check(
             verdicts = _judge_by_seeds(code, run_seed, seeds, rewards, jobs, quiet=as_json)
         elif not only_generated:
             verdicts = _run_check(code, run_seed, verbose, quiet=as_json)
-        trials = [] if seeds or rewards else sample.tried(code, quiet=as_json)
+        trials = [] if seeds or rewards else sample.try_mutants(code, quiet=as_json)
         told += ({"challenge": name, "seed": run_seed, **dataclasses.asdict(v)} for v in (*verdicts, *trials))
         all_right = all_right and all(verdict.right for verdict in verdicts)
     if as_json:
@@ -80,11 +80,11 @@ def _judge_by_seeds(
     code: "ChallengeCode", seed: int, seeds: int, rewards: int, jobs: int, quiet: bool
 ) -> Sequence["RightAnswerTrial | RewardTrial"]:
     """Judge the right answers, and grade the mutants, by seeds; print unless `quiet`."""
-    from harness.cli.reward_misses import graded
-    from harness.cli.right_answers import judged
+    from harness.cli.reward_misses import grade_by_seeds
+    from harness.cli.right_answers import judge_by_seeds
 
-    right = judged(code, seed, seeds, jobs, quiet) if seeds else ()
-    return [*right, *(graded(code, seed, rewards, jobs, quiet) if rewards else ())]
+    right = judge_by_seeds(code, seed, seeds, jobs, quiet) if seeds else ()
+    return [*right, *(grade_by_seeds(code, seed, rewards, jobs, quiet) if rewards else ())]
 
 
 def _run_check(code: "ChallengeCode", seed: int, verbose: bool, quiet: bool) -> list["CheckResult"]:
@@ -96,7 +96,7 @@ def _run_check(code: "ChallengeCode", seed: int, verbose: bool, quiet: bool) -> 
     verdicts = _collect_verdicts(code, seed)
     if not quiet:
         _print(code.challenge.id, verdicts, seed, verbose)
-    if same := scaffold.unchanged(code.workspace, code.challenge):
+    if same := scaffold.list_template_parts(code.workspace, code.challenge):
         output.note(f"note: still as the template has it, about softmax by rows: {', '.join(same)}")
     unproved = _find_unproved(code)
     if unproved:

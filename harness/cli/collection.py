@@ -40,7 +40,7 @@ def verify(
     \b
     harness collection verify llm_programming_tests
     """
-    from harness.importing.verification import Agreement, expected_findings, unlisted
+    from harness.importing.verification import Agreement, find_further_faults, read_findings
     from harness.importing.verification import verify as verified
     from harness.model.expectation import Necessity
     from harness.store.record_store import Store
@@ -48,7 +48,7 @@ def verify(
 
     workspace = Workspace.find()
     collection = workspace.collection(id)
-    findings = expected_findings(workspace, collection)
+    findings = read_findings(workspace, collection)
     published = Store(workspace).published.records()
     records = {r.name: r for r in published if r.origin and r.origin.collection == id}
     rows = verified(findings, records)
@@ -62,7 +62,7 @@ def verify(
     present = sum(row.agreement is Agreement.PRESENT for row in rows)
     graded = f"{len(records)} of {len(collection.answers)} answers have a record"
     output.note(f"{found} of {len(musts)} found that must be there, {present} present that must not be; {graded}")
-    for name, criterion in unlisted(findings, records):
+    for name, criterion in find_further_faults(findings, records):
         output.note(f"not listed: {name} fails {criterion}")
     noticed = _try_mutants(workspace, collection, records) if mutants else True
     if not noticed or not all(row.right for row in rows):

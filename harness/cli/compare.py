@@ -68,7 +68,7 @@ def _compare(workspace: "Workspace", first: str, second: str, challenge: str | N
     known = {c.id for c in rubrics}
     wanted = [name for name in workspace.list_recorded() if name.model in (left, right) and name.challenge in known]
     published = Store(workspace).published
-    read = published.named(map(str, wanted))
+    read = published.read_many(map(str, wanted))
     compared = compare(rubrics, read, left, right, {record.name: published.doubts(record) for record in read})
     if not compared.challenges:
         records = "; ".join(f"{model} on {', '.join(answered[model])}" for model in (left, right))

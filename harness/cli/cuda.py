@@ -230,7 +230,7 @@ def cc(context: typer.Context) -> None:
     """
     from harness.cli import cuda_cc
 
-    code = cuda_cc.compiled(context.meta[_ARGUMENTS])
+    code = cuda_cc.run_compiler(context.meta[_ARGUMENTS])
     if code:
         raise typer.Exit(code)
 

@@ -9,7 +9,7 @@ from harness.cuda.programs import compiler_wrapper, fake_toolkit
 from harness.cuda.programs.nvcc_options import Action, parse
 
 
-def compiled(words: Sequence[str]) -> int:
+def run_compiler(words: Sequence[str]) -> int:
     """Run an nvcc command line, print its messages and return its exit code."""
     options = parse(words)
     if options.action is Action.VERSION:

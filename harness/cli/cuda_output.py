@@ -31,7 +31,7 @@ def as_data(source: ProgramSource, runs: Sequence[ProgramRun]) -> dict[str, Any]
     return {
         "files": list(source.entries),
         "set": list(source.changed),
-        "checked": not unchecked(runs),
+        "checked": not explain_incomplete_run(runs),
         "findings": [
             {
                 **found.defect.model_dump(mode="json"),
@@ -59,7 +59,7 @@ def as_data(source: ProgramSource, runs: Sequence[ProgramRun]) -> dict[str, Any]
     }
 
 
-def unchecked(runs: Sequence[ProgramRun]) -> str:
+def explain_incomplete_run(runs: Sequence[ProgramRun]) -> str:
     """Return why the first incompletely checked run is so, or ""."""
     return next((run.unchecked for run in runs if run.unchecked), "")
 
@@ -100,7 +100,7 @@ def headline(runs: Sequence[ProgramRun], found: Sequence[ProgramFault]) -> str:
     launches = max((run.launches for run in runs), default=0)
     made = f"{launches} kernel launch{'es' if launches != 1 else ''}"
     seeds = f"schedule {runs[0].seed}" if len(runs) == 1 else f"schedules {runs[0].seed} to {runs[-1].seed}"
-    why = unchecked(runs)
+    why = explain_incomplete_run(runs)
     if why:
         summary = ", ".join(said) or "nothing found in what was run"
         if any(run.cut_off for run in runs):
@@ -146,7 +146,9 @@ def _print_finding(
     source: ProgramSource, runs: Sequence[ProgramRun], finding: ProgramFault, number: int, found: Sequence[ProgramFault]
 ) -> None:
     defect = finding.defect
-    output.drawn(f"{number}. {_colour(defect.severity)}: {output.clean(f'{kind_name(defect.kind)}: {defect.text}')}")
+    output.print_drawing(
+        f"{number}. {_colour(defect.severity)}: {output.clean(f'{kind_name(defect.kind)}: {defect.text}')}"
+    )
     if finding.cause in found:
         output.line(f"     may follow from {found.index(finding.cause) + 1}: mend that first")
     for text in (*_format_place(source, defect, defect.kernel), *_format_other_side(source, defect)):

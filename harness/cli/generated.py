@@ -34,7 +34,7 @@ class Sample:
     jobs: int
     aside: int
 
-    def tried(self, code: "ChallengeCode", quiet: bool) -> list["MutantTrial"]:
+    def try_mutants(self, code: "ChallengeCode", quiet: bool) -> list["MutantTrial"]:
         """Return the trials of generated mutants until enough are wrong; print unless `quiet`."""
         if not self.wanted:
             return []

@@ -123,14 +123,14 @@ def grade(
         seed=seed, force=force, full=full, limits=_parse_limits(limits or ()), device=device, elsewhere=publish,
         profile=_parse_profile(profile), only=tuple(criterion or ()), seconds=seconds,
     )  # fmt: skip
-    with replies.laid_out(workspace, names or (), challenge, entry) as (named, refused):
+    with replies.lay_out_names(workspace, names or (), challenge, entry) as (named, refused):
         folders = workspace.submissions() if everything else named
         _tell_beforehand(workspace, folders, options, refused)
         results, interrupted = _run(executor, workspace, folders, options, jobs, address)
     results += refused
     sign_results(workspace, key, results)
     _print(workspace, results, as_json, publish)
-    _tell_left(workspace, results, options)
+    _tell_omissions(workspace, results, options)
     raise typer.Exit(130 if interrupted else _choose_exit_code(results, fail_under))
 
 
@@ -274,7 +274,7 @@ def _print(workspace: "Workspace", results: Sequence["Graded | NotGraded"], as_j
         output.note(f"error: {error}")
 
 
-def _tell_left(workspace: "Workspace", results: Sequence["Graded | NotGraded"], options: "Options") -> None:
+def _tell_omissions(workspace: "Workspace", results: Sequence["Graded | NotGraded"], options: "Options") -> None:
     _tell_unpublished(workspace, results, options)
     _tell_unwritten(workspace, results)
     _tell_unranked(workspace, results)
@@ -283,10 +283,12 @@ def _tell_left(workspace: "Workspace", results: Sequence["Graded | NotGraded"], 
 def _tell_unranked(workspace: "Workspace", results: Sequence["Graded | NotGraded"]) -> None:
     """Print which challenges of the workspace are left out of rankings, and why."""
     from harness.executors.base import NotGraded
-    from harness.store.own_suite import own_challenges, why_unranked
+    from harness.store.own_suite import explain_missing_rank, own_challenges
 
     graded = {r.record.challenge for r in results if not isinstance(r, NotGraded)}
-    for reason in filter(None, (why_unranked(workspace, id) for id in own_challenges(workspace) if id in graded)):
+    for reason in filter(
+        None, (explain_missing_rank(workspace, id) for id in own_challenges(workspace) if id in graded)
+    ):
         output.note(f"not ranked: {reason}")
 
 

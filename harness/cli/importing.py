@@ -53,12 +53,12 @@ def collection(
     \b
     harness import collection llm_programming_tests
     """
-    from harness.importing.collection import opened
+    from harness.importing.collection import open_collection
     from harness.importing.importer import lay_out
     from harness.workspace import Workspace
 
     workspace = Workspace.find()
-    with opened(workspace, id, clone) as importer:
+    with open_collection(workspace, id, clone) as importer:
         folders = lay_out(importer, workspace.fetched_folder(id))
     for folder in folders:
         output.line(f"{folder.parent.name}/{folder.name}")
@@ -94,7 +94,7 @@ def reply(
     harness import reply answer.md --model my-model --challenge kv_cache --take 2=kv_cache.py --take 3
     """
     from harness.cli import replies, scaffold
-    from harness.importing.claimed import claimed_capabilities
+    from harness.importing.claimed import parse_claims
     from harness.importing.reply import lay_out_reply
     from harness.importing.unanswered import importer_of
     from harness.model.submission_name import SubmissionName
@@ -104,10 +104,10 @@ def reply(
     workspace = Workspace.find()
     task = workspace.challenge(challenge)
     scaffold.check_model(model)
-    name, claimed = SubmissionName(model, task.id, attempt), claimed_capabilities(claim or (), task)
-    importer = importer_of(*read_bytes(file), name, task, claimed, replies.chosen(take or ()))
+    name, claimed = SubmissionName(model, task.id, attempt), parse_claims(claim or (), task)
+    importer = importer_of(*read_bytes(file), name, task, claimed, replies.read_choices(take or ()))
     folder = workspace.submissions_folder.joinpath(*name.parts)
-    if not (take and replies.settled(workspace, importer, folder)):
+    if not (take and replies.settle_attempt(workspace, importer, folder)):
         scaffold.refuse_shadowing(workspace, [name], "harness import reply", shadow)
         lay_out_reply(importer, folder)
     again = f"harness rm {name}, then harness import reply {file} --model {model} --challenge {task.id}"

@@ -75,7 +75,7 @@ def pairs(values: Mapping[str, str]) -> None:
 
 def show(renderable: "RenderableType") -> None:
     """Print a rich renderable: in colour on a terminal, as plain lines elsewhere."""
-    drawn(draw(renderable))
+    print_drawing(draw(renderable))
 
 
 def draw(renderable: "RenderableType") -> str:
@@ -88,7 +88,7 @@ def draw(renderable: "RenderableType") -> str:
     return "\n".join(text.rstrip() for text in capture.get().splitlines())
 
 
-def drawn(text: str) -> None:
+def print_drawing(text: str) -> None:
     """Print the output of `draw`."""
     _print(text, sys.stdout)
 

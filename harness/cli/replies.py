@@ -23,7 +23,7 @@ STANDARD_INPUT = "-"
 _TAKE = re.compile(r"(?P<number>[1-9][0-9]{0,5})(?:=(?P<name>.+))?")
 
 
-def chosen(given: Sequence[str]) -> dict[int, str]:
+def read_choices(given: Sequence[str]) -> dict[int, str]:
     """Return the blocks that --take selects, with their names or "", by number."""
     found = {}
     for text in given:
@@ -36,7 +36,7 @@ def chosen(given: Sequence[str]) -> dict[int, str]:
     return found
 
 
-def settled(workspace: "Workspace", importer: "ReplyImporter | UnansweredReply", folder: Path) -> bool:
+def settle_attempt(workspace: "Workspace", importer: "ReplyImporter | UnansweredReply", folder: Path) -> bool:
     """Replace an ambiguous attempt by the chosen blocks of its reply; return whether there was one."""
     from harness.importing.reply import ReplyImporter, settle_reply
     from harness.model.collection import SUBMISSION_FILE
@@ -102,7 +102,7 @@ def is_reply(name: str) -> bool:
 
 
 @contextmanager
-def laid_out(
+def lay_out_names(
     workspace: "Workspace", names: Sequence[str], challenge: str | None, entry: str | None = None
 ) -> Iterator[tuple[list[Path], list["NotGraded"]]]:
     """Yield the folders to grade for arguments of `grade`, and the arguments that hold no submission.
@@ -126,7 +126,7 @@ def laid_out(
     replies = [name for name in names if is_reply(name)]
     _check_options(names, replies, bare, challenge, entry)
     folders = workspace.select([name for name in names if name not in (*replies, *bare)])
-    _check_answered(workspace, folders, challenge)
+    _check_challenge(workspace, folders, challenge)
     refused = []
     with ExitStack() as stack:
         for name in (*replies, *bare):
@@ -154,7 +154,7 @@ def _check_options(
         raise typer.BadParameter(f"--entry names a file of a folder without submission.toml, and {given} is none")
 
 
-def _check_answered(workspace: "Workspace", folders: Sequence[Path], challenge: str | None) -> None:
+def _check_challenge(workspace: "Workspace", folders: Sequence[Path], challenge: str | None) -> None:
     for folder in folders if challenge is not None else ():
         if (own := workspace.submission(folder).about.challenge) != challenge:
             raise typer.BadParameter(
@@ -189,14 +189,14 @@ def _lay_out(name: str, challenge: "Challenge", place: Path) -> Path:
 
 def _lay_out_folder(name: str, challenge: "Challenge", entry: str | None, place: Path) -> Path:
     from harness.errors import SpecError
-    from harness.importing.bare_files import stated_submission
+    from harness.importing.bare_files import render_submission
     from harness.model import identifier
     from harness.model.collection import SUBMISSION_FILE
     from harness.sandbox import read_folder
     from harness.submission_folders import instead_of, write_files
 
     files, model = read_folder(Path(name)), identifier(Path(name).resolve().name) or "candidate"
-    stated = stated_submission(name, challenge, entry, files, model).encode(errors="backslashreplace")
+    stated = render_submission(name, challenge, entry, files, model).encode(errors="backslashreplace")
     folder = place / model / challenge.id
     write_files(folder, files | {SUBMISSION_FILE: stated})
     if entry is not None and entry not in files:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from harness.probing.reward_misses import RewardTrial
 
 
-def graded(code: "ChallengeCode", seed: int, seeds: int, jobs: int, quiet: bool) -> Sequence["RewardTrial"]:
+def grade_by_seeds(code: "ChallengeCode", seed: int, seeds: int, jobs: int, quiet: bool) -> Sequence["RewardTrial"]:
     """Grade the mutants of a challenge by `seeds` seeds from `seed` on; print the misses unless `quiet`."""
     from harness.probing.reward_misses import grade_mutants, rewarded_mutants
 

@@ -10,7 +10,9 @@ if TYPE_CHECKING:
     from harness.probing.right_answers import RightAnswerTrial
 
 
-def judged(code: "ChallengeCode", seed: int, seeds: int, jobs: int, quiet: bool) -> Sequence["RightAnswerTrial"]:
+def judge_by_seeds(
+    code: "ChallengeCode", seed: int, seeds: int, jobs: int, quiet: bool
+) -> Sequence["RightAnswerTrial"]:
     """Judge a challenge's right answers by `seeds` seeds from `seed` on; print unless `quiet`."""
     from harness.probing.right_answers import RightAnswers, judge_right_answers
 

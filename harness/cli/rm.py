@@ -28,13 +28,13 @@ def rm(
     \b
     harness rm my-model/kv_cache
     """
-    from harness.store.removal import removals, remove, told
+    from harness.store.removal import describe_removal, removals, remove
     from harness.workspace import Workspace
 
     workspace = Workspace.find()
     found = removals(workspace, names)
     for removal in found:
-        output.note(f"{removal.name}\n" + "\n".join(f"  {line}" for line in told(removal, output.place)))
+        output.note(f"{removal.name}\n" + "\n".join(f"  {line}" for line in describe_removal(removal, output.place)))
     if not yes and not _confirm(len(found)):
         output.note("nothing was removed")
         return

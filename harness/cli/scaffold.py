@@ -52,7 +52,7 @@ def challenge(workspace: Workspace, name: str, language: str = "python", shadow:
         return [path for kind, place in places.items() for path in _render(f"{kind}/{language}", place, words)]
 
 
-def unchanged(workspace: Workspace, challenge: Challenge) -> list[str]:
+def list_template_parts(workspace: Workspace, challenge: Challenge) -> list[str]:
     """Return the parts of a challenge that still equal the template: `PROMPT.md`, `summary`."""
     folder = workspace.challenge_folder(challenge.id)
     texts = dict(_render_texts(f"challenge/{challenge.language}", {"id": challenge.id, "title": challenge.title}))

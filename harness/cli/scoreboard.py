@@ -46,7 +46,7 @@ def scoreboard(
     """
     if suite is not None and source is SourceOption.PUBLISHED:
         raise typer.BadParameter("--suite is for measured marks; published ones are ranked over all that they mark")
-    from harness.store.own_suite import ranking_suite, suites_beside, unranked_challenges
+    from harness.store.own_suite import list_missing_ranks, ranking_suite, suites_beside
     from harness.store.record_store import Store
     from harness.workspace import Workspace
 
@@ -56,11 +56,11 @@ def scoreboard(
     else:
         records = Store(workspace).published
         over, suites = ranking_suite(workspace, suite), suites_beside(workspace)
-        unranked = unranked_challenges(workspace)
+        unranked = list_missing_ranks(workspace)
         name = f"scoreboard over {over} beside {suites} without {unranked} as {format} on {output.look()}"
         text, *notes = records.view(name, lambda measured: _draw_measured(measured(), format, over, unranked, suites))
     if text:
-        output.drawn(text)
+        output.print_drawing(text)
     for note in notes:
         output.note(note)
 

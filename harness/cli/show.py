@@ -71,7 +71,7 @@ def _find_attempts(workspace: "Workspace", name: str) -> "Attempts | None":
 
     known = [each for each in workspace.list_recorded() if each.attempt and each.answer == name.rstrip("/")]
     published = Store(workspace).published
-    records = published.named(map(str, known))
+    records = published.read_many(map(str, known))
     return Attempts(tuple(RecordSummary.of(r, published.doubts(r)) for r in records)) if records else None
 
 

@@ -43,7 +43,7 @@ def sign(
     harness sign --key ~/board.key
     """
     from harness.signatures import SecretKey
-    from harness.store.signing import recorded_as, sign_records
+    from harness.store.signing import match_records, sign_records
     from harness.workspace import Workspace
 
     if (key is None) == (new_key is None):
@@ -56,7 +56,7 @@ def sign(
         return
     assert key is not None
     workspace = Workspace.find()
-    chosen = recorded_as(workspace, names or ())
+    chosen = match_records(workspace, names or ())
     sign_records(workspace, secret_key(key), chosen)
     output.line(f"signed {len(chosen)} records; {output.place(workspace.keys_folder)}/ goes along with them")
 

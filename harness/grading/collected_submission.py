@@ -34,11 +34,11 @@ def origin_of(workspace: Workspace, folder: Path, files: Snapshot) -> Origin | N
         if name in answer.own_files and data != (ours / name).read_bytes():
             raise SpecError(folder / name, f"differs from {ours / name}", field=f"answers.{answer.name}", hint=hint)
     origin = collection.origin(answer)
-    _check_unmarked(workspace, answer, origin)
+    _check_exemptions(workspace, answer, origin)
     return origin
 
 
-def _check_unmarked(workspace: Workspace, answer: CollectedAnswer, origin: Origin) -> None:
+def _check_exemptions(workspace: Workspace, answer: CollectedAnswer, origin: Origin) -> None:
     rubric = workspace.challenge(answer.challenge)
     known = {criterion.id for criterion in rubric.criteria}
     manifest = workspace.collection_folder(origin.collection) / COLLECTION_FILE
@@ -59,7 +59,7 @@ def adapter_is_at_fault(failure: BuildFailure, adapters: Collection[str]) -> boo
     return bool(failure.locations) and {place.file for place in failure.locations} <= {*adapters}
 
 
-def charged_to_the_answer(evidence: Iterable[Evidence], origin: Origin | None) -> list[Evidence]:
+def excuse_criteria(evidence: Iterable[Evidence], origin: Origin | None) -> list[Evidence]:
     """Mark excused criteria as not run, even if passed: passing them earns no credit.
 
     The collection's reason replaces any other reason why a probe could not judge.

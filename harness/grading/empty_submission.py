@@ -5,7 +5,7 @@ from harness.grading.stage_result import StageResult
 from harness.model import NO_ANSWER, UNBUILT, BuildFailure, Evidence, Outcome
 
 
-def found_without_files(job: Job) -> StageResult | None:
+def judge_without_files(job: Job) -> StageResult | None:
     """Return the result of a submission without files, or None if it has files.
 
     A reply without code fails every criterion except those for reviewers. A reply that could not be read is a failure

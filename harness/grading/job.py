@@ -186,7 +186,7 @@ class Job:
 
 
 @contextmanager
-def prepared(
+def prepare_job(
     workspace: Workspace, folder: Path, options: Options, progress: Progress = no_progress, *, copied: bool = True
 ) -> Iterator[Job]:
     """Yield the job of one submission, with a copy of its files until the block ends.
@@ -204,7 +204,7 @@ def prepared(
     if not options.elsewhere and (outside or other_home(workspace, folder, submission)):
         options = replace(options, publish=False)
     challenge = _apply_limits(workspace.challenge(submission.about.challenge), options)
-    _check_known(challenge, options.only)
+    _refuse_unknown_criteria(challenge, options.only)
     if submission.about.language != challenge.language:
         raise SpecError(
             folder / "submission.toml",
@@ -224,7 +224,7 @@ def prepared(
         yield Job(workspace, challenge, submission, files, options, progress, device, origin, outside)
 
 
-def _check_known(challenge: Challenge, only: Iterable[str]) -> None:
+def _refuse_unknown_criteria(challenge: Challenge, only: Iterable[str]) -> None:
     runnable = [c.id for c in challenge.criteria if not c.review]
     for id in only:
         if id not in runnable:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from harness.errors import HarnessError, SpecError
 from harness.grading.options import Options
-from harness.grading.submission_grade import now, unmeasured
+from harness.grading.submission_grade import make_unrun_evidence, now
 from harness.model import (
     UNBUILT,
     About,
@@ -29,7 +29,7 @@ UNKNOWN = "unknown"
 """Challenge or model of a folder that does not state it."""
 
 
-def rejected(
+def record_rejection(
     workspace: Workspace, folder: Path, error: HarnessError, options: Options, challenge: str | None = None
 ) -> Record:
     """Return the record of a refused folder.
@@ -58,7 +58,7 @@ def rejected(
             challenge=challenge or UNKNOWN, status=Status.JUDGE_ERROR, error=text, limits=Limits(), overall=nothing,
             dimensions={}, gates=(), evidence=(), **common,
         )  # fmt: skip
-    evidence = [_make_unread(c, unbuilt) if own_fault else unmeasured(c, text) for c in rubric.criteria]
+    evidence = [_make_unread(c, unbuilt) if own_fault else make_unrun_evidence(c, text) for c in rubric.criteria]
     scored = score(rubric, evidence, built=not own_fault)
     return Record(
         challenge=rubric.id, limits=rubric.limits, evidence=tuple(evidence), overall=scored.overall,

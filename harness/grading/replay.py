@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.errors import HarnessError, SpecError
-from harness.grading.collected_submission import charged_to_the_answer
-from harness.grading.job import Job, prepared
+from harness.grading.collected_submission import excuse_criteria
+from harness.grading.job import Job, prepare_job
 from harness.grading.options import Options
 from harness.languages import AnswerFiles
 from harness.model import Evidence, Record
@@ -60,7 +60,7 @@ def replay(workspace: Workspace, record: Record, criterion: str, folder: Path | 
     place = folder or workspace.folder_of(record)
     options = Options(device="emulated" if record.environment.device == "emulated" else "auto")
     with (
-        prepared(workspace, place, options) as job,
+        prepare_job(workspace, place, options) as job,
         _open_files(job, copied) as files,
         opened(challenge, files, job.device) as opening,
     ):
@@ -80,7 +80,7 @@ def _probe(job: Job, recorded: Evidence, answer: Answer) -> Evidence:
     found = probe_criterion(
         job.code, criterion, answer, recorded.seed, submission=job.submission, adapters=job.adapters
     )
-    (charged,) = charged_to_the_answer([found], job.origin)
+    (charged,) = excuse_criteria([found], job.origin)
     return charged
 
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from harness.errors import BusyMachineError, HarnessError, JudgeError
-from harness.grading.job import prepared
+from harness.grading.job import prepare_job
 from harness.grading.options import Options, Progress, no_progress
-from harness.grading.submission_grade import Graded, grade_one, keep, now, recorded, unmeasured
+from harness.grading.submission_grade import Graded, grade_one, keep, make_record, make_unrun_evidence, now
 from harness.model import Status
 from harness.workspace import Workspace
 
@@ -44,23 +44,25 @@ def grade_with_retries(
         except JudgeError as error:
             failure = str(error).encode(errors="replace").decode()  # a path may hold bytes that are not text
             if isinstance(error, BusyMachineError):  # it has used up the wall time of a grade
-                return ungraded(workspace, folder, options, failure, number)
+                return record_failure(workspace, folder, options, failure, number)
             continue
         reason = f"{graded.reason}, at attempt {number}, after: {_get_line(failure)}" if failure else graded.reason
         return replace(graded, reason=reason)
-    return ungraded(workspace, folder, options, f"{failure}\n  tried {RETRIES + 1} times")
+    return record_failure(workspace, folder, options, f"{failure}\n  tried {RETRIES + 1} times")
 
 
-def ungraded(workspace: Workspace, folder: Path, options: Options, failure: str, tries: int = RETRIES + 1) -> Graded:
+def record_failure(
+    workspace: Workspace, folder: Path, options: Options, failure: str, tries: int = RETRIES + 1
+) -> Graded:
     """Save and return a record of our failure alone.
 
     Raises:
         JudgeError: the record cannot be made.
     """
     try:
-        with prepared(workspace, folder, options, copied=False) as job:
-            evidence = [unmeasured(criterion, failure) for criterion in job.challenge.criteria]
-            record = recorded(
+        with prepare_job(workspace, folder, options, copied=False) as job:
+            evidence = [make_unrun_evidence(criterion, failure) for criterion in job.challenge.criteria]
+            record = make_record(
                 job,
                 evidence,
                 status=Status.JUDGE_ERROR,

@@ -64,7 +64,7 @@ class Ahead:
         self._endless: dict[str, dict[str, _Seen]] = {}
         self._waiting: deque[tuple[CriterionProbes, Probe]] = deque()
 
-    def taken(self, criterion: Criterion, seed: int) -> Mapping[str, ProbeResult | Exception]:
+    def take(self, criterion: Criterion, seed: int) -> Mapping[str, ProbeResult | Exception]:
         """Charge and return the results of a criterion's probes by name, once.
 
         Empty if a probe failed or the results would exceed the time for all probes. Holds only the exception of a
@@ -133,7 +133,7 @@ class Ahead:
                 continue
             begun(turn.criterion)
             before, signals = answer.spent, len(answer.signals)
-            result = _shown(probe, answer, turn.seed)
+            result = _run_probe(probe, answer, turn.seed)
             spent = answer.spent - before
             if isinstance(result, Exception):
                 self._broken[turn.criterion] = {probe.name: result}
@@ -178,7 +178,7 @@ def _select_probes(job: Job, criterion: Criterion) -> CriterionProbes | None:
     return CriterionProbes(criterion.id, job.seed_of(criterion), probes)
 
 
-def _shown(probe: Probe, answer: GradedAnswer, seed: int) -> ProbeResult | Exception | None:
+def _run_probe(probe: Probe, answer: GradedAnswer, seed: int) -> ProbeResult | Exception | None:
     """Run a probe in a fresh worker; return its result, a broken probe's exception, or None to leave it to its turn."""
     try:
         answer.fresh()

@@ -9,8 +9,8 @@ from itertools import takewhile
 from types import MappingProxyType
 
 from harness.errors import BusyMachineError, HarnessError
-from harness.grading.collected_submission import adapter_is_at_fault, charged_to_the_answer
-from harness.grading.empty_submission import found_without_files
+from harness.grading.collected_submission import adapter_is_at_fault, excuse_criteria
+from harness.grading.empty_submission import judge_without_files
 from harness.grading.job import Job
 from harness.grading.options import no_progress
 from harness.grading.speculative_probing import Ahead, run_ahead
@@ -69,7 +69,7 @@ def run_stages(job: Job) -> StageResult:
     Stages marked `beside` run in a thread, if there is a core for it, until anything is timed. A reply without a
     submission, or one that could not be read, runs no stage.
     """
-    if (without := found_without_files(job)) is not None:
+    if (without := judge_without_files(job)) is not None:
         return without
     with ends_by(job.deadline):
         return _run_all(job)
@@ -95,14 +95,14 @@ def _run_in_turn(job: Job, stages: Iterable[Stage], found: StageResult) -> Stage
     if COMPILER in stages and job.cores > 1 and any(c.compiler for c in job.criteria):
         found |= _build_beside_compiler(job)
         stages = [stage for stage in stages if stage not in (COMPILER, PROBES)]
-    return reduce(lambda found, stage: found | _run_timed(stage, job, found), stages, found)
+    return reduce(lambda found, stage: found | _time_stage(stage, job, found), stages, found)
 
 
 def _build_beside_compiler(job: Job) -> StageResult:
     quiet = replace(job, progress=no_progress)
-    compiling = Beside(lambda: _run_timed(COMPILER, quiet, StageResult()))
+    compiling = Beside(lambda: _time_stage(COMPILER, quiet, StageResult()))
     try:
-        probed = _run_timed(replace(PROBES, run=partial(probe, compiling=compiling)), job, StageResult())
+        probed = _time_stage(replace(PROBES, run=partial(probe, compiling=compiling)), job, StageResult())
         return (compiling.result(job.deadline) or StageResult()) | probed
     finally:
         compiling.give_up()
@@ -112,7 +112,7 @@ def _finish(job: Job, found: StageResult) -> StageResult:
     return replace(found, cut_off=job.late())
 
 
-def _run_timed(stage: Stage, job: Job, found: StageResult) -> StageResult:
+def _time_stage(stage: Stage, job: Job, found: StageResult) -> StageResult:
     start, result = clock.now(), None
     with span(stage.name, job.submission.name):
         try:
@@ -226,7 +226,7 @@ def measure_source(job: Job, found: StageResult) -> StageResult | None:
     if not criteria:
         return None
     job.progress("source metrics")
-    return _charged(job, source_evidence(criteria, job.submission, job.files.path, job.adapters, exposed))
+    return _make_stage_result(job, source_evidence(criteria, job.submission, job.files.path, job.adapters, exposed))
 
 
 def run_own_tests(job: Job, found: StageResult) -> StageResult | None:
@@ -243,7 +243,7 @@ def run_own_tests(job: Job, found: StageResult) -> StageResult | None:
             criteria, job.submission, job.files.path, detect(), seed=job.files_seed, mutants=count, seconds=seconds,
             adapters=job.adapters, quoted=job.origin is None or job.origin.redistribute, contract=calls,
         )  # fmt: skip
-    return _charged(job, evidence)
+    return _make_stage_result(job, evidence)
 
 
 def check_claims(job: Job, found: StageResult) -> StageResult | None:
@@ -252,11 +252,11 @@ def check_claims(job: Job, found: StageResult) -> StageResult | None:
     if not criteria:
         return None
     figures = {name: value for e in found.evidence.values() for name, value in (e.unshown | e.measured).items()}
-    return _charged(job, claims_evidence(criteria, job.submission.claims, figures))
+    return _make_stage_result(job, claims_evidence(criteria, job.submission.claims, figures))
 
 
-def _charged(job: Job, evidence: Mapping[str, Evidence]) -> StageResult:
-    return StageResult({e.criterion: e for e in charged_to_the_answer(evidence.values(), job.origin)})
+def _make_stage_result(job: Job, evidence: Mapping[str, Evidence]) -> StageResult:
+    return StageResult({e.criterion: e for e in excuse_criteria(evidence.values(), job.origin)})
 
 
 COMPILER, PROBES = Stage("compiler", compile_source), Stage("build_and_probes", probe)
@@ -280,7 +280,7 @@ def _probe_each(job: Job, criteria: list[Criterion], answer: GradedAnswer) -> li
         unrun = _skip_untimed(job, criterion) or _skip_in_vain(job, criterion, found)
         found[criterion.id] = unrun or _probe_criterion(job, criterion, answer, ahead)
     answer.signals = [*answer.signals, *(signal for signal in ahead.signals if signal not in answer.signals)]
-    charged = charged_to_the_answer([found[c.id] for c in criteria], job.origin)
+    charged = excuse_criteria([found[c.id] for c in criteria], job.origin)
     if job.brief or job.late() or not _may_explain(answer):
         return charged
     apart = judged_without_conditions(job.code, charged, answer, job.adapters)
@@ -333,7 +333,7 @@ def _probe_criterion(job: Job, criterion: Criterion, answer: GradedAnswer, ahead
         return kept
     seed = job.seed_of(criterion)
     for again in (False, True):
-        item = _probe_once(job, criterion, answer, seed, ahead.taken(criterion, seed))
+        item = _probe_once(job, criterion, answer, seed, ahead.take(criterion, seed))
         if item.outcome is not Outcome.JUDGE_ERROR:
             break
         if again:

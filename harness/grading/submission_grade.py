@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from harness.errors import HarnessError, JudgeError, StoreError
 from harness.grading.collected_submission import adapter_is_at_fault
-from harness.grading.job import Job, prepared
+from harness.grading.job import Job, prepare_job
 from harness.grading.options import Options, Progress, no_progress
 from harness.grading.redaction import without_quotes
 from harness.grading.stage_result import StageResult
@@ -80,7 +80,7 @@ def grade_one(
     options = options or Options()
     progress("reading")
     try:
-        with prepared(workspace, folder, options, progress) as job:
+        with prepare_job(workspace, folder, options, progress) as job:
             if not options.force and options.seed is None and (record := _find_earlier(job)):
                 return Graded(
                     folder,
@@ -90,7 +90,7 @@ def grade_one(
                     keep(workspace, job.options, record),
                 )
             assert_holds(detect())
-            record = _graded(job)
+            record = _grade_job(job)
         reason = "forced" if options.force else "not graded before in this state on this machine"
         return Graded(folder, record, False, reason, keep(workspace, job.options, record))
     except HarnessError:
@@ -140,22 +140,22 @@ def _find_earlier(job: Job) -> Record | None:
         return None
 
 
-def _graded(job: Job) -> Record:
+def _grade_job(job: Job) -> Record:
     made = now()
     found = run_stages(job)
     _assert_machine_is_sound(job.files, found)
     failure = found.build_failure and _check_locations(job, found.build_failure)
     if failure and (fault := _find_adapter_fault(job, failure)):
-        evidence, failure = [unmeasured(c, fault) for c in job.challenge.criteria], None
+        evidence, failure = [make_unrun_evidence(c, fault) for c in job.challenge.criteria], None
     else:
         evidence = [
-            _check_locations(job, found.evidence.get(c.id) or _make_unassessed(job, found, c))
+            _check_locations(job, found.evidence.get(c.id) or _make_missing_evidence(job, found, c))
             for c in job.challenge.criteria
         ]
     evidence = without_idle_credit(job.challenge, evidence, built=failure is None)
     broken = next((e.detail for e in evidence if e.outcome is Outcome.JUDGE_ERROR), None)
     status = Status.JUDGE_ERROR if broken else Status.BUILD_FAILED if failure else Status.GRADED
-    return recorded(
+    return make_record(
         job,
         evidence,
         build=failure,
@@ -194,7 +194,7 @@ def _check_copy_locations(job: Job, found: StageResult) -> RepairedGrade | None:
     return found.repaired.model_copy(update={"evidence": evidence})
 
 
-def recorded(
+def make_record(
     job: Job,
     evidence: Sequence[Evidence],
     *,
@@ -256,24 +256,24 @@ def _assert_machine_is_sound(files: Snapshot, found: StageResult) -> None:
         raise JudgeError(f"{files.path}: {full.strerror}, so that nothing can be built\n  {remedy(full)}")
 
 
-def unmeasured(criterion: Criterion, error: str = "") -> Evidence:
+def make_unrun_evidence(criterion: Criterion, error: str = "") -> Evidence:
     """Return evidence of a criterion that was not run: it needs a review, or our side failed with `error`."""
     if criterion.review:
         return Evidence.await_review(criterion)
     return Evidence.of(criterion, Outcome.JUDGE_ERROR, detail=error or "no stage of the grade assessed it")
 
 
-def _make_unassessed(job: Job, found: StageResult, criterion: Criterion) -> Evidence:
+def _make_missing_evidence(job: Job, found: StageResult, criterion: Criterion) -> Evidence:
     """Return evidence of a criterion without a result: out of scope, cut off, or missed by every stage."""
     if criterion.review:
-        return unmeasured(criterion)
+        return make_unrun_evidence(criterion)
     if criterion not in job.criteria:
         chosen = "those asked for" if job.options.only else f"the profile {job.options.profile}"
         return Evidence.of(criterion, Outcome.NOT_RUN, detail=f"is none of {chosen}")
     if found.cut_off:
         late = f"the whole grade was waited for, and not over after {job.wall_seconds:g} s"
         return Evidence.of(criterion, Outcome.NOT_RUN, detail=late)
-    return unmeasured(criterion)
+    return make_unrun_evidence(criterion)
 
 
 def _list_remarks(job: Job) -> Iterator[str]:

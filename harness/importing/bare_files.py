@@ -10,7 +10,7 @@ from harness.model import Challenge
 from harness.submission_folders import SHOWN
 
 
-def stated_submission(
+def render_submission(
     place: Path | str, challenge: Challenge, entry: str | None, names: Iterable[str], model: str = "candidate"
 ) -> str:
     """Return the text of a submission.toml for files with these `names`.

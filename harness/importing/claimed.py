@@ -14,7 +14,7 @@ def options_of(challenge: Challenge) -> list[str]:
     return sorted({criterion.capability for criterion in challenge.criteria if criterion.capability})
 
 
-def claimed_capabilities(words: Iterable[str], challenge: Challenge) -> dict[str, Capability]:
+def parse_claims(words: Iterable[str], challenge: Challenge) -> dict[str, Capability]:
     """Return the `[capabilities]` table of some claims.
 
     `words` are `fork`, `quantized:int8`, `quantized` for all of its values, `paged.page_size=16`, or `max_k=64`.

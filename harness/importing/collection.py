@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from harness.errors import SpecError, nearest
-from harness.importing.git import Clone, fetched
+from harness.importing.git import Clone, fetch_commit
 from harness.model import CollectedAnswer, Collection
 from harness.model.collection import hash_problem
 from harness.workspace import COLLECTION_FILE, Workspace
@@ -64,7 +64,7 @@ class CollectionImporter:
 
 
 @contextmanager
-def opened(workspace: Workspace, id: str, clone: Path | None = None) -> Iterator[CollectionImporter]:
+def open_collection(workspace: Workspace, id: str, clone: Path | None = None) -> Iterator[CollectionImporter]:
     """Open a collection as an importer.
 
     Args:
@@ -79,5 +79,5 @@ def opened(workspace: Workspace, id: str, clone: Path | None = None) -> Iterator
     if clone is not None:
         yield CollectionImporter(collection, folder, Clone(clone, collection.commit))
         return
-    with fetched(collection.repository, collection.commit) as made:
+    with fetch_commit(collection.repository, collection.commit) as made:
         yield CollectionImporter(collection, folder, made)

@@ -77,7 +77,7 @@ class Clone:
 
 
 @contextmanager
-def fetched(repository: str, commit: str) -> Iterator[Clone]:
+def fetch_commit(repository: str, commit: str) -> Iterator[Clone]:
     """Fetch one commit of a remote repository for the length of the block.
 
     Raises:

@@ -21,14 +21,14 @@ LENGTH = 6
 WIDTH = 120
 
 
-def normalised(line: str) -> str:
+def normalise(line: str) -> str:
     """Return a line with each run of white space as one space, and stripped."""
     return " ".join(line.split())
 
 
 def line_hash(line: str) -> bytes | None:
     """Return the hash of a line; None if it is too short."""
-    text = normalised(line)
+    text = normalise(line)
     return hashlib.sha256(text.encode(errors="replace")).digest()[:LENGTH] if len(text) >= SHORTEST else None
 
 

@@ -54,7 +54,9 @@ def verify(findings: Iterable[ExpectedFinding], records: Mapping[str, Record]) -
     return [_verify_finding(finding, records.get(finding.name)) for finding in findings]
 
 
-def unlisted(findings: Iterable[ExpectedFinding], records: Mapping[str, Record]) -> Iterator[tuple[str, str]]:
+def find_further_faults(
+    findings: Iterable[ExpectedFinding], records: Mapping[str, Record]
+) -> Iterator[tuple[str, str]]:
     """Yield submission and criterion of every fault in the records that no expected finding covers."""
     known = [finding for finding in findings if finding.kind is not Necessity.NEVER]
     for name, record in sorted(records.items()):
@@ -67,7 +69,7 @@ def unlisted(findings: Iterable[ExpectedFinding], records: Mapping[str, Record])
                     yield f"{name}, repaired," if repaired else name, item.criterion
 
 
-def expected_findings(workspace: Workspace, collection: Collection) -> tuple[ExpectedFinding, ...]:
+def read_findings(workspace: Workspace, collection: Collection) -> tuple[ExpectedFinding, ...]:
     """Return the findings beside a collection's manifest.
 
     Raises:

@@ -65,9 +65,9 @@ def kernel_reward(challenge: str, profile: str = "correctness", workspace: str |
 
 
 def _build_score(record: "Record") -> Score:
-    from harness.integrations.reply_grade import explanation, stored
+    from harness.integrations.reply_grade import explanation, pick_fields
 
-    found, kept = explanation(record), stored(record)
+    found, kept = explanation(record), pick_fields(record)
     if record.reward is None:
         return Score.unscored(reason=JUDGE_ERROR, explanation=found, metadata=kept)
     return Score(value=record.reward, explanation=found, metadata=kept)

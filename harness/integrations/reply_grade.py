@@ -54,7 +54,7 @@ def explanation(record: Record) -> str:
     return "\n".join(f"{finding.severity}: {finding.title}" for finding in record.findings) or "nothing was found"
 
 
-def stored(record: Record) -> dict[str, object]:
+def pick_fields(record: Record) -> dict[str, object]:
     """Return the part of a record to store beside a score, as JSON values."""
     printed = record.to_json_values()
     return {name: printed[name] for name in FIELDS if name in printed}

@@ -14,7 +14,7 @@ import verifiers.v1 as vf
 
 from harness.asking.task import task_prompt
 from harness.errors import JudgeError
-from harness.integrations.reply_grade import ReplyGrader, explanation, stored
+from harness.integrations.reply_grade import ReplyGrader, explanation, pick_fields
 from harness.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class KernelTask(vf.Task[KernelData, vf.State]):
         """
         async with _AT_A_TIME:
             record = await asyncio.to_thread(self._grade, trace.last_reply)
-        trace.info["harness"] = stored(record)
+        trace.info["harness"] = pick_fields(record)
         if record.reward is None:
             raise JudgeError(explanation(record))
         return record.reward

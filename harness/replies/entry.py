@@ -35,7 +35,7 @@ def find_entry(asked: BlocksOfReply, settings: str | None) -> ContractFile:
         NoAnswerError: the blocks do not define the contract, singly or joined.
         ReplyError: several files may be meant.
     """
-    stated = stated_entries(settings)
+    stated = read_entries(settings)
     whole = [block for block in asked.sources if asked.is_whole(block)]
     if not whole and len(asked.sources) == 1 and asked.sources[0].chosen:
         whole = asked.sources
@@ -58,7 +58,7 @@ def find_entry(asked: BlocksOfReply, settings: str | None) -> ContractFile:
     return ContractFile(meant[-1].name or FileName(chosen[0], NamedBy.DEFAULT), meant, aside=aside)
 
 
-def stated_entries(settings: str | None) -> list[str]:
+def read_entries(settings: str | None) -> list[str]:
     """Return the entries that a submission.toml names; empty if it is unreadable."""
     try:
         table: dict[str, Any] = tomllib.loads(settings or "")
@@ -125,7 +125,7 @@ def _build_no_entry_error(asked: BlocksOfReply) -> ReplyError:
             asked.reply,
             ReplyProblem.CUT_OFF,
             f"is cut off: the code block that begins in line {cut.line} never ends",
-            found=asked.listed(),
+            found=asked.list_blocks(),
             hint="ask the model again with room for a longer reply, and import that",
         )
     if any(block.patch for block in asked.blocks):
@@ -138,6 +138,6 @@ def _build_no_entry_error(asked: BlocksOfReply) -> ReplyError:
         asked.reply,
         ReplyProblem.NO_ENTRY,
         message + ("; found" if asked.blocks else ", and no code block"),
-        found=asked.listed(),
+        found=asked.list_blocks(),
         hint="ask the model for whole files, one fenced block each, its name after the language",
     )

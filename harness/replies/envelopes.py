@@ -58,7 +58,7 @@ class EnvelopeError(Exception):
         self.several = several
 
 
-def opened(text: str) -> str:
+def open_envelope(text: str) -> str:
     """Return the Markdown of a reply in JSON, or other text unchanged.
 
     Raises:

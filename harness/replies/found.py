@@ -169,9 +169,11 @@ class BlocksOfReply:
     def ambiguous(self, message: str, blocks: Sequence[ReadBlock] | None = None) -> AmbiguousReplyError:
         """Return the error of an ambiguous reply, which lists blocks and explains `--take`."""
         hint = TAKE.format(entry=self.language.entry)
-        return AmbiguousReplyError(self.reply, ReplyProblem.AMBIGUOUS, message, found=self.listed(blocks), hint=hint)
+        return AmbiguousReplyError(
+            self.reply, ReplyProblem.AMBIGUOUS, message, found=self.list_blocks(blocks), hint=hint
+        )
 
-    def listed(self, blocks: Sequence[ReadBlock] | None = None) -> list[str]:
+    def list_blocks(self, blocks: Sequence[ReadBlock] | None = None) -> list[str]:
         """Return a line for each block."""
         return [self._describe_block(block) for block in (self.blocks if blocks is None else blocks)]
 

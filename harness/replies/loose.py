@@ -22,7 +22,7 @@ class LooseBlocks:
         self._files = files
         self._stems = {PurePosixPath(path).stem for path in files}
 
-    def left(self, nameless: Iterable[ReadBlock]) -> Iterator[LeftBlock]:
+    def pass_over(self, nameless: Iterable[ReadBlock]) -> Iterator[LeftBlock]:
         """Yield each block with the reason why it is no file.
 
         Raises:

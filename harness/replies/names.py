@@ -114,7 +114,7 @@ def only_name(lines: Iterable[str], used: Language, others: Iterable[str]) -> st
     return found.pop() if len(found) == 1 else ""
 
 
-def written_in(tongue: str, path: str, default: Language) -> Language | None:
+def find_language(tongue: str, path: str, default: Language) -> Language | None:
     """Return the language of a file's suffix, or of a nameless block's info string; try `default` first."""
     dot = path.rpartition(".")[2].lower() if "." in path else ""
     for used in (default, *(each for each in _load_languages() if each is not default)):

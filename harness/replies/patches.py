@@ -55,7 +55,7 @@ class FilePatch:
         """Text of the file that it creates."""
         return _join_lines(self.hunks[0].new)
 
-    def applied(self, text: str) -> str | None:
+    def apply(self, text: str) -> str | None:
         """Return the text after the changes; None without a unique place for each."""
         return _apply(text, self.hunks)
 

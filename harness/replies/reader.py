@@ -12,7 +12,7 @@ from harness.replies.blocks import NEW, CodeBlock, find_blocks
 from harness.replies.disorder import refuse_disorder
 from harness.replies.entry import find_entry
 from harness.replies.found import BlocksOfReply, Extraction, LeftBlock, PassedOver, ReadBlock, imports
-from harness.replies.names import PLAIN, FileName, NamedBy, name_of, safe, text_of, written_in
+from harness.replies.names import PLAIN, FileName, NamedBy, find_language, name_of, safe, text_of
 from harness.replies.patches import is_patch, patches_of
 from harness.replies.text import ReplyProblem, ReplyText
 from harness.replies.versions import Versions
@@ -45,7 +45,7 @@ def extract(
             reply.path,
             ReplyProblem.NO_BLOCK,
             f"holds no block {missing[0]}",
-            found=asked.listed(),
+            found=asked.list_blocks(),
             hint=f"name one of the {len(blocks)} blocks",
         )
     not_chosen = [LeftBlock(r.block, PassedOver.NOT_CHOSEN) for r in asked.blocks if take and not r.chosen]
@@ -86,7 +86,7 @@ def _read(block: CodeBlock, used: Language, reply: str, take: Mapping[int, str])
         name = FileName(SUBMISSION_FILE, NamedBy.DEFAULT)
     if is_patch(block):
         return ReadBlock(block, None, None, Outline(), patch=True, chosen=chosen)
-    language = written_in(block.tongue, name.path if name else "", used)
+    language = find_language(block.tongue, name.path if name else "", used)
     if language is None and name is None and block.tongue in PLAIN and _defines(block.text, used):
         language = used
     outline = (language.syntax.outline(text_of(block)) if language else None) or Outline()

@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from harness.errors import NoAnswerError, NotFoundError, ReplyError
-from harness.replies.envelopes import EnvelopeError, opened
+from harness.replies.envelopes import EnvelopeError, open_envelope
 
 MAX_BYTES = 2 << 20
 """Bytes of the largest reply that is read."""
@@ -86,7 +86,7 @@ def reply_text(path: str, data: bytes) -> ReplyText:
             hint="keep the reply itself, without logs and data, and import that",
         )
     try:
-        said = opened(_decode(path, data))
+        said = open_envelope(_decode(path, data))
     except EnvelopeError as error:
         problem = ReplyProblem.SEVERAL_REPLIES if error.several else ReplyProblem.EMPTY
         raise ReplyError(path, problem, error.message, hint=error.hint) from None

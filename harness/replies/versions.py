@@ -11,7 +11,7 @@ from harness.replies.blocks import CodeBlock
 from harness.replies.entry import ContractFile
 from harness.replies.found import BlocksOfReply, Extraction, LeftBlock, PassedOver, ReadBlock, TakenFile, imports
 from harness.replies.loose import LooseBlocks, is_excerpt, is_tests
-from harness.replies.names import FileName, NamedBy, names_in, text_of, written_in
+from harness.replies.names import FileName, NamedBy, find_language, names_in, text_of
 from harness.replies.patches import patches_of
 from harness.replies.text import ReplyProblem
 
@@ -54,7 +54,7 @@ class Versions:
             elif read not in cells:
                 self._add(read, name)
         self._settle_drafts()
-        self._left += LooseBlocks(self._asked, self._entry, self._files).left(nameless)
+        self._left += LooseBlocks(self._asked, self._entry, self._files).pass_over(nameless)
         return self._build_extraction()
 
     def _add(self, read: ReadBlock, name: FileName) -> None:
@@ -75,7 +75,7 @@ class Versions:
             raise self._asked.ambiguous(message)
 
     def _take(self, name: FileName, text: str, blocks: Sequence[CodeBlock], changes: Sequence[CodeBlock] = ()) -> None:
-        used = written_in("", name.path, self._asked.language)
+        used = find_language("", name.path, self._asked.language)
         outline = (used.syntax.outline(text) if used else None) or Outline()
         self._files[name.path] = TakenFile(name, text, tuple(blocks), tuple(changes), outline, used)
 
@@ -105,7 +105,7 @@ class Versions:
             before = self._files.get(patch.path)
             if before is None and patch.path == self._entry.name.path:
                 continue  # superseded: the whole file follows
-            text = patch.applied(before.text) if before else None
+            text = patch.apply(before.text) if before else None
             if before is None or text is None:
                 message = f"holds a change in line {read.block.line} that does not fit {patch.path} as it is given"
                 raise self._asked.ambiguous(message)
@@ -162,7 +162,7 @@ class Versions:
                 self._asked.reply,
                 ReplyProblem.NAMES_CLASH,
                 f"{above} is a file, and the folder of {path}",
-                found=self._asked.listed(),
+                found=self._asked.list_blocks(),
                 hint="change one of the names in the reply, and import it again",
             )
         if missing := self._find_missing_file():

@@ -24,7 +24,7 @@ from harness.scoring.doubts import DoubtKind
 from harness.scoring.duels import duels
 from harness.scoring.measured_marks import MeasuredMarks
 from harness.scoring.record_summary import RecordSummary
-from harness.store.own_suite import ranking_suite, suites_beside, unranked_challenges
+from harness.store.own_suite import list_missing_ranks, ranking_suite, suites_beside
 from harness.store.record_store import Store
 from harness.workspace import Workspace
 
@@ -109,5 +109,5 @@ def gather(workspace: Workspace) -> ReportInputs:
         removed=published.removed,
         left_out=published.left_out,
         doubts=published.doubts,
-        unranked=unranked_challenges(workspace),
+        unranked=list_missing_ranks(workspace),
     )

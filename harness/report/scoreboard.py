@@ -27,7 +27,7 @@ from harness.scoring import standings
 from harness.scoring.marked import first_group
 from harness.scoring.measured_marks import MeasuredMarks
 from harness.scoring.memory import NO_MEMORY, FigureMemory
-from harness.scoring.ranking import MEDAL_COVERAGE, most_answered, thinly_assessed
+from harness.scoring.ranking import MEDAL_COVERAGE, find_largest_table, list_thin_challenges
 from harness.scoring.strength import STABLE
 from harness.scoring.suites import ALL_MARKED
 
@@ -282,12 +282,12 @@ def _scoreboard(
     memory: FigureMemory = NO_MEMORY,
     suites: Iterable[ChallengeSuite] = (),
 ) -> Scoreboard:
-    thin = thinly_assessed(found.marked)
+    thin = list_thin_challenges(found.marked)
     known = {m.challenge for m in found.marked}
     wanted = suite.challenges if suite and suite.challenges else known
     shown = sorted((c for c in challenges if c.id in wanted), key=lambda c: c.id)
     placing = [m for m in found.marked if m.challenge not in thin]
-    compared = tuple(c.id for c in shown if c.id not in thin) if suite else most_answered(placing)
+    compared = tuple(c.id for c in shown if c.id not in thin) if suite else find_largest_table(placing)
     counted = (seen := found.on({c.id for c in shown})).on({*compared})
     by_name = {(m.model, m.challenge): m for m in found.marked}
     places = standings(found.marked, compared, counted.head_to_heads, memory)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from harness.model import Challenge, Mark, Record, Review, ReviewerKind, Score
 from harness.report import formatting
-from harness.scoring.joined import joined
+from harness.scoring.joined import join_reviews
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def submission_reviews(challenge: Challenge, record: Record, reviews: Iterable[R
     if not own:
         return None
     own.sort(key=lambda r: (r.reviewer.kind, str(r.reviewer.date), r.reviewer.id))
-    together = joined(challenge, record, own)
+    together = join_reviews(challenge, record, own)
     return SubmissionReviews(
         reviewers=tuple(map(_reviewer, own)),
         rows=(*_rows(challenge, record, own), _overall(record, own)),

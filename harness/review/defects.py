@@ -64,11 +64,11 @@ def read_defects(workspace: Workspace) -> tuple[PublishedDefect, ...]:
     seen: set[str] = set()
     for defect in defects:
         where = f"defects.{defect.id}"
-        _known(path, f"{where}.model", "model", defect.model, models)
-        _known(path, f"{where}.challenge", "challenge", defect.challenge, list(rubrics))
+        _check_name(path, f"{where}.model", "model", defect.model, models)
+        _check_name(path, f"{where}.challenge", "challenge", defect.challenge, list(rubrics))
         criteria = [c.id for c in rubrics[defect.challenge].criteria]
         for id in defect.criteria:
-            _known(path, f"{where}.criteria", f"criterion of {defect.challenge}", id, criteria)
+            _check_name(path, f"{where}.criteria", f"criterion of {defect.challenge}", id, criteria)
         if defect.id in seen:
             raise SpecError(path, f"{defect.id!r} appears twice", field="defects")
         seen.add(defect.id)
@@ -116,6 +116,6 @@ def out_of_sight(criterion: Criterion | None, evidence: Evidence | None, provena
     return ""
 
 
-def _known(path: Path, field: str, kind: str, value: str, known: Sequence[str]) -> None:
+def _check_name(path: Path, field: str, kind: str, value: str, known: Sequence[str]) -> None:
     if value not in known:
         raise SpecError(path, f"no {kind} {value!r}{nearest(value, known)}", field=field)

@@ -28,23 +28,23 @@ def read_reviews(challenge: Challenge, folder: Path) -> tuple[Review, ...]:
         SpecError: a review is malformed, names another submission, marks an unknown criterion, or quotes text that is
             not in the files.
     """
-    return tuple(_checked(challenge, folder, path) for path in sorted((folder / FOLDER).glob("*.toml")))
+    return tuple(_read_review(challenge, folder, path) for path in sorted((folder / FOLDER).glob("*.toml")))
 
 
 def as_toml(review: Review) -> str:
     """Return the text of a `reviews/<name>.toml`, without empty values."""
-    filled = _filled(review.model_dump(mode="python"))
+    filled = _drop_empty(review.model_dump(mode="python"))
     return tomli_w.dumps({"marks": [], **filled} if not review.marks else filled)
 
 
-def _filled(table: dict[str, Any]) -> dict[str, Any]:
+def _drop_empty(table: dict[str, Any]) -> dict[str, Any]:
     kept = {key: value for key, value in table.items() if value not in (None, "", ())}
     return {key: _plain(value) for key, value in kept.items()}
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
-        return _filled(value)
+        return _drop_empty(value)
     return [_plain(item) for item in value] if isinstance(value, tuple) else value
 
 
@@ -74,7 +74,7 @@ def _list_reviewed(workspace: Workspace) -> Iterator[Path]:
         yield from sorted(path for path in workspace.collection_folder(id).glob("*/*") if path.is_dir())
 
 
-def _checked(challenge: Challenge, folder: Path, path: Path) -> Review:
+def _read_review(challenge: Challenge, folder: Path, path: Path) -> Review:
     review = read_toml(path, Review)
     name = SubmissionName.of_folder(folder.resolve())
     review = review.model_copy(update={"attempt": review.attempt or name.attempt})

@@ -50,7 +50,7 @@ def mark(
         JudgeError: no repeat was usable.
     """
 
-    def asked(nonce: str, refused: str) -> Prompt:
+    def make_prompt(nonce: str, refused: str) -> Prompt:
         return questions.to_mark(material, nonce, refused)
 
     def read(text: str) -> MarksReply:
@@ -59,7 +59,7 @@ def mark(
             _check_quotes(material, answer)
         return reply
 
-    replies, lost = _repeat(ask, asked, read, repeats, notify)
+    replies, lost = _repeat(ask, make_prompt, read, repeats, notify)
     return tuple(_mark(id, _collect_answers(id, replies), material) for id in questions.ids), lost
 
 
@@ -84,14 +84,14 @@ def compare(
     def read(text: str) -> PairReply:
         return parse(text, PairReply, questions.ids)
 
-    def asked(nonce: str, refused: str) -> Prompt:
+    def make_prompt(nonce: str, refused: str) -> Prompt:
         return questions.to_compare(answer, rival, nonce, refused)
 
-    def asked_the_other_way(nonce: str, refused: str) -> Prompt:
+    def make_reverse_prompt(nonce: str, refused: str) -> Prompt:
         return questions.to_compare(rival, answer, nonce, refused)
 
-    first, lost = _repeat(ask, asked, read, repeats, notify)
-    second, lost_too = _repeat(ask, asked_the_other_way, read, repeats, notify)
+    first, lost = _repeat(ask, make_prompt, read, repeats, notify)
+    second, lost_too = _repeat(ask, make_reverse_prompt, read, repeats, notify)
     found = (
         _make_preference(id, other, _convert_verdicts(id, first, "first"), _convert_verdicts(id, second, "second"))
         for id in questions.ids

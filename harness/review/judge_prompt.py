@@ -139,7 +139,7 @@ def _files(material: Material, nonce: str) -> str:
 def _blocks(material: Material, nonce: str) -> Iterator[str]:
     for file in material.files:
         if file.text or not file.cut:
-            yield f"{nonce} file {file.name} begins\n{material.shown(file)}\n{nonce} file {file.name} ends"
+            yield f"{nonce} file {file.name} begins\n{material.mask_text(file)}\n{nonce} file {file.name} ends"
         if file.cut:
             yield f"{nonce} file {file.name}: {file.cut}"
         yield ""

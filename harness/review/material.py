@@ -69,7 +69,7 @@ class Material:
     files: tuple[ShownFile, ...]
     mask: Mask
 
-    def shown(self, file: ShownFile) -> str:
+    def mask_text(self, file: ShownFile) -> str:
         """Return the masked text of a file."""
         return self.mask.hide(file.text)
 

@@ -84,7 +84,7 @@ def read_rounds(workspace: Workspace) -> tuple[Round, ...]:
     for number, one in enumerate(rounds):
         if ids.index(one.id) != number:
             raise SpecError(path, f"{one.id!r} is the id of two rounds", field=f"rounds.{number}.id")
-        _known(workspace, path, one.challenges, f"rounds.{number}.challenges")
+        _check_challenges(workspace, path, one.challenges, f"rounds.{number}.challenges")
     return rounds
 
 
@@ -98,7 +98,7 @@ def read_comparisons(workspace: Workspace) -> tuple[Comparison, ...]:
     found = _read(workspace, HEAD_TO_HEAD, Comparisons)
     tables = found.tables if found else ()
     for number, table in enumerate(tables):
-        _known(workspace, path, (table.challenge,), f"tables.{number}.challenge")
+        _check_challenges(workspace, path, (table.challenge,), f"tables.{number}.challenge")
         edges = [(f"tables.{number}.rows.{n}.edge", row.edge) for n, row in enumerate(table.rows)]
         for place, name in ((f"tables.{number}.winner", table.winner), *edges):
             if name not in (None, table.left, table.right):
@@ -115,7 +115,7 @@ def read_ranking(workspace: Workspace) -> Ranking | None:
     path = workspace.root / "reports" / RANKING
     found = _read(workspace, RANKING, Ranking)
     for number, place in enumerate(found.places if found else ()):
-        _known(workspace, path, (*place.best, *place.worst), f"places.{number}")
+        _check_challenges(workspace, path, (*place.best, *place.worst), f"places.{number}")
     return found
 
 
@@ -132,7 +132,7 @@ def read_letters(workspace: Workspace) -> tuple[LetterGrades, ...]:
     for number, one in enumerate(grades):
         if models.index(one.model) != number:
             raise SpecError(path, f"{one.model!r} has letters twice", field=f"grades.{number}.model")
-        _known(workspace, path, tuple(one.letters), f"grades.{number}.letters")
+        _check_challenges(workspace, path, tuple(one.letters), f"grades.{number}.letters")
     return grades
 
 
@@ -141,7 +141,7 @@ def _read(workspace: Workspace, name: str, kind: type[S]) -> S | None:
     return read_toml(path, kind) if path.exists() else None
 
 
-def _known(workspace: Workspace, path: object, challenges: Sequence[str], place: str) -> None:
+def _check_challenges(workspace: Workspace, path: object, challenges: Sequence[str], place: str) -> None:
     known = workspace.challenges()
     for id in challenges:
         if id not in known:

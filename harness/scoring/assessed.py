@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from harness.model import Challenge, Severity, Status
 from harness.numerics.rounding import exact, half_up
 from harness.scoring import gates
-from harness.scoring.marks import credited, weighted_mean
+from harness.scoring.marks import compute_credit, compute_mean
 from harness.scoring.record_summary import GATED, CriterionResult, RecordSummary, rubric_hash
 
 TIE = 1e-6
@@ -66,13 +66,13 @@ class AssessedAttempts:
         alike = [summary.criteria == rubric.graded_by for summary in summaries]
         self._known = np.flatnonzero(alike)
         self._others = {
-            number: AssessedRecord(rubric.challenge, one.results, built=_built(one))
+            number: AssessedRecord(rubric.challenge, one.results, built=_does_build(one))
             for number, one in enumerate(summaries)
             if not alike[number]
         }
         known = [one for one, is_known in zip(summaries, alike, strict=True) if is_known]
         self._shares = np.frombuffer(b"".join(one.shares for one in known)).reshape(len(known), len(rubric.ids))
-        self._built = np.array([_built(one) for one in known], bool)
+        self._built = np.array([_does_build(one) for one in known], bool)
 
     @cached_property
     def criteria(self) -> frozenset[str]:
@@ -116,7 +116,7 @@ class AssessedAttempts:
         return marks
 
     def _compute_tops(self, gated: NDArray[np.float64], unmet: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the upper bound of each record's mark; see `gates.ceilings` and `gates.lowered`.
+        """Return the upper bound of each record's mark; see `gates.ceilings` and `gates.lower_ceiling`.
 
         Args:
             gated: number of failed critical criteria of each.
@@ -136,7 +136,7 @@ class AssessedRecord:
         self._results: dict[str, list[tuple[CriterionResult, Fraction | int]]] = {}
         for result in results:
             if result.satisfied is not None:
-                credit = credited(result.satisfied, result.weight)
+                credit = compute_credit(result.satisfied, result.weight)
                 self._results.setdefault(result.dimension, []).append((result, credit))
         self.criteria = frozenset(result.criterion for own in self._results.values() for result, _ in own)
 
@@ -155,18 +155,20 @@ class AssessedRecord:
                 points[id] = min(point, exact(tops[id])) if id in tops else point
         if not points:
             return None
-        mean = weighted_mean(points.values(), [self._weights[id] for id in points])
+        mean = compute_mean(points.values(), [self._weights[id] for id in points])
         if None in tops:
-            mean = min(mean, gates.lowered(tops[None], _compute_critical_met(chain.from_iterable(results.values()))))
+            mean = min(
+                mean, gates.lower_ceiling(tops[None], _compute_critical_share(chain.from_iterable(results.values())))
+            )
         return float(half_up(mean))
 
 
-def _compute_critical_met(results: Iterable[tuple[CriterionResult, Fraction | int]]) -> Fraction:
-    """Return the met percentage of the assessed critical weight; see `gates.critical_met`."""
+def _compute_critical_share(results: Iterable[tuple[CriterionResult, Fraction | int]]) -> Fraction:
+    """Return the met percentage of the assessed critical weight; see `gates.compute_critical_mark`."""
     weight = Severity.CRITICAL.weight
     credits = [credit for result, credit in results if result.weight == weight]
     return Fraction(100 * sum(credits), weight * len(credits)) if credits else Fraction(100)
 
 
-def _built(summary: RecordSummary) -> bool:
+def _does_build(summary: RecordSummary) -> bool:
     return summary.status is not Status.BUILD_FAILED

@@ -13,10 +13,10 @@ import numpy as np
 from harness.model import Provenance, Score, Severity, Status
 from harness.numerics.rounding import exact
 from harness.scoring.doubts import DoubtKind
-from harness.scoring.marks import weighted_mean
+from harness.scoring.marks import compute_mean
 from harness.scoring.memory import NO_MEMORY, FigureMemory, Floats
 from harness.scoring.record_summary import RecordSummary
-from harness.scoring.strength import resampled
+from harness.scoring.strength import draw_weights
 
 CONFIDENCE = 0.95
 """Confidence level of a mean's interval."""
@@ -221,7 +221,7 @@ def mean_score(scores: Sequence[Score]) -> Score:
     if not known:
         return Score(score=None, low=0.0, high=100.0, coverage=0.0)
     point = _mean(score.score for score in known if score.score is not None)
-    weights = resampled(len(known), DRAWS)
+    weights = draw_weights(len(known), DRAWS)
     tail = _compute_tail(len(known))
     low = float(np.quantile(weights @ [score.low for score in known], tail))
     high = float(np.quantile(weights @ [score.high for score in known], 1 - tail))
@@ -232,7 +232,7 @@ def mean_score(scores: Sequence[Score]) -> Score:
 def _mean(numbers: Iterable[float]) -> float:
     """Return the exact mean of `numbers`, which may be a tie."""
     often = Counter(numbers)
-    return float(weighted_mean([exact(number) for number in often], [Fraction(n) for n in often.values()]))
+    return float(compute_mean([exact(number) for number in often], [Fraction(n) for n in often.values()]))
 
 
 def _compute_tail(n: int) -> float:

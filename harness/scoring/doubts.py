@@ -12,7 +12,7 @@ from enum import StrEnum
 from harness.model import UNBUILT, Challenge, Criterion, Evidence, GradeProfile, Outcome, Record, Status
 from harness.model.seeds import SEEDS, seed_of
 from harness.numerics.rounding import exact
-from harness.scoring.gates import ceilings, critical_met, highest_overall, lowered, unmet
+from harness.scoring.gates import ceilings, compute_critical_mark, compute_unmet_share, highest_overall, lower_ceiling
 from harness.scoring.marks import ExactMark
 from harness.scoring.reward import reward
 from harness.scoring.score import Scored, score
@@ -174,22 +174,22 @@ def _check_marks_by_any_rubric(record: Record) -> list[Doubt]:
     tops = ceilings(failed, built=record.build is None)
     found = []
     for id in own.keys() | record.dimensions.keys():
-        mark = ExactMark.of(own[id]).capped(tops.get(id)).stated() if id in own else None
+        mark = ExactMark.of(own[id]).cap(tops.get(id)).to_score() if id in own else None
         # a dimension whose anchor is unassessed has no point
         if record.dimensions.get(id) not in (mark, mark and mark.model_copy(update={"score": None})):
             found.append(Doubt(DoubtKind.MARKS, f"dimensions.{id}"))
     # a rubric need not have the dimension that a failed build caps
     older = _is_of_older_gates(record)
-    share = None if older else unmet(record.marked)
+    share = None if older else compute_unmet_share(record.marked)
     put = {(id, top, None if id else share) for id, top in tops.items() if id is None or id in own}
     if {(gate.dimension, gate.ceiling, gate.unmet) for gate in record.gates} != put:
         found.append(Doubt(DoubtKind.MARKS, "gates"))
-    marks, top, met = record.dimensions.values(), tops.get(None), critical_met(record.marked).stated()
+    marks, top, met = record.dimensions.values(), tops.get(None), compute_critical_mark(record.marked).to_score()
     for part in ("score", "low", "high", "coverage"):
         stated, parts = getattr(record.overall, part), [v for m in marks if (v := getattr(m, part)) is not None]
         low, high = min(parts, default=0.0), max(parts, default=100.0)
         if top is not None and part != "coverage":
-            most = top if older else float(lowered(top, exact(getattr(met, part) or 0.0)))
+            most = top if older else float(lower_ceiling(top, exact(getattr(met, part) or 0.0)))
             low, high = min(low, most), min(high, most)
         if stated is not None and own and not low - ROUNDING <= stated <= high + ROUNDING:
             found.append(Doubt(DoubtKind.MARKS, "overall", f"{part} {stated:g}", f"from {low:g} to {high:g}"))
@@ -232,7 +232,7 @@ def _find_by_rubric(record: Record, rubric: Challenge) -> Iterator[Doubt]:
         criterion, field = criteria[e.criterion], f"evidence.{e.criterion}"
         if possible := _find_possible_outcome(record, criterion, e):
             yield Doubt(DoubtKind.OUTCOME, f"{field}.outcome", e.outcome.value, possible)
-        if e.rests_on and e.rests_on not in _allowed_causes(rubric, criterion, e):
+        if e.rests_on and e.rests_on not in _list_causes(rubric, criterion, e):
             yield Doubt(DoubtKind.CAUSE, f"{field}.rests_on", e.rests_on)
         # any failure, whoever is charged, may come from a seed that failed these files before
         failed = e.rests_on is not None or (e.draws is not None and e.draws.failed > 0)
@@ -266,7 +266,7 @@ def _find_possible_outcome(record: Record, criterion: Criterion, e: Evidence) ->
     return ""
 
 
-def _allowed_causes(rubric: Challenge, criterion: Criterion, e: Evidence) -> set[str]:
+def _list_causes(rubric: Challenge, criterion: Criterion, e: Evidence) -> set[str]:
     """Return the ids whose failure may take a criterion's credit or keep it from being judged."""
     if e.outcome is Outcome.NOT_RUN:
         return {c.id for c in rubric.criteria} if criterion.probes else set()

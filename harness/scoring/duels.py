@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from harness.model import Challenge, Provenance, Record, Status
 from harness.scoring.assessed import AssessedAttempts, RubricColumns
 from harness.scoring.record_summary import RecordSummary
-from harness.scoring.strength import STABLE, resampled
+from harness.scoring.strength import STABLE, draw_weights
 
 
 class HeadToHead(Protocol):
@@ -205,7 +205,7 @@ class RoundRobin:
     def _draw(self, model: int, against: int, stream: int) -> "_DrawnMarks":
         """Return resampled marks of a model on the criteria it shares with a set."""
         own = self.marks[self.answers[self.models[model]], against].astype(float)
-        marks = np.round(resampled(len(own), stream=stream) @ own, 9)
+        marks = np.round(draw_weights(len(own), stream=stream) @ own, 9)
         return _DrawnMarks(marks, float(marks.min()), float(marks.max()))
 
 
@@ -239,16 +239,16 @@ class Duels(Sequence[Duel]):
         known = models if self._models is None else {model for model in models if model in self._models}
         return type(self)((each for each in self._rounds if each.challenge in challenges), known)
 
-    def _known(self, model: str) -> bool:
+    def _knows(self, model: str) -> bool:
         return self._models is None or model in self._models
 
     @cached_property
     def _all(self) -> tuple[Duel, ...]:
         every = (duel for each in self._rounds for duel in each.duels())
-        return tuple(duel for duel in every if self._known(duel.left) and self._known(duel.right))
+        return tuple(duel for duel in every if self._knows(duel.left) and self._knows(duel.right))
 
     def __len__(self) -> int:
-        return sum(math.comb(sum(map(self._known, each.models)), 2) for each in self._rounds)
+        return sum(math.comb(sum(map(self._knows, each.models)), 2) for each in self._rounds)
 
     @overload
     def __getitem__(self, place: int) -> Duel: ...
@@ -265,7 +265,7 @@ class Duels(Sequence[Duel]):
         place = {model: number for number, model in enumerate(models)}
         wins = np.zeros((len(models), len(models)))
         for each in self._rounds:
-            known = [number for number, model in enumerate(each.models) if model in place and self._known(model)]
+            known = [number for number, model in enumerate(each.models) if model in place and self._knows(model)]
             at = [place[each.models[number]] for number in known]
             wins[np.ix_(at, at)] += each.wins()[np.ix_(known, known)]
         return wins

@@ -34,7 +34,9 @@ def gates(challenge: Challenge, evidence: Sequence[Evidence], *, built: bool) ->
     every = [*_gate_unbuilt(challenge, built), *_gate_critical(challenge, failed)]
     targets = [None, *(d.id for d in challenge.dimensions)]
     found = [strictest for target in targets if (strictest := _pick_strictest(every, target))]
-    return tuple(gate if gate.dimension else gate.model_copy(update={"unmet": unmet(evidence)}) for gate in found)
+    return tuple(
+        gate if gate.dimension else gate.model_copy(update={"unmet": compute_unmet_share(evidence)}) for gate in found
+    )
 
 
 def ceiling(gates: Iterable[Gate], dimension: str | None) -> float | None:
@@ -56,18 +58,18 @@ def ceilings(failed: Sequence[str], *, built: bool) -> dict[str | None, float]:
     return found
 
 
-def critical_met(evidence: Iterable[Evidence]) -> ExactMark:
+def compute_critical_mark(evidence: Iterable[Evidence]) -> ExactMark:
     """Return the mark of the critical criteria alone; 100 without any."""
     critical = [e for e in evidence if e.severity is Severity.CRITICAL]
     return ExactMark.of(critical) if critical else ExactMark(*map(Fraction, (100, 100, 100, 1)))
 
 
-def unmet(evidence: Iterable[Evidence]) -> float:
+def compute_unmet_share(evidence: Iterable[Evidence]) -> float:
     """Return the unmet share of the assessed critical weight; 1 if none was assessed."""
-    return float(1 - (critical_met(evidence).point or Fraction(0)) / 100)
+    return float(1 - (compute_critical_mark(evidence).point or Fraction(0)) / 100)
 
 
-def lowered(ceiling: float, met: Fraction) -> Fraction:
+def lower_ceiling(ceiling: float, met: Fraction) -> Fraction:
     """Return the highest overall under a ceiling; `met` is the met percentage of the assessed critical weight."""
     return exact(ceiling) - UNMET_POINTS * (1 - met / 100)
 

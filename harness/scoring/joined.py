@@ -10,7 +10,7 @@ from harness.model import Challenge, Criterion, Evidence, Outcome, Record, Revie
 from harness.scoring.score import Scored, score
 
 
-def joined(challenge: Challenge, record: Record, reviews: Iterable[Review]) -> Scored | None:
+def join_reviews(challenge: Challenge, record: Record, reviews: Iterable[Review]) -> Scored | None:
     """Return the score with the median of the reviewers' marks on each unmeasured criterion, or None without any."""
     marks: dict[str, list[float]] = {}
     for review in reviews:

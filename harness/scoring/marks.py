@@ -41,14 +41,14 @@ class ExactMark:
             total += weight
             if item.outcome.assessed:
                 assessed += weight
-                credit += credited(item.satisfied, weight)
+                credit += compute_credit(item.satisfied, weight)
         if not total:
             raise ValueError("a dimension needs evidence")
         point = Fraction(100 * credit, assessed) if assessed else None
         low, high = Fraction(100 * credit, total), Fraction(100 * (credit + total - assessed), total)
         return cls(point, low, high, Fraction(assessed, total))
 
-    def capped(self, ceiling: float | None) -> "ExactMark":
+    def cap(self, ceiling: float | None) -> "ExactMark":
         """Return the mark bounded by `ceiling`; a ceiling of 0 gives a point even if unassessed."""
         if ceiling is None:
             return self
@@ -63,23 +63,23 @@ class ExactMark:
             point = min(point, highest.point)
         return ExactMark(point, min(self.low, highest.low), min(self.high, highest.high), self.coverage)
 
-    def rounded(self) -> "ExactMark":
+    def round_half_up(self) -> "ExactMark":
         """Return the mark with point and interval rounded half up to whole points."""
         point = None if self.point is None else half_up(self.point)
         return ExactMark(point, half_up(self.low), half_up(self.high), self.coverage)
 
-    def stated(self) -> Score:
+    def to_score(self) -> Score:
         """Return the mark as a `Score` for records."""
         point = None if self.point is None else float(self.point)
         return Score(score=point, low=float(self.low), high=float(self.high), coverage=float(self.coverage))
 
 
-def credited(satisfied: float, weight: int) -> Fraction | int:
+def compute_credit(satisfied: float, weight: int) -> Fraction | int:
     """Return the credit of a criterion of this severity weight for the share met."""
     return int(satisfied) * weight if satisfied in (0.0, 1.0) else exact(satisfied) * weight
 
 
-def weighted_mean(points: Collection[Fraction], weights: Sequence[Fraction]) -> Fraction:
+def compute_mean(points: Collection[Fraction], weights: Sequence[Fraction]) -> Fraction:
     """Return the mean over one denominator: adding fractions one by one is ten times slower."""
     shares = math.lcm(*(weight.denominator for weight in weights))
     scale = math.lcm(*(point.denominator for point in points))

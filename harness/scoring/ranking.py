@@ -23,7 +23,7 @@ from harness.scoring.attempts import Attempts
 from harness.scoring.duels import HeadToHead, win_table
 from harness.scoring.marked import Marked
 from harness.scoring.memory import NO_MEMORY, FigureMemory
-from harness.scoring.strength import STABLE, AttemptMarks, ahead, drawn_means, elo, rank_chances, strengths
+from harness.scoring.strength import STABLE, AttemptMarks, ahead, draw_means, elo, rank_chances, strengths
 
 MEDAL_COVERAGE = 0.7
 LEAST_COVERAGE = 0.5
@@ -128,11 +128,11 @@ def _rank(
     places = [row.standing(means, provisional.get(row.model)) for row in rows]
     marks = np.array([row.by_challenge(challenges) for row in rows[: len(means)]]).reshape(len(means), len(challenges))
     attempts = [own for number, row in enumerate(rows[: len(means)]) for own in row.attempts(number, challenges)]
-    drawn = drawn_means(marks, attempts, memory=memory)
+    drawn = draw_means(marks, attempts, memory=memory)
     return (*_add_certainty(places[: len(means)], drawn, head_to_heads), *places[len(means) :])
 
 
-def most_answered(marked: Iterable[Marked]) -> tuple[str, ...]:
+def find_largest_table(marked: Iterable[Marked]) -> tuple[str, ...]:
     """Return the challenges of the largest complete table of models and overalls, sorted.
 
     The table has the most marks, then the most models; its challenges are those of one model, or those common to all
@@ -153,7 +153,7 @@ def most_answered(marked: Iterable[Marked]) -> tuple[str, ...]:
     return tuple(sorted(best))
 
 
-def thinly_assessed(marked: Iterable[Marked]) -> frozenset[str]:
+def list_thin_challenges(marked: Iterable[Marked]) -> frozenset[str]:
     """Return challenges left out of ranks: most marked models have less than half of the rubric assessed.
 
     Otherwise a model could gain a place by what was not assessed. Baselines and grades that do not count decide only
@@ -173,7 +173,7 @@ def _place_provisionally(rows: Iterable["_Row"]) -> dict[str, int]:
     whole = [row for row in rows if not row.unranked]
     compared = {id for row in whole for id in row.marks}
     if not whole:
-        compared = {*most_answered(m for row in sparse for m in row.records)}
+        compared = {*find_largest_table(m for row in sparse for m in row.records)}
         whole = [row for row in sparse if row.marks.keys() >= compared]
     means: dict[frozenset[str], list[Fraction]] = {}
     places = {}
@@ -259,9 +259,9 @@ class _Row:
         self.missing = tuple(id for id in challenges if id not in self.marks)
         counts = all(r.ranked for r in self.records)
         self.sparse = counts and not self.baseline and bool(self.missing)
-        self.unranked = self._explain_unranked(counts)
+        self.unranked = self._explain_missing_rank(counts)
 
-    def _explain_unranked(self, counts: bool) -> str:
+    def _explain_missing_rank(self, counts: bool) -> str:
         if self.baseline:
             return "baseline, not ranked"
         if not counts:

@@ -80,7 +80,7 @@ class RecordSummary:
         ranked = record.ranked and DoubtKind.OLDER_RUBRIC not in kinds
         findings, unmarked = record.findings, record.unmarked
 
-        def assessed(e: Evidence) -> bool:
+        def is_assessed(e: Evidence) -> bool:
             return e.outcome.assessed and e.criterion not in unmarked
 
         details = {
@@ -94,8 +94,8 @@ class RecordSummary:
                     e.criterion,
                     e.dimension,
                     e.severity.weight,
-                    e.satisfied if assessed(e) else None,
-                    assessed(e) and e.gates,
+                    e.satisfied if is_assessed(e) else None,
+                    is_assessed(e) and e.gates,
                 )
                 for e in record.evidence
             ],
@@ -114,7 +114,7 @@ class RecordSummary:
             record.environment.device,
             sum(f.criterion == INTEGRITY for f in findings),
             _hash_criteria((e.criterion, e.dimension, e.severity) for e in by_id),
-            array("d", (_get_share(e) if assessed(e) else math.nan for e in by_id)).tobytes(),
+            array("d", (_get_share(e) if is_assessed(e) else math.nan for e in by_id)).tobytes(),
             kinds,
             lambda: text,
         )

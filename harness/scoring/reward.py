@@ -32,9 +32,7 @@ def reward(
         return 0.0
     top = ceiling(gates(challenge, own, built=True), None)
     options = {c.id for c in challenge.criteria if c.capability}
-    return float(
-        ExactMark.of([e for e in own if not (e.criterion in options and _is_unclaimed(e))]).capped(top).low / 100
-    )
+    return float(ExactMark.of([e for e in own if not (e.criterion in options and _is_unclaimed(e))]).cap(top).low / 100)
 
 
 def _is_unclaimed(option: Evidence) -> bool:

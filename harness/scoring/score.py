@@ -20,8 +20,8 @@ from dataclasses import dataclass, replace
 from harness.errors import JudgeError
 from harness.model import Challenge, Dimension, Evidence, Gate, Score
 from harness.numerics.rounding import exact
-from harness.scoring.gates import ceiling, critical_met, gates, lowered
-from harness.scoring.marks import ExactMark, weighted_mean
+from harness.scoring.gates import ceiling, compute_critical_mark, gates, lower_ceiling
+from harness.scoring.marks import ExactMark, compute_mean
 
 
 @dataclass(frozen=True)
@@ -56,14 +56,14 @@ def score(challenge: Challenge, evidence: Sequence[Evidence], *, built: bool, un
     own: dict[str, list[Evidence]] = {d.id: [] for d in challenge.dimensions}
     for each in evidence:
         own[each.dimension].append(each)
-    marks = {id: ExactMark.of(all).capped(ceiling(ceilings, id)) for id, all in own.items() if all}
+    marks = {id: ExactMark.of(all).cap(ceiling(ceilings, id)) for id, all in own.items() if all}
     dimensions = [d for d in challenge.dimensions if d.id in marks]
     overall = overall_score(dimensions, marks, _compute_highest(evidence, ceiling(ceilings, None)))
     anchor = next(e for e in evidence if e.criterion == challenge.anchor)
     if built and not anchor.outcome.assessed:
         overall = overall.model_copy(update={"score": None})
         marks[anchor.dimension] = replace(marks[anchor.dimension], point=None)
-    return Scored(overall, {id: mark.stated() for id, mark in marks.items()}, ceilings)
+    return Scored(overall, {id: mark.to_score() for id, mark in marks.items()}, ceilings)
 
 
 def dimension_score(evidence: Iterable[Evidence]) -> Score:
@@ -72,7 +72,7 @@ def dimension_score(evidence: Iterable[Evidence]) -> Score:
     Raises:
         ValueError: there is no evidence.
     """
-    return ExactMark.of(evidence).stated()
+    return ExactMark.of(evidence).to_score()
 
 
 def overall_score(
@@ -87,22 +87,22 @@ def overall_score(
     weights = [exact(d.weight) for d in dimensions]
     all = [marks[d.id] for d in dimensions]
     assessed = [(mark.point, weight) for mark, weight in zip(all, weights, strict=True) if mark.point is not None]
-    point = weighted_mean([p for p, _ in assessed], [w for _, w in assessed]) if assessed else None
+    point = compute_mean([p for p, _ in assessed], [w for _, w in assessed]) if assessed else None
     low, high, coverage = (
-        weighted_mean(parts, weights)
+        compute_mean(parts, weights)
         for parts in ([m.low for m in all], [m.high for m in all], [m.coverage for m in all])
     )
     mark = ExactMark(point, low, high, coverage)
-    return (mark.at_most(highest) if highest else mark).rounded().stated()
+    return (mark.at_most(highest) if highest else mark).round_half_up().to_score()
 
 
 def _compute_highest(evidence: Iterable[Evidence], ceiling: float | None) -> ExactMark | None:
     """Return the limit of the overall and its interval under a ceiling, or None."""
     if ceiling is None:
         return None
-    met = critical_met(evidence)
-    low, high = lowered(ceiling, met.low), lowered(ceiling, met.high)
-    return ExactMark(low if met.point is None else lowered(ceiling, met.point), low, high, met.coverage)
+    met = compute_critical_mark(evidence)
+    low, high = lower_ceiling(ceiling, met.low), lower_ceiling(ceiling, met.high)
+    return ExactMark(low if met.point is None else lower_ceiling(ceiling, met.point), low, high, met.coverage)
 
 
 def _check_complete(challenge: Challenge, evidence: Sequence[Evidence]) -> None:

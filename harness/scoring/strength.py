@@ -77,7 +77,7 @@ class AttemptMarks(NamedTuple):
     seed: int
 
 
-def drawn_means(
+def draw_means(
     marks: Floats, attempts: Iterable[AttemptMarks] = (), draws: int = DRAWS, memory: FigureMemory = NO_MEMORY
 ) -> Floats:
     """Return (models, draws), mean marks over challenges resampled with replacement.
@@ -114,7 +114,7 @@ def _compute_shift(several: AttemptMarks, times: NDArray[np.int_], mean: float) 
 
 
 @lru_cache(64)
-def resampled(count: int, draws: int = DRAWS, stream: int = 0) -> Floats:
+def draw_weights(count: int, draws: int = DRAWS, stream: int = 0) -> Floats:
     """Return (draws, count), read-only weights of rows that sum to 1, of values resampled with replacement.
 
     Args:

@@ -46,7 +46,7 @@ def board_suite(workspace: Workspace) -> str | None:
     return read_toml(path, ChallengeSuites).board if path else None
 
 
-def suite_named(suites: Iterable[ChallengeSuite], name: str | None) -> ChallengeSuite | None:
+def find_suite(suites: Iterable[ChallengeSuite], name: str | None) -> ChallengeSuite | None:
     """Return the suite called `name`, by default `core`; None if that is missing.
 
     Raises:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from harness.errors import SpecError
-from harness.importing.bare_files import stated_submission
+from harness.importing.bare_files import render_submission
 from harness.importing.unanswered import importer_alone
 from harness.model import Challenge
 from harness.model.collection import SUBMISSION_FILE
@@ -38,5 +38,5 @@ def _collect_files(request: GradeRequest, challenge: Challenge) -> Mapping[str, 
     files = {name: text.encode() for name, text in request.files.items()}
     if SUBMISSION_FILE in files:
         return files
-    stated = stated_submission("the answer", challenge, request.entry, sorted(files), request.model)
+    stated = render_submission("the answer", challenge, request.entry, sorted(files), request.model)
     return files | {SUBMISSION_FILE: stated.encode()}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict, TypeVar, Unpack
 
 from harness.errors import PrerequisiteError, SpecError, nearest
 from harness.model import GradeProfile, Record
-from harness.serving.client_steps import HttpCall, HttpReply, Steps, folder_request, graded, reply_request
+from harness.serving.client_steps import HttpCall, HttpReply, Steps, folder_request, grade_requests, reply_request
 from harness.serving.requests import GradeRequest
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class _Connection:
             self._settings["headers"] = {"authorization": f"Bearer {self._token}"}
 
     def _plan_steps(self, requests: Sequence[GradeRequest]) -> Steps[list[Record]]:
-        return graded(requests, self._patience, WAIT_SECONDS)
+        return grade_requests(requests, self._patience, WAIT_SECONDS)
 
     @staticmethod
     def _to_arguments(call: HttpCall) -> dict[str, Any]:

@@ -91,7 +91,7 @@ def folder_request(folder: Path, challenge: str | None, entry: str | None, optio
     return _build_request(str(folder), challenge=challenge, files=files, entry=entry, **options)
 
 
-def graded(requests: Sequence[GradeRequest], patience: float, wait: float) -> Steps[list[Record]]:
+def grade_requests(requests: Sequence[GradeRequest], patience: float, wait: float) -> Steps[list[Record]]:
     """Return the records of requests, in their order.
 
     Args:

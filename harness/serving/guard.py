@@ -166,7 +166,7 @@ class RequestGuard:
         finally:
             self._bodies.give_back(holder, buffered)
             self._under_way.give_back(holder, taken)
-            self._metrics.responded(seen["status"])
+            self._metrics.count_response(seen["status"])
             if scope["path"] not in OPEN:
                 spent = round(1000 * (time.monotonic() - begun), 1)
                 facts = {"method": scope["method"], "path": scope["path"][:100], "status": seen["status"]}
@@ -268,14 +268,14 @@ def _replay(body: bytes, receive: AsgiReceive) -> AsgiReceive:
     """Return a `receive` that replays a body already read, then delegates."""
     given = False
 
-    async def replayed() -> MutableMapping[str, Any]:
+    async def replay() -> MutableMapping[str, Any]:
         nonlocal given
         if given:
             return await receive()
         given = True
         return {"type": "http.request", "body": body, "more_body": False}
 
-    return replayed
+    return replay
 
 
 async def _respond(send: AsgiSend, refused: RefusedRequest) -> None:

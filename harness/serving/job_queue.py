@@ -138,11 +138,11 @@ class JobQueue:
     def open(self) -> int:
         """Create the file if missing, requeue works that a killed server was grading, and return how many wait."""
 
-        def recovered(connection: sqlite3.Connection) -> int:
+        def recover(connection: sqlite3.Connection) -> int:
             connection.execute("UPDATE works SET state = 0, begun = NULL WHERE state = 1")
             return int(connection.execute("SELECT COUNT(*) FROM works WHERE state = 0").fetchone()[0])
 
-        return self._database.write(recovered)
+        return self._database.write(recover)
 
     def accept(self, answers: Sequence[AcceptedAnswer], owner: str, batch: str | None = None) -> list[QueuedJob]:
         """Accept the submissions of one request, all or none. On return they are on disk.
@@ -160,7 +160,7 @@ class JobQueue:
         self._refuse_without_room()
         request = _hash_request(answers, batch)
 
-        def accepted(connection: sqlite3.Connection) -> list[QueuedJob]:
+        def insert(connection: sqlite3.Connection) -> list[QueuedJob]:
             unfinished = int(connection.execute("SELECT COUNT(*) FROM works WHERE state < 2").fetchone()[0])
             # a single answer and a batch under one key have the key's id in different columns
             same = "SELECT content FROM jobs WHERE id = :group OR batch = :group"
@@ -179,7 +179,7 @@ class JobQueue:
             rows = (connection.execute(f"{_STATES} WHERE jobs.id = ?", (a.id,)).fetchone() for a in answers)
             return [_parse_job(row) for row in rows]
 
-        return self._database.write(accepted)
+        return self._database.write(insert)
 
     def _refuse_without_room(self) -> None:
         """Keep disk space for the records of accepted works."""
@@ -203,7 +203,7 @@ class JobQueue:
         """Take the longest waiting works, at most `count`, all with the options of the first."""
         now = time.time()
 
-        def taken(connection: sqlite3.Connection) -> list[QueuedWork]:
+        def take(connection: sqlite3.Connection) -> list[QueuedWork]:
             columns = "number, options, challenge, deaths, request, accepted"
             first = connection.execute("SELECT options FROM works WHERE state = 0 ORDER BY number LIMIT 1").fetchone()
             if first is None:
@@ -220,7 +220,7 @@ class JobQueue:
             ]
 
         waits = self._database.read(lambda c: c.execute("SELECT 1 FROM works WHERE state = 0 LIMIT 1").fetchone(), None)
-        return self._database.write(taken) if waits else []
+        return self._database.write(take) if waits else []
 
     def finish(self, number: int, record: bytes) -> None:
         """Store the record of a work, and drop its request."""

@@ -46,17 +46,17 @@ class ServiceMetrics:
         self._grading = DurationHistogram()
         self._waiting = DurationHistogram()
 
-    def responded(self, status: int) -> None:
+    def count_response(self, status: int) -> None:
         """Count a response by HTTP status."""
         with self._lock:
             self._responses[status] += 1
 
-    def accepted(self, count: int) -> None:
+    def count_submissions(self, count: int) -> None:
         """Count accepted submissions."""
         with self._lock:
             self._accepted += count
 
-    def graded(self, status: str, seconds: float, waited: float, reused: bool) -> None:
+    def count_grade(self, status: str, seconds: float, waited: float, reused: bool) -> None:
         """Count a finished grade by status, its seconds of waiting and, unless reused, of grading."""
         with self._lock:
             self._grades[status] += 1

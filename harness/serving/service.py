@@ -113,7 +113,7 @@ class GradingService:
             raise RefusedRequest(409, "key_reused", str(error)) from None
         except StoreError as error:
             raise _build_queue_error(error) from None
-        self.metrics.accepted(len(jobs))
+        self.metrics.count_submissions(len(jobs))
         self.dispatcher.announce()
         for job in jobs:
             facts = {"job": job.id, "work": job.work, "challenge": job.challenge, "profile": job.profile}
@@ -213,7 +213,7 @@ class GradingService:
 
     def _record_finished(self, work: FinishedWork) -> None:
         """Count a finished work and wake its waiters; runs in a slot's thread."""
-        self.metrics.graded(work.status, work.seconds, work.waited, work.reused)
+        self.metrics.count_grade(work.status, work.seconds, work.waited, work.reused)
         if not work.reused:
             self._mean_seconds += (work.seconds - self._mean_seconds) / 20
         facts = {"work": work.number, "status": work.status, "seconds": round(work.seconds, 3)}

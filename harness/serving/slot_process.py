@@ -108,7 +108,7 @@ def records(
     """
     from harness.errors import as_own_error
     from harness.executors.base import NotGraded
-    from harness.grading.rejection import rejected
+    from harness.grading.rejection import record_rejection
     from harness.sandbox.confinement import scratch
     from harness.serving.answers import lay_out
 
@@ -123,12 +123,12 @@ def records(
                 places[folder] = place
             except Exception as error:
                 own = as_own_error(error, "the answer")
-                yield place, rejected(workspace, folder, own, options, request.challenge), False
+                yield place, record_rejection(workspace, folder, own, options, request.challenge), False
         for result in executor.results(options, list(places)):
             place = places[result.folder]
             if isinstance(result, NotGraded):
                 challenge = requests[place].challenge
-                yield place, rejected(workspace, result.folder, result.error, options, challenge), False
+                yield place, record_rejection(workspace, result.folder, result.error, options, challenge), False
             else:
                 yield place, result.record, result.reused
 
@@ -157,7 +157,7 @@ def serve(answers: TextIO, workspace: "Workspace", settings: GraderSettings) -> 
     try:
         for line in sys.stdin:
             group = json.loads(line)
-            for place, record, reused in answered(workspace, executor, group["requests"], group["lost"]):
+            for place, record, reused in grade_group(workspace, executor, group["requests"], group["lost"]):
                 seconds = 0.0 if reused else sum(spent for stage, spent in record.seconds.items() if stage != "box")
                 text = without_places(_strip_reasons(record).to_json())
                 say(place=place, record=text, status=record.status, seconds=seconds, reused=reused)
@@ -167,7 +167,7 @@ def serve(answers: TextIO, workspace: "Workspace", settings: GraderSettings) -> 
         executor.close()
 
 
-def answered(
+def grade_group(
     workspace: "Workspace", executor: HeldExecutor, texts: "Sequence[str]", lost: str
 ) -> "Iterator[tuple[int, Record, bool]]":
     """Yield one record per request, even after a failure of ours: the next grader would fail on it again.
@@ -181,7 +181,7 @@ def answered(
     """
     from harness.errors import JudgeError, PrerequisiteError
     from harness.grading.options import Options
-    from harness.grading.rejection import rejected
+    from harness.grading.rejection import record_rejection
     from harness.serving.requests import GradeRequest
 
     left = dict(enumerate(texts))
@@ -197,7 +197,7 @@ def answered(
         failed = error if isinstance(error, JudgeError) else JudgeError(f"{type(error).__name__}: {error}")
         for place, text in left.items():
             challenge = json.loads(text).get("challenge")
-            yield place, rejected(workspace, Path("answer"), failed, Options(), challenge), False
+            yield place, record_rejection(workspace, Path("answer"), failed, Options(), challenge), False
 
 
 def _strip_reasons(record: "Record") -> "Record":

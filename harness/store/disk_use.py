@@ -73,7 +73,7 @@ def disk_uses(workspace: Workspace) -> list[DiskUse]:
     ]
 
 
-def unused(workspace: Workspace, days: float) -> list[Unused]:
+def list_prunable(workspace: Workspace, days: float) -> list[Unused]:
     """Return what the current version does not use and was last used more than `days` days ago, by kind.
 
     Unused are records other than the latest of each submission, trials of other sources of harness or challenge,
@@ -94,7 +94,7 @@ def unused(workspace: Workspace, days: float) -> list[Unused]:
     ]
     found = [Unused(kind, path, _measure_size(path)) for kind, path in files if _is_idle(path, days)]
     store = Store(workspace)
-    rows = store.superseded(datetime.now(UTC) - timedelta(days=days))
+    rows = store.list_older(datetime.now(UTC) - timedelta(days=days))
     return [*found, *([Unused("superseded records", store.path, 0, tuple(rows))] if rows else [])]
 
 

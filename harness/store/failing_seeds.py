@@ -34,7 +34,7 @@ class FailingSeeds:
             return int(row[0]) if row else None
         return None
 
-    def known(self) -> dict[str, int]:
+    def read_all(self) -> dict[str, int]:
         """Return all seeds by criterion."""
         query = "SELECT criterion, seed FROM failing_seeds WHERE files = ?"
         with contextlib.suppress(StoreError):

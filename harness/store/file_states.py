@@ -117,11 +117,11 @@ class FileStates:
         rubrics = {id: file.text for id, file in self.rubrics.items()}
         return {id: f"{self.source} {rubrics.get(id, '')} " for id in {file.challenge for file in self.records}}
 
-    def settled_record(self, file: RecordState) -> bool:
+    def is_record_settled(self, file: RecordState) -> bool:
         """Return whether every later change of a record or its rubric will show."""
-        return file.settled and self.settled_rubric(file)
+        return file.settled and self.is_rubric_settled(file)
 
-    def settled_rubric(self, file: RecordState) -> bool:
+    def is_rubric_settled(self, file: RecordState) -> bool:
         """Return whether every later change of a record's rubric will show."""
         rubric = self.rubrics.get(file.challenge)
         return rubric is None or rubric.settled

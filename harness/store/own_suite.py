@@ -5,7 +5,7 @@ from pathlib import Path
 from harness.errors import StoreError
 from harness.model import ChallengeSuite, Identifier
 from harness.model.base import Stored
-from harness.scoring.suites import ALL_MARKED, SUITES_FILE, board_suite, read_suites, suite_named
+from harness.scoring.suites import ALL_MARKED, SUITES_FILE, board_suite, find_suite, read_suites
 from harness.store.content_key import probe_set
 from harness.stored_files import read_stored, write_atomically
 from harness.submission_folders import subfolders
@@ -49,7 +49,7 @@ def remember_check(workspace: Workspace, challenge: str, version: str, passed: b
     write_atomically(_get_path(workspace, challenge), done.to_json())
 
 
-def why_unranked(workspace: Workspace, challenge: str) -> str:
+def explain_missing_rank(workspace: Workspace, challenge: str) -> str:
     """Return why a challenge does not count for ranks and what to do about it, or an empty string."""
     path = _get_path(workspace, challenge)
     try:
@@ -69,7 +69,7 @@ def every_suite(workspace: Workspace) -> tuple[ChallengeSuite, ...]:
     Raises:
         SpecError: the file of suites is malformed.
     """
-    checked = tuple(id for id in own_challenges(workspace) if not why_unranked(workspace, id))
+    checked = tuple(id for id in own_challenges(workspace) if not explain_missing_rank(workspace, id))
     title = "the challenges of this workspace that passed their check"
     own = (ChallengeSuite(id=OWN, title=title, challenges=checked),) if checked else ()
     return (*own, *read_suites(workspace))
@@ -85,7 +85,7 @@ def ranking_suite(workspace: Workspace, name: str | None = None) -> ChallengeSui
     suites = every_suite(workspace)
     answered = {recorded.challenge for recorded in workspace.list_recorded()}
     own = next((suite for suite in suites if suite.id == OWN and answered & {*suite.challenges}), None)
-    return own if name is None and own else suite_named(suites, name or board_suite(workspace))
+    return own if name is None and own else find_suite(suites, name or board_suite(workspace))
 
 
 def suites_beside(workspace: Workspace) -> tuple[ChallengeSuite, ...]:
@@ -98,10 +98,10 @@ def suites_beside(workspace: Workspace) -> tuple[ChallengeSuite, ...]:
     return (*suites, ALL_MARKED) if suites else ()
 
 
-def unranked_challenges(workspace: Workspace) -> tuple[str, ...]:
+def list_missing_ranks(workspace: Workspace) -> tuple[str, ...]:
     """Return why each own challenge with records does not count for ranks."""
     answered = {recorded.challenge for recorded in workspace.list_recorded()}
-    reasons = (why_unranked(workspace, id) for id in own_challenges(workspace) if id in answered)
+    reasons = (explain_missing_rank(workspace, id) for id in own_challenges(workspace) if id in answered)
     return tuple(filter(None, reasons))
 
 

@@ -100,7 +100,7 @@ class PublishedRecords:
         """Return the records whose submissions still exist, sorted by challenge, model and attempt."""
         return self.read().records
 
-    def written(self, record: "Record") -> None:
+    def add(self, record: "Record") -> None:
         """Index a record that was just written, which saves a large board from reading it again."""
         try:
             date_back(self._workspace.records_folder / record.submission_name.record)
@@ -111,7 +111,7 @@ class PublishedRecords:
             return  # the next reading reports it
 
     def index(self, share: Share) -> None:
-        """Index the changed records of a share; `measured` reports the refused ones."""
+        """Index the changed records of a share; `read_marks` reports the refused ones."""
         with _disable_gc():
             files = FileStates.of(self._workspace)
             rubrics, index = self._load_rubrics(files), self._open_index(files)
@@ -122,7 +122,7 @@ class PublishedRecords:
                         changed[file] = self._check(file, rubrics, self._workspace.record_in(self._get_path(file)))
             index.keep(changed)
 
-    def removed(self) -> tuple[str, ...]:
+    def list_removed(self) -> tuple[str, ...]:
         """Return the sorted names of records whose submission was removed from submissions/."""
         return self.read().removed
 
@@ -137,7 +137,7 @@ class PublishedRecords:
         _refuse(name, record, self._find_current_doubts(record))
         return record
 
-    def named(self, names: Iterable[str]) -> list["Record"]:
+    def read_many(self, names: Iterable[str]) -> list["Record"]:
         """Return the records of these names, without unreadable and refused ones.
 
         Raises:
@@ -180,7 +180,7 @@ class PublishedRecords:
             self._probe_sets[challenge] = probe_set(self._workspace, challenge, fresh=True)
         return self._probe_sets[challenge]
 
-    def measured(self) -> "MeasuredMarks":
+    def read_marks(self) -> "MeasuredMarks":
         """Return the marks of all records and the duels, unchanged ones from the store.
 
         Raises:

@@ -120,7 +120,7 @@ class RowWriter:
 
     def row(self, record: Record, reusable: bool) -> tuple[Any, ...]:
         """Return a record as a row of `COLUMNS`."""
-        text = stored_text(record)
+        text = encode_record(record)
         name = f"{record.challenge} {record.probe_set or ''}"
         found = self._encoders.get(name) or self._load_encoder(name)
         if found is None:
@@ -152,7 +152,7 @@ class RowWriter:
         return (row[0], zlib.compressobj(LEVEL, zdict=row[1])) if row else None
 
 
-def stored_text(record: Record) -> bytes:
+def encode_record(record: Record) -> bytes:
     """Return the JSON of a record without default fields of its evidence; `Record.from_json` reads it.
 
     Other defaults, such as limits, are written, as they may differ in a later harness.

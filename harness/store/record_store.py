@@ -168,7 +168,7 @@ class Store:
             statement = "DELETE FROM records WHERE model = ? AND challenge = ? AND attempt = ?"
             self._database.write(lambda c: c.execute(statement, _list_columns(name)))
 
-    def superseded(self, before: datetime) -> list[tuple[str, int]]:
+    def list_older(self, before: datetime) -> list[tuple[str, int]]:
         """Return key and reusability of records made before a time, except the latest of each submission."""
         values = (before.timestamp(),)
         return self._database.read(lambda c: c.execute(NOT_LATEST, values).fetchall(), [])
@@ -208,7 +208,7 @@ class Store:
         ):
             signature_path(path).unlink(missing_ok=True)  # it signs the record replaced here
             write_atomically(path, text)
-            self.published.written(record)
+            self.published.add(record)
         return path
 
     def _refuse_both_forms(self, record: Record) -> None:

@@ -141,7 +141,7 @@ def _remove_empty(folder: Path, root: Path) -> None:
         folder = folder.parent
 
 
-def told(removal: Removal, shown: Callable[[Path], str] = str) -> Iterator[str]:
+def describe_removal(removal: Removal, shown: Callable[[Path], str] = str) -> Iterator[str]:
     """Yield a line for each part to remove, with paths formatted by `shown`."""
     if removal.folder and removal.folder.is_symlink():
         yield f"the link {shown(removal.folder)}, not what it leads to"

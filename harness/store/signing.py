@@ -13,7 +13,7 @@ from harness.stored_files import read_stored, write_atomically
 from harness.workspace import Workspace
 
 
-def recorded_as(workspace: Workspace, names: Sequence[str]) -> list[SubmissionName]:
+def match_records(workspace: Workspace, names: Sequence[str]) -> list[SubmissionName]:
     """Return the submissions with published records that match these names, once each; all without names.
 
     Args:

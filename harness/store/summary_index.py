@@ -66,7 +66,9 @@ class SummaryIndex:
 
     def keep(self, changed: Mapping[RecordState, "RecordSummary"]) -> None:
         """Save summaries of changed records and drop those whose files are gone."""
-        self._change(_INSERT, [self._make_row(f, one) for f, one in changed.items() if self._files.settled_record(f)])
+        self._change(
+            _INSERT, [self._make_row(f, one) for f, one in changed.items() if self._files.is_record_settled(f)]
+        )
         if changed or self._count() != len(self._files.records):
             names = {file.name for file in self._files.records}
             gone = [(path,) for (path,) in self._rows("SELECT path FROM summaries") if path not in names]
@@ -74,7 +76,7 @@ class SummaryIndex:
 
     def keep_written(self, file: RecordState, summary: "RecordSummary") -> None:
         """Save the summary of a record that was just written and dated back."""
-        if self._files.settled_rubric(file):
+        if self._files.is_rubric_settled(file):
             self._change(_INSERT, [self._make_row(file, summary)])
 
     def _make_row(self, file: RecordState, one: "RecordSummary") -> tuple[Any, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from asked_models import NAME, RIGHT, Ask, attempts, folder, say
 
-from harness.asking.attempts import locked
+from harness.asking.attempts import lock_attempts
 from harness.model import Provenance
 from harness.workspace import Workspace
 from tests.commands import called
@@ -140,7 +140,7 @@ def test_an_answer_that_is_no_attempt_is_left_alone(workspace: Workspace, ask: A
 
 
 def test_a_second_run_on_the_same_folder_says_so(workspace: Workspace, ask: Ask) -> None:
-    with serving(say) as server, locked(workspace, NAME):
+    with serving(say) as server, lock_attempts(workspace, NAME):
         ran = ask(server.url)
         assert ran.returncode == 3 and f"another harness ask is at work on submissions/{NAME}" in ran.stderr
         assert not server.requests

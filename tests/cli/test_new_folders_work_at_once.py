@@ -37,10 +37,10 @@ def test_a_check_says_what_still_stands_as_the_template_has_it(run: Run, root: P
     challenge = root / "challenges" / "rows"
     workspace = Workspace(root)
     (challenge / "PROMPT.md").write_text("# Rows\n")
-    assert scaffold.unchanged(workspace, workspace.challenge("rows")) == ["summary"]
+    assert scaffold.list_template_parts(workspace, workspace.challenge("rows")) == ["summary"]
     rubric = challenge / "challenge.toml"
     rubric.write_text(rubric.read_text().replace('summary = "Softmax over', 'summary = "My softmax over'))
-    assert scaffold.unchanged(workspace, workspace.challenge("rows")) == []
+    assert scaffold.list_template_parts(workspace, workspace.challenge("rows")) == []
 
 
 @pytest.mark.parametrize("language", ["python", "cuda"])

@@ -167,6 +167,6 @@ def test_an_exception_under_one_folder_reaches_no_other(
     bare = tmp_path / "bare"
     bare.mkdir()
     (bare / "solution.py").write_text(right)
-    monkeypatch.setattr("harness.api.stated_submission", failing)
+    monkeypatch.setattr("harness.api.render_submission", failing)
     bad, good = harness.grade_many([bare, submit("good")], "rows", jobs=1)
     assert (bad.status, bad.reward) == (Status.JUDGE_ERROR, None) and good.status is Status.GRADED

@@ -11,7 +11,7 @@ from collected_answers import FILES, NAME, Published, commit
 import harness
 from harness.grading.redaction import WITHHELD, Withheld
 from harness.grading.submission_grade import grade_one
-from harness.importing.collection import opened
+from harness.importing.collection import open_collection
 from harness.importing.importer import lay_out
 from harness.model import Outcome, Record, Status
 from harness.report.inputs import gather
@@ -42,7 +42,7 @@ def scaled(x, scale) return x.sum(axis=-1) * scale_of_all_rows
 def graded(published: Published, source: str, *, redistribute: bool) -> Record:
     files = {**FILES, "theirs.py": source.encode()}
     published.state(files, commit=commit(published.clone, files), redistribute=redistribute)
-    with opened(published.workspace, "published", published.clone) as importer:
+    with open_collection(published.workspace, "published", published.clone) as importer:
         folder = lay_out(importer, published.workspace.fetched_folder("published"))[0]
     return grade_one(published.workspace, folder).record
 
@@ -117,7 +117,7 @@ def test_a_quoted_expression_is_withheld_however_short() -> None:
 
 def test_an_adapter_that_fails_is_our_failure(published: Published, tmp_path: Path) -> None:
     (published.manifest.parent / NAME / "adapter.py").write_text("from theirs import scaled, doubled\n")
-    with opened(published.workspace, "published", published.clone) as importer:
+    with open_collection(published.workspace, "published", published.clone) as importer:
         folder = lay_out(importer, published.workspace.fetched_folder("published"))[0]
     record = grade_one(published.workspace, folder).record
     assert record.status is Status.JUDGE_ERROR and record.build is None
@@ -133,7 +133,7 @@ def test_an_adapter_without_its_package_says_what_to_install(published: Publishe
         "from theirs import scaled\n"
     )
     (published.manifest.parent / NAME / "adapter.py").write_text(needs)
-    with opened(published.workspace, "published", published.clone) as importer:
+    with open_collection(published.workspace, "published", published.clone) as importer:
         folder = lay_out(importer, published.workspace.fetched_folder("published"))[0]
     record = grade_one(published.workspace, folder).record
     assert record.status is Status.JUDGE_ERROR and record.build is None
@@ -144,7 +144,7 @@ def test_what_our_adapter_alone_raises_is_not_charged(published: Published) -> N
     """Its line is named, and the criterion is not run."""
     raises = "from theirs import scaled as theirs\n\n\ndef scaled(x, scale):\n    return [][int(scale)]\n"
     (published.manifest.parent / NAME / "adapter.py").write_text(raises)
-    with opened(published.workspace, "published", published.clone) as importer:
+    with open_collection(published.workspace, "published", published.clone) as importer:
         folder = lay_out(importer, published.workspace.fetched_folder("published"))[0]
     record = grade_one(published.workspace, folder).record
     told = [e for e in record.evidence if "our adapter does not serve what is asked of `scaled`: " in e.detail]
@@ -163,7 +163,7 @@ def test_what_the_answer_does_wrong_is_charged_beside_what_our_adapter_raises(pu
         "    import theirs\n    return theirs.scaled(x, scale) ** 2\n"
     )
     (published.manifest.parent / NAME / "adapter.py").write_text(raises)
-    with opened(published.workspace, "published", published.clone) as importer:
+    with open_collection(published.workspace, "published", published.clone) as importer:
         folder = lay_out(importer, published.workspace.fetched_folder("published"))[0]
     values = next(e for e in grade_one(published.workspace, folder).record.evidence if e.criterion == "values")
     assert (values.outcome, values.title, values.also) == (Outcome.FAILED, "is not linear", ())
@@ -180,7 +180,7 @@ def test_a_case_that_our_adapter_does_not_serve_leaves_the_others_to_judge(publi
         f"    return theirs.scaled(x, scale) ** {power}\n"
     )
     (published.manifest.parent / NAME / "adapter.py").write_text(serves)
-    with opened(published.workspace, "published", published.clone) as importer:
+    with open_collection(published.workspace, "published", published.clone) as importer:
         folder = lay_out(importer, published.workspace.fetched_folder("published"))[0]
     values = next(e for e in grade_one(published.workspace, folder).record.evidence if e.criterion == "values")
     assert values.outcome is (Outcome.PASSED if power == 1 else Outcome.FAILED)

@@ -9,8 +9,8 @@ import pytest
 from collected_answers import ADAPTER, FILES, NAME, Published, commit, git
 
 from harness.errors import HarnessError, NotFoundError, PrerequisiteError, SpecError
-from harness.importing.collection import opened
-from harness.importing.git import fetched
+from harness.importing.collection import open_collection
+from harness.importing.git import fetch_commit
 from harness.importing.importer import lay_out
 from harness.model import Provenance
 from tests.commands import called
@@ -18,7 +18,7 @@ from tests.toy import CHALLENGE_ID
 
 
 def import_(published: Published, clone: Path | None = None) -> list[Path]:
-    with opened(published.workspace, "published", clone or published.clone) as importer:
+    with open_collection(published.workspace, "published", clone or published.clone) as importer:
         return lay_out(importer, published.workspace.fetched_folder("published"))
 
 
@@ -51,7 +51,7 @@ def test_the_files_named_lie_next_to_the_adapter_and_nothing_else_does(published
 def test_a_bare_and_a_fetched_clone_serve_as_well(published: Published, copied) -> None:
     import_(published, copied("--bare"))
     first = contents(published.folder)
-    with fetched(f"file://{published.clone}", published.commit) as clone:
+    with fetch_commit(f"file://{published.clone}", published.commit) as clone:
         assert clone.file("answers/first/theirs.py") == first["theirs.py"]
 
 
@@ -135,7 +135,7 @@ def test_without_git_the_message_says_what_to_install(published: Published, monk
 
 
 def test_without_a_network_the_message_names_the_other_way(published: Published) -> None:
-    with pytest.raises(PrerequisiteError) as error, opened(published.workspace, "published"):
+    with pytest.raises(PrerequisiteError) as error, open_collection(published.workspace, "published"):
         pass
     assert "https://127.0.0.1:9/nobody/answers.git" in str(error.value) and "--from CLONE" in str(error.value)
     assert not published.workspace.cache_folder.exists()

@@ -8,7 +8,7 @@ from collected_answers import FILES, NAME, Published, commit
 from harness.errors import SpecError
 from harness.grading.options import Options
 from harness.grading.submission_grade import grade_one
-from harness.importing.collection import opened
+from harness.importing.collection import open_collection
 from harness.importing.importer import lay_out
 from harness.model import Outcome, Provenance, Record
 from tests.commands import called
@@ -17,7 +17,7 @@ from tests.toy import CHALLENGE_ID, REFERENCE
 
 @pytest.fixture
 def folder(published: Published) -> Path:
-    with opened(published.workspace, "published", published.clone) as importer:
+    with open_collection(published.workspace, "published", published.clone) as importer:
         return lay_out(importer, published.workspace.fetched_folder("published"))[0]
 
 
@@ -92,7 +92,7 @@ def test_what_the_adapter_decides_is_neither_charged_nor_credited(published: Pub
     published.state(files, commit=commit(published.clone, files))
     stated = published.manifest.read_text()
     published.manifest.write_text(f'{stated}[answers.not_charged]\nlinear = "the adapter halves nothing"\n')
-    with opened(published.workspace, "published", published.clone) as importer:
+    with open_collection(published.workspace, "published", published.clone) as importer:
         folder = lay_out(importer, published.workspace.fetched_folder("published"))[0]
     linear = next(e for e in grade_one(published.workspace, folder).record.evidence if e.criterion == "linear")
     assert (linear.outcome, linear.title, linear.counterexample) == (Outcome.NOT_RUN, "", None)
@@ -139,7 +139,7 @@ def test_no_line_of_the_adapter_counts_and_no_fault_is_planted_in_it(published: 
     (ours / "adapter.py").write_text(SCALES)
     about = (ours / "submission.toml").read_text()
     (ours / "submission.toml").write_text(about + '[tests]\ncommand = ["python", "test_theirs.py"]\n')
-    with opened(published.workspace, "published", published.clone) as importer:
+    with open_collection(published.workspace, "published", published.clone) as importer:
         folder = lay_out(importer, published.workspace.fetched_folder("published"))[0]
     record = grade_one(published.workspace, folder).record
     # `theirs.py` has an import, a signature and two lines

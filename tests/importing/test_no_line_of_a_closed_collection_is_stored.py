@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from harness.importing.line_hashes import FILE, as_text, from_text, hashes_of, line_hash, normalised
+from harness.importing.line_hashes import FILE, as_text, from_text, hashes_of, line_hash, normalise
 from harness.workspace import Workspace
 from tests.reconstructed import ANSWERS
 
@@ -62,18 +62,18 @@ def pieces(path: Path) -> Iterator[str]:
 def test_no_file_of_the_repository_holds_one(id: str) -> None:
     theirs = from_text((WORKSPACE.collection_folder(id) / FILE).read_text())
     known = {
-        normalised(piece)
+        normalise(piece)
         for folder in RECONSTRUCTED
         for path in folder.rglob("*.*")
         if path.is_file()
         for piece in pieces(path)
     }
     found = {
-        f"{path.relative_to(CHECKOUT)}: {normalised(piece)}"
+        f"{path.relative_to(CHECKOUT)}: {normalise(piece)}"
         for path in stored_files()
         for piece in pieces(path)
         if line_hash(piece) in theirs
-        if not ANYBODYS.fullmatch(normalised(piece)) and normalised(piece) not in known
+        if not ANYBODYS.fullmatch(normalise(piece)) and normalise(piece) not in known
     }
     assert not found
 

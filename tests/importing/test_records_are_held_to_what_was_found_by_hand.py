@@ -8,9 +8,9 @@ import pytest
 from collected_answers import FILES, NAME, Published, commit
 
 from harness.errors import SpecError
-from harness.importing.collection import opened
+from harness.importing.collection import open_collection
 from harness.importing.importer import lay_out
-from harness.importing.verification import Agreement, expected_findings, verify
+from harness.importing.verification import Agreement, read_findings, verify
 from harness.model.expectation import ExpectedFinding
 from harness.workspace import Workspace
 from tests.commands import called
@@ -29,7 +29,7 @@ def scaled(x, scale):
 def graded(published: Published) -> Published:
     files = {**FILES, "theirs.py": RAISES}
     published.state(files, commit=commit(published.clone, files))
-    with opened(published.workspace, "published", published.clone) as importer:
+    with open_collection(published.workspace, "published", published.clone) as importer:
         lay_out(importer, published.workspace.fetched_folder("published"))
     assert called(published.workspace.root, "grade", NAME).returncode == 0
     return published
@@ -62,7 +62,7 @@ def test_every_field_decides(graded: Published) -> None:
 
 
 def test_a_figure_decides_by_its_range(published: Published) -> None:
-    with opened(published.workspace, "published", published.clone) as importer:
+    with open_collection(published.workspace, "published", published.clone) as importer:
         lay_out(importer, published.workspace.fetched_folder("published"))
     assert called(published.workspace.root, "grade", NAME).returncode == 0
     records = {record.name: record for record in published.workspace.records()}
@@ -108,13 +108,13 @@ def test_a_criterion_that_is_not_there_is_told(graded: Published) -> None:
     assert done.returncode == 2 and "scaled_sum has no criterion 'vales'" in done.stderr
     (graded.manifest.parent / "expected.toml").unlink()
     with pytest.raises(SpecError, match=r"expected\.toml: is missing"):
-        expected_findings(graded.workspace, graded.workspace.collection("published"))
+        read_findings(graded.workspace, graded.workspace.collection("published"))
 
 
 @pytest.mark.parametrize("id", CHECKOUT.collections())
 def test_what_was_found_in_the_collections_here_can_be_compared(id: str) -> None:
     collection = CHECKOUT.collection(id)
-    findings = expected_findings(CHECKOUT, collection)
+    findings = read_findings(CHECKOUT, collection)
     assert {f.name for f in findings} == set(collection.by_name)
     for row in findings:
         mutants = (CHECKOUT.challenge_folder(row.challenge) / "mutants.py").read_text()

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from harness.grading.collected_submission import charged_to_the_answer
+from harness.grading.collected_submission import excuse_criteria
 from harness.model import Evidence, Outcome
 from harness.workspace import Workspace
 
@@ -52,5 +52,5 @@ def test_a_reason_not_to_charge_stands_in_place_of_whatever_a_probe_says() -> No
     answer = next(a for a in collection.answers if a.challenge == "kv_cache" and "argument_errors" in a.not_charged)
     criterion = WORKSPACE.challenge("kv_cache").criterion("argument_errors")
     refused = Evidence.of(criterion, Outcome.NOT_RUN, seed=1, detail="our adapter refuses what is asked of `prefill`")
-    (shown,) = charged_to_the_answer([refused], collection.origin(answer))
+    (shown,) = excuse_criteria([refused], collection.origin(answer))
     assert shown.detail == f"not charged to the answer: {answer.not_charged['argument_errors']}"

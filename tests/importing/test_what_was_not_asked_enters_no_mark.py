@@ -9,7 +9,7 @@ from collected_answers import Published, commit
 from harness.errors import SpecError
 from harness.grading.options import Options
 from harness.grading.submission_grade import grade_one
-from harness.importing.collection import opened
+from harness.importing.collection import open_collection
 from harness.importing.importer import lay_out
 from harness.model import Outcome, Record
 from harness.report.record_view import shown_markdown
@@ -40,7 +40,7 @@ def state(published: Published, criterion: str = "linear", sha256: str = "") -> 
 
 
 def laid_out(published: Published) -> Path:
-    with opened(published.workspace, "published", published.clone) as importer:
+    with open_collection(published.workspace, "published", published.clone) as importer:
         return lay_out(importer, published.workspace.fetched_folder("published"))[0]
 
 

@@ -34,7 +34,7 @@ from harness.model import (
     Status,
     Tier,
 )
-from harness.store.record_rows import stored_text
+from harness.store.record_rows import encode_record
 from harness.stored_files import read_stored, write_atomically
 from tests import shares
 
@@ -135,7 +135,7 @@ def same(one: Any, other: Any) -> bool:
 def test_a_record_reads_back_as_it_was_written(path: Path, record: Record):
     write_atomically(path, record.to_json())
     # as published, and as the store has it
-    for back in (read_stored(path, Record), Record.from_json(stored_text(record))):
+    for back in (read_stored(path, Record), Record.from_json(encode_record(record))):
         assert same(back.model_dump(), record.model_dump())
         assert back.to_json() == record.to_json(), "equal records give equal bytes"
     json.loads(record.to_json(), parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))

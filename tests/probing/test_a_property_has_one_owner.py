@@ -7,7 +7,7 @@ from harness.probing import ProbeFailure, expect, probe
 from harness.probing.charging import charged_once
 from harness.probing.failures import FaultElsewhere, FromUnwritten
 from harness.probing.probe import PASSES_FIRST, run
-from harness.scoring.doubts import _allowed_causes
+from harness.scoring.doubts import _list_causes
 
 PROBE = "rows_match_the_oracle"
 
@@ -134,5 +134,5 @@ def test_what_is_special_has_the_fault_unless_the_plain_case_shows_it(plain):
 def test_an_anchor_that_rests_on_another_criterion_is_believed(toy):
     found = settled(toy, failed(toy, "linear"), failed(toy, "values", "linear"))["values"]
     rubric = toy.challenge
-    assert "linear" in _allowed_causes(rubric, rubric.criterion("values"), found)
-    assert "linear" not in _allowed_causes(rubric, rubric.criterion("linear"), found)
+    assert "linear" in _list_causes(rubric, rubric.criterion("values"), found)
+    assert "linear" not in _list_causes(rubric, rubric.criterion("linear"), found)

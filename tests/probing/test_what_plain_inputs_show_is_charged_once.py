@@ -7,7 +7,7 @@ from harness.model import Counterexample, Evidence, Obstacle, Outcome
 from harness.probing import Axis, Drawn, expect
 from harness.probing.charging import charged_once
 from harness.probing.failures import FaultElsewhere, ProbeFailure, Spared
-from harness.scoring.doubts import _allowed_causes
+from harness.scoring.doubts import _list_causes
 
 
 def wrong(title="y is wrong"):
@@ -51,7 +51,7 @@ def test_a_criterion_rests_on_that_which_is_charged_with_the_plain_case(toy, tit
     assert found.faulty is own
     assert (found.outcome, found.rests_on) == ((Outcome.FAILED, None) if own else (Outcome.NOT_RUN, "values"))
     rubric = {c.id: c for c in toy.challenge.criteria}
-    assert own or "values" in _allowed_causes(toy.challenge, rubric["linear"], found)
+    assert own or "values" in _list_causes(toy.challenge, rubric["linear"], found)
 
 
 def test_a_case_states_the_sizes_that_an_answer_is_called_with():

@@ -13,7 +13,7 @@ from harness.model import Challenge, ChallengeSuite, Record
 from harness.report.inputs import ReportInputs
 from harness.report.page import page
 from harness.report.scoreboard import Scoreboard, as_json, as_markdown, scoreboard
-from harness.scoring.suites import ALL_MARKED, board_suite, read_suites, suite_named
+from harness.scoring.suites import ALL_MARKED, board_suite, find_suite, read_suites
 from harness.store.own_suite import ranking_suite
 from harness.workspace import Workspace
 
@@ -77,8 +77,8 @@ def test_the_committed_board_is_that_of_all_eight_challenges_with_the_first_thre
     board, core = read_suites(workspace)
     assert list(core.challenges) == ["fused_softmax_topk", "kv_cache", "layernorm_backward"]
     assert sorted(board.challenges) == sorted(workspace.challenges())
-    assert suite_named((board, core), board_suite(workspace)) == board
-    assert suite_named((board, core), None) == core
+    assert find_suite((board, core), board_suite(workspace)) == board
+    assert find_suite((board, core), None) == core
 
 
 @pytest.mark.parametrize(
@@ -103,11 +103,11 @@ def test_a_malformed_file_of_suites_is_told(tmp_path: Path, text: str, told: str
 
 def test_a_suite_is_chosen_by_name(tmp_path: Path) -> None:
     workspace = written(tmp_path, '[[suites]]\nid = "small"\ntitle = "s"\nchallenges = ["first"]\n')
-    found = suite_named(read_suites(workspace), "small")
+    found = find_suite(read_suites(workspace), "small")
     assert found is not None and found.challenges == ("first",)
-    assert suite_named(read_suites(workspace), None) is None
+    assert find_suite(read_suites(workspace), None) is None
     with pytest.raises(NotFoundError, match="no suite 'smal'; did you mean 'small'"):
-        suite_named(read_suites(workspace), "smal")
+        find_suite(read_suites(workspace), "smal")
 
 
 def thin(model: str, challenge: Challenge = NEW) -> Record:

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 from sample_records import CHALLENGE, FUTURE, NOT_OFFERED, PASSED, evidence, unbuilt
 
-from harness.importing.verification import Agreement, unlisted, verify
+from harness.importing.verification import Agreement, find_further_faults, verify
 from harness.model import Evidence, Location, Origin, Outcome, Record, Repair, RepairedGrade, RepairKind
 from harness.model.expectation import ExpectedFinding
 from harness.report.inputs import ReportInputs
@@ -118,8 +118,8 @@ def test_findings_behind_a_failed_build_can_be_expected() -> None:
     ]
     assert {row.agreement for row in verify(found, records)} == {Agreement.FOUND}
     assert {row.agreement for row in verify(missing, records)} == {Agreement.MISSING}
-    assert list(unlisted([], records)) == [("broken/kv_cache, repaired,", "causality")]
-    assert list(unlisted(found, records)) == []
+    assert list(find_further_faults([], records)) == [("broken/kv_cache, repaired,", "causality")]
+    assert list(find_further_faults(found, records)) == []
     for wrong in ({"build": "import", "repaired": True}, {"cause": "fenced_code"}):
         with pytest.raises(ValueError, match="build"):
             expected(**wrong)

@@ -16,7 +16,7 @@ from harness.executors.ray_cluster.node_facts import NodeFacts, node_facts
 from harness.executors.ray_cluster.slot import GradingSlot
 from harness.executors.ray_cluster.work import TaskReader
 from harness.executors.registry import EXECUTORS, new_executor
-from harness.grading.job import prepared
+from harness.grading.job import prepare_job
 from harness.grading.options import Options
 from harness.grading.submission_grade import grade_one
 from harness.model import Outcome, Status, TierChoice
@@ -86,7 +86,7 @@ def test_a_node_that_its_sandbox_does_not_hold_grades_nothing(monkeypatch: pytes
 
 
 def test_the_record_of_a_killed_worker_charges_one_fault(toy: Any, submit: Any) -> None:
-    with prepared(toy.workspace, submit("m", toy.source()), Options(), copied=False) as job:
+    with prepare_job(toy.workspace, submit("m", toy.source()), Options(), copied=False) as job:
         record = kills_its_worker(job, job.environment, (), ["signal 9 on a", "signal 9 on b"])
         assert record.key == job.key
     assert (record.status, record.overall.score, record.reward) == (Status.GRADED, 0, 0)

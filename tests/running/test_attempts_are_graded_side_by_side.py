@@ -59,7 +59,7 @@ def test_the_index_knows_attempts(attempts) -> None:
     published = Store(attempts.workspace).published
     names = [SubmissionName("m", CHALLENGE_ID, n) for n in (1, 2, 3)]
     for _ in range(2):
-        assert [summary.submission_name for summary in published.measured().summaries] == names
+        assert [summary.submission_name for summary in published.read_marks().summaries] == names
         assert [record.submission_name for record in published.records()] == names
 
 

@@ -193,9 +193,9 @@ def test_a_failure_on_a_seed_of_its_own_is_replayed_on_that_seed(graded_toy, min
     record = board.record(WRONG)
     rubric = board.challenge(CHALLENGE_ID)
     # on the run's own seed it passes: as if the fault showed on few inputs only
-    whole = regrading._graded
+    whole = regrading._grade_again
     passing = forged(rubric, record, "values", "linear")
-    monkeypatch.setattr(regrading, "_graded", lambda *given: (whole(*given)[0].model_copy(update=passing), False))
+    monkeypatch.setattr(regrading, "_grade_again", lambda *given: (whole(*given)[0].model_copy(update=passing), False))
     other = record.evidence[0].model_copy(update={"seed": 5, "draws": Draws(planned=2, tried=2, failed=1)})
     changed(board, WRONG, evidence=(other, *record.evidence[1:]))
     again = regrading.replay

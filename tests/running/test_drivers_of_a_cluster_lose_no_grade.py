@@ -158,4 +158,4 @@ def test_records_are_dated_by_the_drivers_clock(tmp_path: Path) -> None:
     assert len(results) == len(records) == 2
     for record in (*(result.record for result in results if isinstance(result, Graded)), *records):
         assert begun <= record.made <= now()
-    assert not Store(workspace).superseded(now())
+    assert not Store(workspace).list_older(now())

@@ -244,7 +244,7 @@ def test_a_forged_record_is_refused_by_board_and_audit(workspace: Workspace, cap
     )
     assert kind in {doubt.kind for doubt in found}, [str(doubt) for doubt in found]
     index = Store(workspace).published
-    assert index.read().left_out == index.measured().left_out == (NAME,)
+    assert index.read().left_out == index.read_marks().left_out == (NAME,)
     assert f"left out: {path}: " in caplog.text and "harness grade qwen3.6-27b/kv_cache --force" in caplog.text
     board = Board(workspace.root, workspace)
     assert [str(each) for each in board.names() if board.read(each).refused] == [NAME]
@@ -254,7 +254,7 @@ def test_a_forged_record_is_refused_by_board_and_audit(workspace: Workspace, cap
 def test_a_forgery_that_names_another_probe_set_is_refused_or_not_ranked(workspace: Workspace, name: str) -> None:
     """What only the rubric could tell may be honest in an older record: it is shown, and counts in no rank."""
     forge(workspace, FORGERIES[name][0], probe_set="0" * 64)
-    (found,) = [s for s in Store(workspace).published.measured().summaries if s.name == NAME] or [None]
+    (found,) = [s for s in Store(workspace).published.read_marks().summaries if s.name == NAME] or [None]
     assert found is None or (found.doubts == (DoubtKind.OLDER_RUBRIC,) and not found.ranked) or name in WORDS
 
 
@@ -291,7 +291,7 @@ def by_older_gates(document: Document, rubric: Challenge) -> None:
 
 def test_a_record_made_before_critical_criteria_ordered_marks_is_shown_and_not_ranked(workspace: Workspace) -> None:
     forge(workspace, by_older_gates)
-    (found,) = [s for s in Store(workspace).published.measured().summaries if s.name == NAME]
+    (found,) = [s for s in Store(workspace).published.read_marks().summaries if s.name == NAME]
     assert (found.doubts, found.ranked, found.overall.score) == ((DoubtKind.OLDER_RUBRIC,), False, 49)
 
 
@@ -303,7 +303,7 @@ def over_its_ceiling(document: Document, rubric: Challenge) -> None:
 def test_no_record_has_a_mark_over_a_gate_whenever_it_was_made(workspace: Workspace) -> None:
     forge(workspace, by_older_gates)
     forge(workspace, over_its_ceiling)
-    assert Store(workspace).published.measured().left_out == (NAME,)
+    assert Store(workspace).published.read_marks().left_out == (NAME,)
 
 
 OTHER_RUBRICS = {
@@ -349,7 +349,7 @@ def test_what_was_edited_in_the_store_is_found_anew(workspace: Workspace, name: 
     index = Store(workspace).published
 
     def shown() -> list[object]:
-        marks = index.measured()
+        marks = index.read_marks()
         view = index.view("board", lambda measured: [str(s.overall) for s in measured().summaries])
         duels = [(d.left, d.right, d.winner) for d in marks.duels]
         return [[(s.name, s.overall, s.ranked, s.shares, s.results) for s in marks.summaries], list(view), duels]
@@ -363,14 +363,14 @@ def test_what_was_edited_in_the_store_is_found_anew(workspace: Workspace, name: 
 
 def test_without_a_key_nothing_that_was_kept_is_believed(workspace: Workspace, monkeypatch) -> None:
     index = Store(workspace).published
-    expected = index.measured().summaries
+    expected = index.read_marks().summaries
     monkeypatch.setattr(seals, "_key", lambda: b"")
     read: list[str] = []
     whole = Record.from_json.__func__
     monkeypatch.setattr(Record, "from_json", classmethod(lambda cls, text: read.append("") or whole(cls, text)))
     for _ in range(2):
         read.clear()
-        assert index.measured().summaries == expected and len(read) == 5
+        assert index.read_marks().summaries == expected and len(read) == 5
 
 
 def test_the_key_of_the_seals_is_this_user_s_alone(tmp_path: Path, monkeypatch) -> None:

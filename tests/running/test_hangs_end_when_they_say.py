@@ -13,7 +13,7 @@ import pytest
 from harness.errors import BusyMachineError
 from harness.executors.base import grade_all
 from harness.executors.local import LocalExecutor
-from harness.grading.job import Job, prepared
+from harness.grading.job import Job, prepare_job
 from harness.grading.options import Options
 from harness.grading.retry import grade_with_retries
 from harness.grading.submission_grade import grade_one
@@ -203,7 +203,7 @@ def test_the_whole_grade_ends_within_the_bound_of_its_limits_and_says_so(graded,
 def test_the_bound_of_a_grade_is_that_of_the_sum_of_its_limits(toy, submit, profile):
     limits = Limits()
     seconds = limits.start_seconds + limits.probes_seconds  # no criterion of this challenge is fed by tests
-    with prepared(toy.workspace, submit("m", RIGHT), Options(profile=GradeProfile(profile))) as job:
+    with prepare_job(toy.workspace, submit("m", RIGHT), Options(profile=GradeProfile(profile))) as job:
         assert job.wall_seconds == 3 * seconds + 5 == job.deadline - job.begun
-    with prepared(toy.workspace, submit("n", RIGHT), Options(profile=GradeProfile(profile), seconds=7.0)) as job:
+    with prepare_job(toy.workspace, submit("n", RIGHT), Options(profile=GradeProfile(profile), seconds=7.0)) as job:
         assert job.wall_seconds == 7.0

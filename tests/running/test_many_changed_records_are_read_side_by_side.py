@@ -49,22 +49,22 @@ def read_here(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_all_are_read_by_the_others_and_the_board_is_the_same(board, read_here, monkeypatch):
-    side_by_side = as_json(measured_scoreboard(Store(board).published.measured()))
+    side_by_side = as_json(measured_scoreboard(Store(board).published.read_marks()))
     assert read_here == []
     monkeypatch.setattr(indexing, "MANY", 1000)
     board.cache_folder.rename(board.root / "kept")
-    assert side_by_side == as_json(measured_scoreboard(Store(board).published.measured()))
+    assert side_by_side == as_json(measured_scoreboard(Store(board).published.read_marks()))
     assert len(read_here) == len(ANSWERS)
 
 
 def test_what_the_others_refuse_is_left_out_and_named(board, read_here, caplog):
     path = board.record_path("b", "kv_cache", 2)
     path.write_text("{")
-    assert Store(board).published.measured().left_out == ("b/kv_cache/attempt-2",)
+    assert Store(board).published.read_marks().left_out == ("b/kv_cache/attempt-2",)
     assert f"left out: {path}: is not a record" in caplog.text and read_here == [path.name]
 
 
 def test_few_records_start_no_process(board, read_here, monkeypatch):
     monkeypatch.setattr(indexing, "MANY", len(ANSWERS) + 1)
-    Store(board).published.measured()
+    Store(board).published.read_marks()
     assert len(read_here) == len(ANSWERS)

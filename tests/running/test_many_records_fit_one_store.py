@@ -106,7 +106,7 @@ def test_a_file_of_the_schema_before_is_taken_up_with_all_it_holds(store: Store,
     added = published[0].model_copy(update={"key": "added", "made": datetime.now(UTC) + timedelta(days=1)})
     store.add(added)
     assert store.find("added") == added
-    assert store.superseded(datetime.now(UTC)) == [(published[0].key, 1)]
+    assert store.list_older(datetime.now(UTC)) == [(published[0].key, 1)]
 
 
 def test_discarding_records_takes_dictionaries_that_nothing_needs(store: Store, published: list[Record]) -> None:

@@ -70,14 +70,14 @@ def workspace(tmp_path: Path) -> Workspace:
 def taken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The criteria of which something was run ahead, and counted."""
     found = []
-    real = Ahead.taken
+    real = Ahead.take
 
     def noted(self, criterion, seed):
         results = real(self, criterion, seed)
         found.extend([criterion.id] if results else [])
         return results
 
-    monkeypatch.setattr(Ahead, "taken", noted)
+    monkeypatch.setattr(Ahead, "take", noted)
     return found
 
 
@@ -130,7 +130,7 @@ def test_what_ran_ahead_is_charged_as_in_turn(workspace: Workspace, monkeypatch:
 
 def test_an_answer_that_is_wrong_by_chance_has_one_try(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is wrong while probes run side by side, and right when its turn comes: what was seen is the finding."""
-    real = speculative_probing._shown
+    real = speculative_probing._run_probe
 
     def shown(probe, answer, seed):
         result = real(probe, answer, seed)
@@ -139,7 +139,7 @@ def test_an_answer_that_is_wrong_by_chance_has_one_try(workspace: Workspace, mon
         wrong = Counterexample(probe=probe.name, case={"B": 7}, where="out[0]", expected=1.0, got=2.0)
         return ProbeResult(probe.name, 0.0, {}, "out is wrong", "out[0] is 2 instead of 1", {"B": 7}, wrong)
 
-    monkeypatch.setattr(speculative_probing, "_shown", shown)
+    monkeypatch.setattr(speculative_probing, "_run_probe", shown)
     beside, in_turn = both(workspace, add_submission(workspace, "m", REFERENCE))
     of = {item.criterion: item for item in beside.evidence}
     assert of["any_size"].outcome is Outcome.FAILED

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.grading.job import prepared
+from harness.grading.job import prepare_job
 from harness.grading.options import Options
 from harness.model import GradeProfile
 from harness.workspace import Workspace
@@ -29,7 +29,7 @@ provenance = "model-output"
 def test_options_that_are_not_claimed_are_asked_by_full_grades_alone(profile: GradeProfile, tmp_path: Path) -> None:
     shutil.copy(ROOT / "references" / "kv_cache" / "reference.py", tmp_path)
     (tmp_path / "submission.toml").write_text(ABOUT)
-    with prepared(Workspace(ROOT), tmp_path, Options(profile=profile), copied=False) as job:
+    with prepare_job(Workspace(ROOT), tmp_path, Options(profile=profile), copied=False) as job:
         asked = {criterion.id for criterion in job.criteria}
     assert CLAIMED in asked
     assert (UNCLAIMED in asked) is (profile is GradeProfile.FULL)

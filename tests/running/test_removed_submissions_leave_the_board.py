@@ -18,7 +18,7 @@ from harness.report.scoreboard import as_markdown, measured_scoreboard, scoreboa
 from harness.sandbox import hash_folder
 from harness.store import file_states
 from harness.store.record_store import Store
-from harness.store.removal import removals, remove, told
+from harness.store.removal import describe_removal, removals, remove
 from harness.workspace import Workspace
 from tests.attempts import grade_attempts
 from tests.toy import CHALLENGE_ID
@@ -60,15 +60,15 @@ def collected(workspace: Workspace) -> Path:
 
 def test_a_record_whose_folder_is_gone_is_not_ranked_and_told_with_the_command(workspace: Workspace) -> None:
     index = Store(workspace).published
-    assert len(index.measured().summaries) == 2
+    assert len(index.read_marks().summaries) == 2
     shutil.rmtree(workspace.submissions_folder / "wrong")
-    for board in (scoreboard(gather(workspace)), *(measured_scoreboard(index.measured()) for _ in range(2))):
+    for board in (scoreboard(gather(workspace)), *(measured_scoreboard(index.read_marks()) for _ in range(2))):
         assert [row.standing.model for row in board.rows] == ["right"]
         text = as_markdown(board).replace("\\", "")
         assert f"Left out, as their submissions are no longer here: {NAME}." in text
         assert f"harness rm {NAME}" in text
     assert [r.model for r in index.records()] == ["right"]
-    assert index.removed() == (NAME,)
+    assert index.list_removed() == (NAME,)
 
 
 def test_a_view_is_made_again_when_a_submission_goes_or_comes_back(workspace: Workspace) -> None:
@@ -92,8 +92,8 @@ def test_what_never_had_a_folder_here_stays_on_the_board(workspace: Workspace, k
         change(published(workspace), outside=True)
         shutil.rmtree(workspace.submissions_folder / "wrong")
     index = Store(workspace).published
-    assert [s.model for s in index.measured().summaries] == [r.model for r in index.records()] == ["right", "wrong"]
-    assert index.removed() == ()
+    assert [s.model for s in index.read_marks().summaries] == [r.model for r in index.records()] == ["right", "wrong"]
+    assert index.list_removed() == ()
 
 
 def test_all_that_belongs_to_a_submission_goes_and_nothing_else(workspace: Workspace) -> None:
@@ -105,8 +105,8 @@ def test_all_that_belongs_to_a_submission_goes_and_nothing_else(workspace: Works
     files = (p for p in workspace.root.rglob("*") if p.is_file())
     others = {p for p in files if "wrong" not in str(p) and ".harness" not in str(p)}
     (found,) = removals(workspace, [NAME])
-    assert [line.partition(": ")[2] for line in told(found)] == ["2 files", "its published record", ""]
-    assert list(told(found))[2] == "1 record made on this machine"
+    assert [line.partition(": ")[2] for line in describe_removal(found)] == ["2 files", "its published record", ""]
+    assert list(describe_removal(found))[2] == "1 record made on this machine"
     remove(workspace, found)
     assert not (workspace.submissions_folder / "wrong").exists()
     assert not published(workspace).exists()
@@ -138,7 +138,7 @@ def test_what_is_left_of_a_removed_folder_goes_by_its_name(workspace: Workspace)
     (found,) = removals(workspace, ["wrong"])
     assert found.folder is None
     remove(workspace, found)
-    assert Store(workspace).published.removed() == ()
+    assert Store(workspace).published.list_removed() == ()
 
 
 def test_of_a_collection_only_fetched_files_and_record_go(workspace: Workspace) -> None:
@@ -171,7 +171,7 @@ def test_nothing_outside_the_workspace_is_touched(workspace: Workspace, tmp_path
     shutil.rmtree(workspace.submissions_folder / "wrong" / CHALLENGE_ID)
     os.symlink(outside / "linked" / CHALLENGE_ID, workspace.submissions_folder / "wrong" / CHALLENGE_ID)
     (found,) = removals(workspace, [NAME])
-    assert next(told(found)).endswith("not what it leads to")
+    assert next(describe_removal(found)).endswith("not what it leads to")
     remove(workspace, found)
     assert (outside / "linked" / CHALLENGE_ID / "answer.py").exists()
     assert not os.path.lexists(workspace.submissions_folder / "wrong" / CHALLENGE_ID)
@@ -196,7 +196,7 @@ def test_a_folder_elsewhere_is_published_as_such_only_when_asked(workspace: Work
     assert published(workspace).read_bytes() == before
     shutil.rmtree(workspace.submissions_folder / "wrong")
     grade_one(workspace, elsewhere, Options(elsewhere=True))
-    assert Store(workspace).published.removed() == ()
+    assert Store(workspace).published.list_removed() == ()
     # the folder of that name is another one than the one published
     shutil.copytree(elsewhere, workspace.submissions_folder / "wrong" / CHALLENGE_ID)
     published_now = published(workspace).read_bytes()

@@ -55,7 +55,7 @@ RAISED = {
 def test_a_record_whose_marks_were_edited_is_left_out(toy, index, caplog, change, read_before):
     """It says 94 although a critical criterion failed: no board may rank it."""
     path = toy.workspace.record_path("wrong", "scaled_sum")
-    reads = (index.read, index.measured)
+    reads = (index.read, index.read_marks)
     if read_before:
         [read() for read in reads]
     edit(path, RAISED[change])
@@ -71,7 +71,7 @@ def test_a_record_of_another_version_of_the_rubric_is_no_forgery(toy, index):
     rubric = toy.workspace.challenge_folder("scaled_sum") / "challenge.toml"
     rubric.write_text(rubric.read_text().replace('severity = "major"', 'severity = "minor"'))
     assert index.read().doubts == dict.fromkeys(("right/scaled_sum", "wrong/scaled_sum"), ("older_rubric",))
-    assert [summary.ranked for summary in index.measured().summaries] == [False, False]
+    assert [summary.ranked for summary in index.read_marks().summaries] == [False, False]
 
 
 def test_an_edited_mark_is_refused_whatever_rubric_it_was_given_by(toy, index, caplog):
@@ -136,7 +136,7 @@ def test_only_records_that_changed_are_read_again(toy, index, read):
     ):
         act()
         read.clear()
-        assert [s.model for s in index.measured().summaries] == ["right", "wrong"]
+        assert [s.model for s in index.read_marks().summaries] == ["right", "wrong"]
         assert read == expected
 
 
@@ -149,18 +149,18 @@ def test_a_record_is_not_read_again_after_it_was_published(toy, index, read, mon
         Store(toy.workspace).publish(record)
     monkeypatch.setattr(file_states, "SETTLED_SECONDS", 60.0)
     read.clear()
-    assert [s.model for s in index.measured().summaries] == ["right", "wrong"]
+    assert [s.model for s in index.read_marks().summaries] == ["right", "wrong"]
     assert read == []
     path.write_bytes(path.read_bytes())
-    assert [s.model for s in index.measured().summaries] == ["right", "wrong"]
+    assert [s.model for s in index.read_marks().summaries] == ["right", "wrong"]
     assert read == ["wrong"]
 
 
 def test_marks_that_the_index_knows_are_those_found_anew(board: Workspace) -> None:
     """Duels of records that were read before equal those of the records themselves."""
     index = Store(board).published
-    index.measured()
-    known = index.measured().summaries
+    index.read_marks()
+    known = index.read_marks().summaries
     anew = [RecordSummary.of(record) for record in index.records()]
     for rubric in (board.challenge(id) for id in sorted({summary.challenge for summary in known})):
         kept, found = (
@@ -174,31 +174,31 @@ def test_duels_are_fought_again_only_where_a_record_changed(toy, index, monkeypa
     monkeypatch.setattr("harness.scoring.duels.round_robin", lambda c, *a: fought.append(c.id) or round_robin(c, *a))
     for expected in (["scaled_sum"], []):
         fought.clear()
-        found = list(index.measured().duels)
+        found = list(index.read_marks().duels)
         assert [(d.left, d.right, d.winner) for d in found] == [("right", "wrong", "right")]
         assert fought == expected
     os.utime(toy.workspace.record_path("right", "scaled_sum"))
-    assert list(index.measured().duels) == found and fought == ["scaled_sum"]
+    assert list(index.read_marks().duels) == found and fought == ["scaled_sum"]
 
 
 def test_what_another_version_kept_of_duels_is_not_read(toy, index):
-    expected = list(index.measured().duels)
+    expected = list(index.read_marks().duels)
     with sqlite3.connect(Store(toy.workspace).path) as connection:
         connection.execute("UPDATE views SET state = 'other', body = x'00' WHERE name = 'duels scaled_sum'")
-    assert list(index.measured().duels) == expected != []
+    assert list(index.read_marks().duels) == expected != []
 
 
 def test_a_changed_record_is_seen_at_once(toy, index):
-    assert [s.ranked for s in index.measured().summaries] == [True, True]
+    assert [s.ranked for s in index.read_marks().summaries] == [True, True]
     edit(toy.workspace.record_path("wrong", "scaled_sum"), lambda d: d.update(ranked=False))
-    assert [s.ranked for s in index.measured().summaries] == [True, False]
-    assert [s.ranked for s in index.measured().summaries] == [True, False]
+    assert [s.ranked for s in index.read_marks().summaries] == [True, False]
+    assert [s.ranked for s in index.read_marks().summaries] == [True, False]
 
 
 def test_a_deleted_record_leaves(toy, index):
-    index.measured()
+    index.read_marks()
     toy.workspace.record_path("right", "scaled_sum").unlink()
-    left = index.measured()
+    left = index.read_marks()
     assert [s.model for s in left.summaries] == ["wrong"] and not left.duels
     with sqlite3.connect(Store(toy.workspace).path) as connection:
         assert connection.execute("SELECT path FROM summaries").fetchall() == [("scaled_sum/wrong.json",)]
@@ -216,7 +216,7 @@ def test_the_index_changes_no_byte_of_a_scoreboard(tmp_path):
     records = dataclasses.replace(inputs, records=tuple(workspace.records()))
     shutil.rmtree(workspace.cache_folder)
     boards = [
-        measured_scoreboard(m) for m in (records.measured, *(Store(workspace).published.measured() for _ in range(2)))
+        measured_scoreboard(m) for m in (records.measured, *(Store(workspace).published.read_marks() for _ in range(2)))
     ]
     for write in (as_json, as_csv, as_markdown):
         assert len({write(board) for board in boards}) == 1
@@ -289,7 +289,7 @@ def test_two_processes_may_make_the_index_at_once(toy, index):
     printed = [process.communicate(timeout=120)[0] for process in started]
     assert [process.returncode for process in started] == [0, 0]
     assert {"right", "wrong"} == {row["model"] for row in json.loads(printed[0])["rows"]}
-    assert printed[0].strip() == printed[1].strip() == as_json(measured_scoreboard(index.measured())).strip()
+    assert printed[0].strip() == printed[1].strip() == as_json(measured_scoreboard(index.read_marks())).strip()
 
 
 def views(index: published_records.PublishedRecords) -> int:
@@ -337,4 +337,4 @@ def test_without_a_usable_store_reports_are_slower_and_the_same(toy, index):
     store = Store(toy.workspace)
     store.path.write_bytes(b"damaged " * 1000)
     assert index.records() == expected and views(index) == 2
-    assert [s.model for s in index.measured().summaries] == ["right", "wrong"]
+    assert [s.model for s in index.read_marks().summaries] == ["right", "wrong"]

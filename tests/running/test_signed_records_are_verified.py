@@ -13,7 +13,7 @@ from harness.signatures import SecretKey, signature_path
 from harness.store import file_states
 from harness.store.record_store import Store
 from harness.store.removal import removals, remove
-from harness.store.signing import recorded_as, sign_records
+from harness.store.signing import match_records, sign_records
 from harness.workspace import Workspace
 from tests.commands import called
 from tests.toy import CHALLENGE_ID
@@ -30,7 +30,7 @@ def key() -> SecretKey:
 def signed(graded_toy, key: SecretKey, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     """A workspace whose two published records are signed."""
     monkeypatch.setattr(file_states, "SETTLED_SECONDS", -1.0)
-    sign_records(graded_toy.workspace, key, recorded_as(graded_toy.workspace, ()))
+    sign_records(graded_toy.workspace, key, match_records(graded_toy.workspace, ()))
     return graded_toy.workspace
 
 
@@ -44,7 +44,7 @@ def test_a_signed_record_that_was_changed_is_refused_by_every_way_of_reading(
     signed: Workspace, read_before, caplog
 ) -> None:
     index = Store(signed).published
-    boards, singles = (index.read, index.measured), (lambda: index.record(NAME), lambda: index.record(str(path)))
+    boards, singles = (index.read, index.read_marks), (lambda: index.record(NAME), lambda: index.record(str(path)))
     path = signed.record_path("right", CHALLENGE_ID)
     if read_before:
         for read in (*boards, *singles):
@@ -65,15 +65,15 @@ def test_a_changed_signature_alone_and_a_key_that_is_gone_are_noticed(
 ) -> None:
     """The index remembers what it read by the states of record, signature and keys."""
     index, path = Store(signed).published, signed.record_path("right", CHALLENGE_ID)
-    index.measured()
+    index.read_marks()
     whole = signature_path(path).read_bytes()
     signature_path(path).write_bytes(signature_path(signed.record_path("wrong", CHALLENGE_ID)).read_bytes())
-    assert index.measured().left_out == (NAME,)
+    assert index.read_marks().left_out == (NAME,)
     assert "does not hold" in caplog.text
     signature_path(path).write_bytes(whole)
-    assert index.measured().left_out == ()
+    assert index.read_marks().left_out == ()
     (signed.keys_folder / f"{key.public.name}.pub").unlink()
-    assert len(index.measured().left_out) == 2
+    assert len(index.read_marks().left_out) == 2
     assert f"signed by key {key.public.name}, which is not trusted here" in caplog.text
 
 
@@ -119,7 +119,7 @@ def test_what_its_own_evidence_does_not_bear_out_is_not_signed(signed: Workspace
     with pytest.raises(StoreError, match=r"wrong\.json: overall does not follow"):
         sign_records(signed, key, [SubmissionName("wrong", CHALLENGE_ID)])
     with pytest.raises(NotFoundError, match="no published record 'rihgt'; did you mean 'right'"):
-        recorded_as(signed, ["rihgt"])
+        match_records(signed, ["rihgt"])
 
 
 def test_without_cryptography_a_signed_record_names_the_extra(signed: Workspace, monkeypatch) -> None:

@@ -13,7 +13,7 @@ from harness.model import Record
 from harness.model.submission_name import SubmissionName
 from harness.probing.trial_journal import trials_folder, version_of
 from harness.store import disk_use
-from harness.store.disk_use import disk_uses, prune, unused
+from harness.store.disk_use import disk_uses, list_prunable, prune
 from harness.store.record_store import Store
 from tests.toy import CHALLENGE_ID
 
@@ -47,11 +47,11 @@ def test_runtimes_of_other_versions_go_and_those_in_use_stay(graded_toy, cache: 
     stale = made(cache / "objects" / "old.o", 8)
     recent = made(cache / "recent", 0.5)
     busy = made(cache / "busy", 0.01)
-    found = unused(graded_toy.workspace, 7)
+    found = list_prunable(graded_toy.workspace, 7)
     assert {one.path for one in found} - {left} == {old, stale}
     assert {one.size for one in found} == {1000}
-    assert {one.path for one in unused(graded_toy.workspace, 0)} >= {old, stale, recent}
-    assert busy not in {one.path for one in unused(graded_toy.workspace, 0)}
+    assert {one.path for one in list_prunable(graded_toy.workspace, 0)} >= {old, stale, recent}
+    assert busy not in {one.path for one in list_prunable(graded_toy.workspace, 0)}
     prune(graded_toy.workspace, found)
     assert not old.exists() and not stale.exists()
     assert all(path.exists() for path in (*current, recent, busy))
@@ -59,7 +59,7 @@ def test_runtimes_of_other_versions_go_and_those_in_use_stay(graded_toy, cache: 
 
 def test_a_runtime_taken_up_meanwhile_stays(graded_toy, cache: Path) -> None:
     old = made(cache / "0123old", 8)
-    found = unused(graded_toy.workspace, 7)
+    found = list_prunable(graded_toy.workspace, 7)
     os.utime(old)
     prune(graded_toy.workspace, found)
     assert old.exists()
@@ -69,7 +69,7 @@ def test_trials_of_other_versions_go(graded_toy, cache: Path) -> None:
     folder = trials_folder(graded_toy.workspace)
     kept = made(folder / f"{CHALLENGE_ID}-MutantTrial-7-{version_of(graded_toy)}.jsonl", 30)
     old = made(folder / f"{CHALLENGE_ID}-MutantTrial-7-{'0' * 16}.jsonl", 30)
-    prune(graded_toy.workspace, unused(graded_toy.workspace, 7))
+    prune(graded_toy.workspace, list_prunable(graded_toy.workspace, 7))
     assert (kept.exists(), old.exists()) == (True, False)
 
 
@@ -78,12 +78,12 @@ def test_of_records_the_latest_of_each_submission_stays_whatever_its_age(graded_
     latest = graded_toy.workspace.record(f"right/{CHALLENGE_ID}")
     document = latest.model_dump() | {"made": "2020-01-01T00:00:00Z", "key": "older"}
     store.add(Record.model_validate(document))
-    (found,) = unused(graded_toy.workspace, 7)
+    (found,) = list_prunable(graded_toy.workspace, 7)
     assert found.rows == (("older", 1),)
     prune(graded_toy.workspace, [found])
     assert store.find("older") is None and store.find(latest.key) == latest
     assert store.count(SubmissionName("wrong", CHALLENGE_ID)) == 1
-    assert not unused(graded_toy.workspace, 7)
+    assert not list_prunable(graded_toy.workspace, 7)
 
 
 def test_a_store_in_use_is_pruned_beside_its_reader(graded_toy, cache: Path) -> None:

@@ -17,7 +17,7 @@ from harness.scoring import score, standings
 from harness.scoring.attempts import Attempts, by_answer, mean_score, pass_at_k
 from harness.scoring.duels import Duel, RoundRobin, attempts_duel, duel, duels, round_robin, win_table
 from harness.scoring.record_summary import RecordSummary
-from harness.scoring.strength import AttemptMarks, drawn_means, resampled
+from harness.scoring.strength import AttemptMarks, draw_means, draw_weights
 from tests.scoring.rubrics import evidence, graded, rubric
 
 TASK = rubric({"correctness": [Severity.CRITICAL, Severity.MAJOR], "style": [Severity.MAJOR, Severity.MINOR]})
@@ -119,7 +119,7 @@ def test_the_interval_covers_the_true_mean_as_often_as_it_says() -> None:
 def test_means_of_drawn_attempts_spread_as_theory_says() -> None:
     """One challenge: the variance of the drawn mean is that of the marks over their number."""
     own = (20.0, 40.0, 60.0, 100.0)
-    drawn = drawn_means(np.array([[55.0], [55.0]]), [AttemptMarks(0, 0, own, 1)], draws=20_000)
+    drawn = draw_means(np.array([[55.0], [55.0]]), [AttemptMarks(0, 0, own, 1)], draws=20_000)
     assert drawn[0].mean() == pytest.approx(55.0, abs=0.5)
     assert drawn[0].std() == pytest.approx(np.std(own) / sqrt(len(own)), rel=0.03)
     assert (drawn[1] == 55.0).all(), "a single answer is not drawn"
@@ -129,13 +129,13 @@ def test_attempts_are_drawn_anew_each_time_their_challenge_is() -> None:
     """Two challenges alike: the variance is that of attempts over both, and none of it of the challenges."""
     own = (0.0, 100.0)
     attempts = [AttemptMarks(0, column, own, column) for column in (0, 1)]
-    drawn = drawn_means(np.array([[50.0, 50.0]]), attempts, draws=40_000)
+    drawn = draw_means(np.array([[50.0, 50.0]]), attempts, draws=40_000)
     assert drawn.std() == pytest.approx(50.0 / sqrt(2) / sqrt(2), rel=0.03)
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_weights_of_a_draw_add_up_to_one(count: int) -> None:
-    weights = resampled(count, 200)
+    weights = draw_weights(count, 200)
     assert weights.shape == (200, count) and np.allclose(weights.sum(axis=1), 1.0)
 
 

@@ -9,8 +9,8 @@ from rubrics import graded
 
 from harness.model import Provenance
 from harness.scoring import standings
-from harness.scoring.ranking import most_answered
-from harness.scoring.strength import STABLE, ahead, drawn_means
+from harness.scoring.ranking import find_largest_table
+from harness.scoring.strength import STABLE, ahead, draw_means
 
 TASKS = ["a", "b"]
 
@@ -93,13 +93,13 @@ def test_where_no_model_has_the_whole_suite_all_places_are_provisional():
 
 def test_without_a_suite_the_challenges_count_that_most_models_have_together():
     everyone = [r for number in range(3) for r in both(f"m{number}", number, number)]
-    assert most_answered(everyone) == ("a", "b")
-    assert most_answered([*everyone, graded("m0", "new", 100), graded("sparse", "c", 1)]) == ("a", "b")
-    assert most_answered([*everyone, *(graded(f"sparse-{n}", "a", 1) for n in range(2))]) == ("a", "b")
-    assert most_answered([*everyone, *(graded(f"m{n}", "new", 1) for n in range(3))]) == ("a", "b", "new")
-    assert most_answered([*both("baseline", 1, 1, provenance=Provenance.BASELINE), graded("m", "b", 1)]) == ("b",)
-    assert most_answered(both("baseline", 1, 1, provenance=Provenance.BASELINE)) == ("a", "b")
-    assert most_answered([]) == ()
+    assert find_largest_table(everyone) == ("a", "b")
+    assert find_largest_table([*everyone, graded("m0", "new", 100), graded("sparse", "c", 1)]) == ("a", "b")
+    assert find_largest_table([*everyone, *(graded(f"sparse-{n}", "a", 1) for n in range(2))]) == ("a", "b")
+    assert find_largest_table([*everyone, *(graded(f"m{n}", "new", 1) for n in range(3))]) == ("a", "b", "new")
+    assert find_largest_table([*both("baseline", 1, 1, provenance=Provenance.BASELINE), graded("m", "b", 1)]) == ("b",)
+    assert find_largest_table(both("baseline", 1, 1, provenance=Provenance.BASELINE)) == ("a", "b")
+    assert find_largest_table([]) == ()
 
 
 def test_a_grade_with_a_seed_chosen_by_hand_does_not_rank():
@@ -131,7 +131,7 @@ def test_a_medal_goes_to_all_that_are_not_clearly_behind_its_best_and_to_nobody_
     records = [graded(f"m{m}", id, int(given[m, place])) for m in range(50) for place, id in enumerate(ids)]
     places = [s for s in standings(records, ids) if s.rank is not None]
     marks = np.array([given[int(s.model[1:])] for s in places], dtype=float)
-    lead = ahead(drawn_means(marks), 0)
+    lead = ahead(draw_means(marks), 0)
     for number, place in enumerate(places):
         # 50 models of like strength: the first group is long, and ends where the best is clearly ahead
         alike = all(lead[: number + 1] < STABLE)
@@ -159,5 +159,5 @@ def test_a_model_asked_in_several_turns_that_lacks_challenges_is_placed_among_su
 def test_answers_made_in_several_turns_do_not_decide_what_is_compared():
     once = [r for number in range(2) for r in both(f"m{number}", number, number)]
     several = [graded(f"t{number}", id, 1, turns=2) for number in range(9) for id in ("a", "b", "c")]
-    assert most_answered([*once, *several]) == ("a", "b")
-    assert most_answered(several) == ("a", "b", "c")
+    assert find_largest_table([*once, *several]) == ("a", "b")
+    assert find_largest_table(several) == ("a", "b", "c")

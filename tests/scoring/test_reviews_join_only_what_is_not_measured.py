@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from harness.model import Outcome, Review, ReviewerKind
-from harness.scoring.joined import joined
+from harness.scoring.joined import join_reviews
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
 import sample_records as sample
@@ -32,7 +32,7 @@ def test_the_sample_has_what_only_a_reviewer_can_mark() -> None:
 
 
 def test_a_mark_of_full_makes_the_criterion_met() -> None:
-    found = joined(sample.CHALLENGE, RECORD, [review(readability=100)])
+    found = join_reviews(sample.CHALLENGE, RECORD, [review(readability=100)])
     assert found is not None
     before, after = RECORD.dimensions["code_quality"], found.dimensions["code_quality"]
     assert after.coverage == 1.0 > before.coverage
@@ -40,36 +40,36 @@ def test_a_mark_of_full_makes_the_criterion_met() -> None:
 
 
 def test_a_mark_of_nought_makes_it_lost() -> None:
-    found = joined(sample.CHALLENGE, RECORD, [review(readability=0)])
+    found = join_reviews(sample.CHALLENGE, RECORD, [review(readability=0)])
     assert found is not None
     assert found.dimensions["code_quality"].score == RECORD.dimensions["code_quality"].low
 
 
 def test_several_reviewers_count_by_their_median() -> None:
-    many = joined(sample.CHALLENGE, RECORD, [review(gpu_plan=mark) for mark in (10, 60, 100)])
-    assert many == joined(sample.CHALLENGE, RECORD, [review(gpu_plan=60)])
+    many = join_reviews(sample.CHALLENGE, RECORD, [review(gpu_plan=mark) for mark in (10, 60, 100)])
+    assert many == join_reviews(sample.CHALLENGE, RECORD, [review(gpu_plan=60)])
     assert many is not None
     assert many.dimensions["gpu_mapping"].score == 60
 
 
 @pytest.mark.parametrize("changes", [{"kind": ReviewerKind.PUBLISHED}, {"model": "another"}])
 def test_published_reviews_and_those_of_others_do_not_count(changes: dict[str, Any]) -> None:
-    assert joined(sample.CHALLENGE, RECORD, [review(**changes, readability=100)]) is None
+    assert join_reviews(sample.CHALLENGE, RECORD, [review(**changes, readability=100)]) is None
 
 
 def test_what_was_measured_is_not_marked_over() -> None:
     measured = [e.criterion for e in RECORD.evidence if e.outcome.assessed]
-    assert joined(sample.CHALLENGE, RECORD, [review(**dict.fromkeys(measured, 100.0))]) is None
+    assert join_reviews(sample.CHALLENGE, RECORD, [review(**dict.fromkeys(measured, 100.0))]) is None
 
 
 def test_marks_of_whole_dimensions_do_not_count() -> None:
-    assert joined(sample.CHALLENGE, RECORD, [review(code_quality=100)]) is None
+    assert join_reviews(sample.CHALLENGE, RECORD, [review(code_quality=100)]) is None
 
 
 def test_gates_hold_whatever_reviewers_say() -> None:
     failed = [e for e in RECORD.evidence if e.outcome is Outcome.FAILED and e.severity == "critical"]
     assert failed
-    found = joined(sample.CHALLENGE, RECORD, [review(readability=100, gpu_plan=100)])
+    found = join_reviews(sample.CHALLENGE, RECORD, [review(readability=100, gpu_plan=100)])
     assert found is not None and found.overall.score is not None
     assert found.overall.score <= 59
     assert found.gates == RECORD.gates

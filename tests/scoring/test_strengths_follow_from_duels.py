@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
-from harness.scoring.strength import ahead, drawn_means, elo, rank_chances, strengths
+from harness.scoring.strength import ahead, draw_means, elo, rank_chances, strengths
 
 
 def test_the_published_nine_results_give_the_published_order() -> None:
@@ -65,24 +65,24 @@ def test_a_thousand_models_and_a_hundred_thousand_duels_take_two_seconds() -> No
 
 def test_a_lead_on_every_challenge_is_certain() -> None:
     marks = np.array([[90.0, 80.0, 70.0], [60.0, 50.0, 40.0]])
-    assert rank_chances(drawn_means(marks)).tolist() == [[1.0, 0.0], [0.0, 1.0]]
-    assert ahead(drawn_means(marks), 0).tolist() == [0.5, 1.0]
+    assert rank_chances(draw_means(marks)).tolist() == [[1.0, 0.0], [0.0, 1.0]]
+    assert ahead(draw_means(marks), 0).tolist() == [0.5, 1.0]
 
 
 def test_one_challenge_can_turn_an_order_that_rests_on_it() -> None:
     marks = np.array([[100.0, 50.0, 50.0], [60.0, 51.0, 51.0]])
     # the first leads where its one good challenge is drawn at all: 1 - (2/3)^3 of the draws
-    _, share = ahead(drawn_means(marks), 0)
+    _, share = ahead(draw_means(marks), 0)
     # 1000 draws: five standard deviations are 0.075
     assert share == pytest.approx(1 - (2 / 3) ** 3, abs=0.075)
 
 
 def test_chances_are_shares_of_all_draws() -> None:
     marks = np.random.default_rng(1).uniform(0, 100, size=(5, 4))
-    chances = rank_chances(drawn_means(marks))
+    chances = rank_chances(draw_means(marks))
     assert chances.sum(axis=1) == pytest.approx(np.ones(5))
-    assert (rank_chances(drawn_means(marks)) == chances).all()
+    assert (rank_chances(draw_means(marks)) == chances).all()
 
 
 def test_equal_marks_share_the_better_rank() -> None:
-    assert rank_chances(drawn_means(np.array([[50.0, 60.0], [50.0, 60.0]]))).tolist() == [[1.0, 0.0], [1.0, 0.0]]
+    assert rank_chances(draw_means(np.array([[50.0, 60.0], [50.0, 60.0]]))).tolist() == [[1.0, 0.0], [1.0, 0.0]]

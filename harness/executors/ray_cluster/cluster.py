@@ -198,7 +198,7 @@ class Cluster:
             self._fill(node)
         self._assert_hope()
 
-    def started(self, ref: Any) -> None:
+    def handle_start(self, ref: Any) -> None:
         """Handle the report, readiness or failure of a starting slot."""
         slot = self.starting.pop(ref)
         try:

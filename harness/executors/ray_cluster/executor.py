@@ -16,7 +16,7 @@ from harness.executors.ray_cluster.killed_workers import kills_its_worker
 from harness.executors.ray_cluster.work import TaskReader, Work
 from harness.grading.job import Job
 from harness.grading.options import Options
-from harness.grading.retry import RETRIES, ungraded
+from harness.grading.retry import RETRIES, record_failure
 from harness.grading.submission_grade import Graded, keep, keep_all, now
 from harness.model import Environment, Outcome, Record, Status
 from harness.store.record_store import Store
@@ -96,7 +96,7 @@ class RayExecutor:
 
     def cancel(self) -> None:
         """Stop running grades and drop queued ones; finished grades are kept."""
-        list(self._kept())  # saves records that arrived just before an interrupt
+        list(self._save_pending())  # saves records that arrived just before an interrupt
         self._folders.clear()
         self._waiting.clear()
         self._grading.clear()
@@ -202,9 +202,9 @@ class RayExecutor:
             if ref in self._grading:
                 failed += self._handle_end(cluster, reader, ref)
             else:
-                cluster.started(ref)
+                cluster.handle_start(ref)
         # all are saved before the first is yielded: the caller may stop there
-        yield from self._kept()
+        yield from self._save_pending()
         yield from failed
 
     def _handle_end(self, cluster: Cluster, reader: TaskReader, ref: Any) -> Iterator[Result]:
@@ -227,7 +227,7 @@ class RayExecutor:
         else:
             record = Record.from_json(said["record"])
             # the driver's clock: the store orders records by age, and the clocks of nodes may differ
-            yield from self._graded(cluster, slot, work, record.model_copy(update={"made": work.sent}))
+            yield from self._accept_record(cluster, slot, work, record.model_copy(update={"made": work.sent}))
 
     def _handle_loss(self, work: Work, why: str) -> Iterator[Result]:
         """Retry after the loss of a node or Ray worker, which says nothing about the submission."""
@@ -290,7 +290,7 @@ class RayExecutor:
             error = PrerequisiteError(message) if "PrerequisiteError" in kinds else HarnessError(message)
             yield from self._finish(work, lambda job: NotGraded(job.files.path, error))
 
-    def _graded(self, cluster: Cluster, slot: NodeSlot, work: Work, record: Record) -> Iterator[Result]:
+    def _accept_record(self, cluster: Cluster, slot: NodeSlot, work: Work, record: Record) -> Iterator[Result]:
         left_out = work.job.timed if work.task.untimed else frozenset[str]()
         if record.key != work.job.key_in(self._get_environment(slot, work), left_out):
             said = {"error": "what came back is no record of what was sent", "kinds": ["JudgeError"]}
@@ -316,7 +316,7 @@ class RayExecutor:
                 if item.outcome is Outcome.FAILED and item.draws and item.draws.failed and item.seed is not None:
                     job.failing_seeds.keep(item.criterion, item.seed)
 
-    def _kept(self) -> Iterator[Result]:
+    def _save_pending(self) -> Iterator[Result]:
         """Save the pending records; yield results of their submissions and of all with the same content."""
         made, self._made = self._made, []
         own = [record.model_copy(update={"outside": work.job.outside}) for work, record, _ in made]
@@ -339,7 +339,7 @@ class RayExecutor:
     def _fail_for_good(self, work: Work, failure: str) -> Iterator[Result]:
         def result(job: Job) -> Result:
             try:
-                return ungraded(self._workspace, job.files.path, self._options, failure)
+                return record_failure(self._workspace, job.files.path, self._options, failure)
             except JudgeError as error:
                 return NotGraded(job.files.path, error)
 

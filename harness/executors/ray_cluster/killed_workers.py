@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from harness.grading.job import Job
-from harness.grading.submission_grade import now, recorded, unmeasured
+from harness.grading.submission_grade import make_record, make_unrun_evidence, now
 from harness.model import Environment, Evidence, Outcome, Record, Status
 
 TITLE = "kills its worker"
@@ -25,7 +25,7 @@ def kills_its_worker(job: Job, where: Environment, left_out: Collection[str], de
     )
     options = replace(job.options, untimed=bool(left_out))
     found = list(_collect_evidence(job, left_out, told))
-    return recorded(
+    return make_record(
         replace(job, where=where, options=options),
         found,
         status=Status.GRADED,
@@ -39,7 +39,7 @@ def _collect_evidence(job: Job, left_out: Collection[str], told: str) -> Iterato
     anchor = job.challenge.anchor
     for criterion in job.challenge.criteria:
         if criterion.review:
-            yield unmeasured(criterion)
+            yield make_unrun_evidence(criterion)
         elif criterion.id == anchor:
             yield Evidence.of(criterion, Outcome.FAILED, title=TITLE, detail=told)
         elif criterion in job.criteria and criterion.probes and criterion.id not in left_out:

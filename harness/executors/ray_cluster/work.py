@@ -10,7 +10,7 @@ from typing import Any
 
 from harness.errors import JudgeError, SpecError
 from harness.executors.ray_cluster.file_bundle import FileBundle, GradeTask
-from harness.grading.job import Job, prepared
+from harness.grading.job import Job, prepare_job
 from harness.grading.options import Options
 from harness.model import Challenge
 from harness.model.collection import SUBMISSION_FILE
@@ -98,7 +98,7 @@ class TaskReader:
             HarnessError: the submission or challenge is malformed, or files changed while they were read.
         """
         # the device is a node's and may be missing here
-        with prepared(self._workspace, folder, replace(self._options, device="auto"), copied=False) as job:
+        with prepare_job(self._workspace, folder, replace(self._options, device="auto"), copied=False) as job:
             answer = FileBundle(read_folder(folder))
             if answer.hashes != job.files.hashes:
                 raise JudgeError(f"{folder}: changed while it was read")
@@ -138,7 +138,7 @@ class TaskReader:
             untimed=True,
             challenge=job.challenge.id,
             hashes=answer.hashes,
-            seeds=job.failing_seeds.known() if drawn else {},
+            seeds=job.failing_seeds.read_all() if drawn else {},
         )
 
     def _find_place(self, job: Job) -> str:
