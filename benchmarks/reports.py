@@ -25,8 +25,8 @@ from harness.model import Challenge, Evidence, Outcome, Provenance, Record, Scor
 from harness.scoring import score, standings
 from harness.scoring.duels import Duel
 from harness.store.file_states import SETTLED_SECONDS
-from harness.stored_files import read_stored
 from harness.workspace import Workspace
+from harness.workspace.stored_files import read_stored
 
 ROOT = Path(__file__).resolve().parent.parent
 CHALLENGES = 40

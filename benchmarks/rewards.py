@@ -39,7 +39,7 @@ from promises import Promises
 
 import harness
 from harness.grading.linear_algebra import compute_in_one_thread
-from harness.probing.code import ChallengeCode
+from harness.probing.challenge_code.code import ChallengeCode
 from harness.workspace import Workspace
 
 ROOT = Path(__file__).parents[1]

@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 
 from harness.model import Limits
-from harness.probing.check import assess, sandboxed
-from harness.probing.code import ChallengeCode
+from harness.mutation.checks.check import assess, sandboxed
+from harness.probing.challenge_code.code import ChallengeCode
 from harness.sandbox import Array, Box, CallStatus, Tier, WorkerSpec, start_fork_server
 from harness.sandbox.session.tiers import why_not
 from harness.workspace import Workspace

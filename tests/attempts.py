@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 from harness.grading.submission_grade import Graded, grade_one
-from harness.probing.code import ChallengeCode
+from harness.probing.challenge_code.code import ChallengeCode
 from harness.workspace import Workspace
 from tests.toy import CHALLENGE_ID, SUBMISSION, add_submission
 

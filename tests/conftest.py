@@ -9,7 +9,7 @@ import pytest
 from hypothesis import settings
 
 from harness.model import Challenge
-from harness.probing.code import ChallengeCode
+from harness.probing.challenge_code.code import ChallengeCode
 from harness.sandbox import detect
 from harness.timing import exclusive
 from tests import shares

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.errors import SpecError, StoreError
-from harness.signatures import PublicKey, SecretKey, sign, signature_path, verify
+from harness.workspace.signatures import PublicKey, SecretKey, sign, signature_path, verify
 
 needs_minisign = pytest.mark.skipif(not shutil.which("minisign"), reason="no minisign: apt-get install minisign")
 

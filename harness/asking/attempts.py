@@ -15,8 +15,8 @@ from harness.importing.reply import lay_out_files
 from harness.model import ASKED_FILE, Asked, AskSettings, Challenge
 from harness.model.collection import SUBMISSION_FILE
 from harness.model.submission_name import SubmissionName
-from harness.stored_files import remedy, write_atomically
 from harness.workspace import Workspace
+from harness.workspace.stored_files import remedy, write_atomically
 
 _SAME = ("model", "prompt_sha256", "turns", "temperature", "max_tokens", "seed")
 """Settings that all attempts in a folder share; the server's URL may change."""

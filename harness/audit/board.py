@@ -9,10 +9,10 @@ from harness.errors import HarnessError, NotFoundError, SpecError, StoreError
 from harness.model import Record
 from harness.model.submission_name import SubmissionName
 from harness.scoring.doubts import describe_refusal, find_doubts
-from harness.signatures import PublicKey, read_public_keys, signer_of, verify
 from harness.store.content_key import probe_set
-from harness.stored_files import read_stored
 from harness.workspace import Workspace
+from harness.workspace.signatures import PublicKey, read_public_keys, signer_of, verify
+from harness.workspace.stored_files import read_stored
 
 RECORDS = ("reports/records", "records")
 """Places of the records in a workspace, and in an exported folder."""

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Mapping
 
 from harness.languages import AnswerFiles
 from harness.model import Collection, Outcome, Record
-from harness.probing.check import CheckResult, check_around
-from harness.probing.code import ChallengeCode
+from harness.mutation.checks.check import CheckResult, check_around
+from harness.probing.challenge_code.code import ChallengeCode
 from harness.workspace import Workspace
 
 

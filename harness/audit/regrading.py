@@ -14,7 +14,7 @@ from harness.grading.replay import replay
 from harness.grading.retry import grade_with_retries
 from harness.model import Criterion, Evidence, Outcome, Record, Status
 from harness.model.submission_name import SubmissionName
-from harness.probing.code import ChallengeCode
+from harness.probing.challenge_code.code import ChallengeCode
 from harness.sandbox.session.tiers import choose
 from harness.scoring.doubts import is_of_rubric
 from harness.store.content_key import environment, probe_set

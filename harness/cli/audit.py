@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from harness.audit.board import Board
     from harness.audit.regrading import AuditedRecord
     from harness.model.submission_name import SubmissionName
-    from harness.signatures import PublicKey
     from harness.workspace import Workspace
+    from harness.workspace.signatures import PublicKey
 
 SHOWN = 12
 """Default sample size in records."""
@@ -87,7 +87,7 @@ def _choose_exit_code(results: "list[AuditedRecord]") -> int:
 
 
 def _read_key(text: str) -> "PublicKey":
-    from harness.signatures import PublicKey
+    from harness.workspace.signatures import PublicKey
 
     return PublicKey.read(Path(text)) if Path(text).is_file() else PublicKey.parse(text, f"--key {text}")
 

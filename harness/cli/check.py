@@ -10,10 +10,10 @@ import typer
 from harness.cli import complete, output
 
 if TYPE_CHECKING:
-    from harness.probing.check import CheckResult
-    from harness.probing.code import ChallengeCode
-    from harness.probing.reward_misses import RewardTrial
-    from harness.probing.right_answers import RightAnswerTrial
+    from harness.mutation.checks.check import CheckResult
+    from harness.mutation.trials.reward_misses import RewardTrial
+    from harness.mutation.trials.right_answers import RightAnswerTrial
+    from harness.probing.challenge_code.code import ChallengeCode
     from harness.workspace import Workspace
 
 SEEDS = typer.Option(metavar="N", min=0, help="Judge the reference and its variants by N seeds, and try nothing else.")
@@ -54,7 +54,7 @@ def check(
     import secrets
 
     from harness.cli import generated
-    from harness.probing.code import ChallengeCode
+    from harness.probing.challenge_code.code import ChallengeCode
     from harness.workspace import Workspace
 
     workspace = Workspace.find()
@@ -116,9 +116,9 @@ def _remember(workspace: "Workspace", name: str, version: str, passed: bool) -> 
 
 
 def _collect_verdicts(code: "ChallengeCode", seed: int) -> list["CheckResult"]:
-    from harness.probing.check import check
-    from harness.probing.null_answer import NullAnswer
-    from harness.probing.tampering import TAMPERINGS
+    from harness.mutation.checks.check import check
+    from harness.mutation.checks.null_answer import NullAnswer
+    from harness.mutation.checks.tampering import TAMPERINGS
 
     wrapped = sum(len(code.designs(mutant.criterion)) for mutant in code.property_mutants)
     total = 1 + len(code.variants) + len(code.mutants) + wrapped + len(NullAnswer.KINDS) + len(TAMPERINGS)

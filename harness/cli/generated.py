@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from harness.cli import output
 
 if TYPE_CHECKING:
-    from harness.probing.code import ChallengeCode
-    from harness.probing.trial_runs import KilledShare
-    from harness.probing.trials import MutantTrial
+    from harness.mutation.trials.mutant_trials import MutantTrial
+    from harness.mutation.trials.runs import KilledShare
+    from harness.probing.challenge_code.code import ChallengeCode
 
 FOLDER = Path("set-aside")
 """Folder of mutants for review by hand."""
@@ -46,7 +46,7 @@ class Sample:
         return trials
 
     def _run(self, code: "ChallengeCode") -> list["MutantTrial"]:
-        from harness.probing.trial_runs import run_trials
+        from harness.mutation.trials.runs import run_trials
 
         with output.ProgressLine(self.wanted) as steps:
 
@@ -60,7 +60,7 @@ class Sample:
 
 def print_shares(name: str, seed: int, trials: Sequence["MutantTrial"]) -> None:
     """Print the shares killed by guard, operator and kind of threshold, then the survivors as diffs."""
-    from harness.probing.trial_runs import KilledShare, shares_by
+    from harness.mutation.trials.runs import KilledShare, shares_by
 
     output.line(f"{name}: wrong answers made by machine (seed {seed})")
     fates = Counter(trial.fate.value for trial in trials)

@@ -165,7 +165,7 @@ def _check_challenge(workspace: "Workspace", folders: Sequence[Path], challenge:
 def _is_bare(name: str) -> bool:
     """Return whether an argument of `grade` is a folder without submission.toml and attempts."""
     from harness.model.collection import SUBMISSION_FILE
-    from harness.submission_folders import attempt_folders
+    from harness.workspace.submission_folders import attempt_folders
 
     folder = Path(name)
     return folder.is_dir() and not os.path.lexists(folder / SUBMISSION_FILE) and not attempt_folders(folder)
@@ -193,7 +193,7 @@ def _lay_out_folder(name: str, challenge: "Challenge", entry: str | None, place:
     from harness.model import identifier
     from harness.model.collection import SUBMISSION_FILE
     from harness.sandbox import read_folder
-    from harness.submission_folders import instead_of, write_files
+    from harness.workspace.submission_folders import instead_of, write_files
 
     files, model = read_folder(Path(name)), identifier(Path(name).resolve().name) or "candidate"
     stated = render_submission(name, challenge, entry, files, model).encode(errors="backslashreplace")

@@ -51,7 +51,7 @@ def _write_for_ci(material: "ReportInputs", junit: Path | None, sarif: Path | No
     import harness
     from harness.report.junit import junit as as_junit
     from harness.report.sarif import sarif as as_sarif
-    from harness.stored_files import write_atomically
+    from harness.workspace.stored_files import write_atomically
 
     if junit:
         write_atomically(junit, as_junit(material.records))

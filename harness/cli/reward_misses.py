@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 from harness.cli import output
 
 if TYPE_CHECKING:
-    from harness.probing.code import ChallengeCode
-    from harness.probing.reward_misses import RewardTrial
+    from harness.mutation.trials.reward_misses import RewardTrial
+    from harness.probing.challenge_code.code import ChallengeCode
 
 
 def grade_by_seeds(code: "ChallengeCode", seed: int, seeds: int, jobs: int, quiet: bool) -> Sequence["RewardTrial"]:
     """Grade the mutants of a challenge by `seeds` seeds from `seed` on; print the misses unless `quiet`."""
-    from harness.probing.reward_misses import grade_mutants, rewarded_mutants
+    from harness.mutation.trials.reward_misses import grade_mutants, rewarded_mutants
 
     with output.ProgressLine(len(rewarded_mutants(code))) as steps:
 

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 from harness.cli import output
 
 if TYPE_CHECKING:
-    from harness.probing.code import ChallengeCode
-    from harness.probing.right_answers import RightAnswerTrial
+    from harness.mutation.trials.right_answers import RightAnswerTrial
+    from harness.probing.challenge_code.code import ChallengeCode
 
 
 def judge_by_seeds(
     code: "ChallengeCode", seed: int, seeds: int, jobs: int, quiet: bool
 ) -> Sequence["RightAnswerTrial"]:
     """Judge a challenge's right answers by `seeds` seeds from `seed` on; print unless `quiet`."""
-    from harness.probing.right_answers import RightAnswers, judge_right_answers
+    from harness.mutation.trials.right_answers import RightAnswers, judge_right_answers
 
     with output.ProgressLine(seeds * len(RightAnswers(code, seed))) as steps:
 

@@ -10,13 +10,13 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from pydantic import TypeAdapter, ValidationError
 
-from harness.bundled_challenges import find_bundle
 from harness.errors import SpecError, StoreError
 from harness.languages import language
 from harness.model import Challenge, Identifier
 from harness.model.submission_name import SubmissionName
-from harness.stored_files import remedy
 from harness.workspace import COLLECTIONS, SETTINGS_FILE, Workspace
+from harness.workspace.bundled_challenges import find_bundle
+from harness.workspace.stored_files import remedy
 
 CHALLENGE_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 """Names of challenges, which are also names of Python packages."""

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from harness.executors.base import NotGraded
     from harness.grading.submission_grade import Graded
     from harness.model import Record
-    from harness.signatures import SecretKey
     from harness.workspace import Workspace
+    from harness.workspace.signatures import SecretKey
 
 
 def sign(
@@ -42,9 +42,9 @@ def sign(
     harness sign --new-key ~/board.key
     harness sign --key ~/board.key
     """
-    from harness.signatures import SecretKey
     from harness.store.signing import match_records, sign_records
     from harness.workspace import Workspace
+    from harness.workspace.signatures import SecretKey
 
     if (key is None) == (new_key is None):
         raise typer.BadParameter("name a key: --key FILE signs with it, --new-key FILE makes one")
@@ -82,7 +82,7 @@ def _read_published(workspace: "Workspace", record: "Record") -> str:
 
 def secret_key(path: Path) -> "SecretKey":
     """Read a secret key, and ask for its password if it has one."""
-    from harness.signatures import SecretKey
+    from harness.workspace.signatures import SecretKey
 
     return SecretKey.read(path, lambda: password(f"password of {path}: "))
 

@@ -17,8 +17,8 @@ from harness.grading.collected_submission import origin_of
 from harness.grading.options import Options, Progress, no_progress
 from harness.languages import AnswerFiles, Device, Language, language, source_hash
 from harness.model import Challenge, Criterion, Environment, GradeProfile, Limits, Origin, Submission
-from harness.probing.code import ChallengeCode
-from harness.probing.criteria import seed_of
+from harness.probing.challenge_code.code import ChallengeCode
+from harness.probing.evidence.criteria import seed_of
 from harness.quality.own_tests import ALL_SECONDS
 from harness.sandbox import Snapshot, hash_folder, snapshot
 from harness.sandbox.accounting.wall_bound import SHORTEST, wall_bound

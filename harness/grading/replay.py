@@ -12,10 +12,10 @@ from harness.grading.options import Options
 from harness.languages import AnswerFiles
 from harness.model import Evidence, Record
 from harness.probing.answers import Answer
-from harness.probing.common_causes import settled_names
-from harness.probing.criteria import probe_criterion
-from harness.probing.opening import opened
-from harness.probing.root_causes import judged_without_conditions
+from harness.probing.evidence.common_causes import settled_names
+from harness.probing.evidence.criteria import probe_criterion
+from harness.probing.evidence.root_causes import judged_without_conditions
+from harness.probing.submissions.opening import opened
 from harness.sandbox.confinement import scratch
 from harness.workspace import Workspace
 

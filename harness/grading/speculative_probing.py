@@ -18,8 +18,8 @@ from harness.grading.job import Job
 from harness.model import Criterion, Signal
 from harness.probing.answers import Spent
 from harness.probing.failures import NotMeasurable, NotRun
-from harness.probing.opening import GradedAnswer
 from harness.probing.probe import Probe, ProbeResult, run
+from harness.probing.submissions.opening import GradedAnswer
 from harness.sandbox.session.background_task import Beside, assert_wanted
 from harness.timing import clock
 

@@ -18,13 +18,13 @@ from harness.grading.stage_result import StageResult
 from harness.languages import AnswerFiles, CompilerReport, RepairedAnswer
 from harness.model import UNBUILT, BuildFailure, Criterion, Evidence, Outcome, RepairedGrade, Signal
 from harness.probing.answers import SandboxedAnswer
-from harness.probing.charging import anchored, charged_once
-from harness.probing.common_causes import settled_names
-from harness.probing.criteria import probe_criterion, seed_of
-from harness.probing.determinism import nondeterminism
-from harness.probing.opening import GradedAnswer, opened
+from harness.probing.evidence.charging import anchored, charged_once
+from harness.probing.evidence.common_causes import settled_names
+from harness.probing.evidence.criteria import probe_criterion, seed_of
+from harness.probing.evidence.determinism import nondeterminism
+from harness.probing.evidence.root_causes import judged_without_conditions, linked_to_races
 from harness.probing.probe import ProbeResult
-from harness.probing.root_causes import judged_without_conditions, linked_to_races
+from harness.probing.submissions.opening import GradedAnswer, opened
 from harness.quality.compiled import compiler_evidence
 from harness.quality.contract_calls import ContractCalls
 from harness.quality.evidence import claims_evidence, own_tests_evidence, source_evidence

@@ -29,7 +29,7 @@ from harness.model import (
     merge_signals,
 )
 from harness.model.collection import SUBMISSION_FILE
-from harness.probing.charging import without_idle_credit
+from harness.probing.evidence.charging import without_idle_credit
 from harness.quality.hints import hints
 from harness.quality.unwritten import unwritten_entry
 from harness.sandbox import Snapshot, detect, has_line
@@ -37,8 +37,8 @@ from harness.sandbox.self_test import assert_holds
 from harness.scoring import score
 from harness.scoring.reward import reward
 from harness.store.record_store import Store
-from harness.stored_files import remedy
 from harness.workspace import Workspace
+from harness.workspace.stored_files import remedy
 
 __all__ = ["Graded", "grade_one"]
 

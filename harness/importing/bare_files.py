@@ -7,7 +7,7 @@ from pathlib import Path
 from harness.errors import SpecError
 from harness.languages import language
 from harness.model import Challenge
-from harness.submission_folders import SHOWN
+from harness.workspace.submission_folders import SHOWN
 
 
 def render_submission(

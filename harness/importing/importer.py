@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Protocol
 
 from harness.errors import StoreError
-from harness.stored_files import remedy
-from harness.submission_folders import write_files
+from harness.workspace.stored_files import remedy
+from harness.workspace.submission_folders import write_files
 
 
 class Importer(Protocol):

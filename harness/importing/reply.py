@@ -24,8 +24,8 @@ from harness.model.submission_name import SubmissionName
 from harness.replies.found import Extraction
 from harness.replies.reader import extract
 from harness.replies.text import ReplyText
-from harness.stored_files import remedy
-from harness.submission_folders import refuse_both_forms, write_files
+from harness.workspace.stored_files import remedy
+from harness.workspace.submission_folders import refuse_both_forms, write_files
 
 
 @dataclass(frozen=True)

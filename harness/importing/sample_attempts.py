@@ -12,8 +12,8 @@ from harness.importing.reply import lay_out_reply
 from harness.importing.samples import FIELDS, ReplySample, UnreadSample
 from harness.importing.unanswered import UnansweredReply, importer_in_batch
 from harness.model.submission_name import SubmissionName
-from harness.submission_folders import attempt_folders
 from harness.workspace import COLLECTIONS, Workspace
+from harness.workspace.submission_folders import attempt_folders
 
 _SEPARATORS = re.compile(r"[/:@+ ]+")
 """Characters of model names that folder names lack."""

@@ -16,8 +16,8 @@ from harness.errors import SpecError, StoreError
 from harness.integrations.own_wheel import constraints, wheel, wheel_name
 from harness.languages import language
 from harness.model import Challenge, GradeProfile
-from harness.stored_files import remedy
 from harness.workspace import Workspace
+from harness.workspace.stored_files import remedy
 
 ANSWER = "/app/answer"
 """Folder of the agent's submission; the verifier sees only this part of the agent's container."""

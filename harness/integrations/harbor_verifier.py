@@ -24,7 +24,7 @@ from harness.grading.process_hardening import make_undumpable
 from harness.model import GradeProfile, Record
 from harness.sandbox.confinement import scratch
 from harness.sandbox.inside import process_control
-from harness.stored_files import remedy
+from harness.workspace.stored_files import remedy
 
 REWARD_FILES = ("reward.txt", "reward.json")
 """Reward files in the order of writing; both hold the reward, since readers differ in which they prefer."""

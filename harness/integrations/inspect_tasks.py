@@ -16,10 +16,10 @@ from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import TaskState, generate
 from inspect_ai.util import concurrency
 
-from harness.bundled_challenges import find_bundle
 from harness.errors import HarnessError
-from harness.submission_folders import subfolders
 from harness.workspace import Workspace
+from harness.workspace.bundled_challenges import find_bundle
+from harness.workspace.submission_folders import subfolders
 
 if TYPE_CHECKING:
     from harness.model import Record

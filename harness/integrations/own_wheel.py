@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
-from harness.bundled_challenges import BUNDLED, PACKAGE
 from harness.errors import PrerequisiteError
+from harness.workspace.bundled_challenges import BUNDLED, PACKAGE
 
 DISTRIBUTION = "kernel-harness"
 _TAG = "py3-none-any"

@@ -19,9 +19,9 @@ from harness.languages.base import (
     Runnable,
     target_of,
 )
-from harness.languages.changes import GuardCode, SourceChange
 from harness.languages.literals import literals
-from harness.languages.syntax import (
+from harness.mutation.operators.changes import GuardCode, SourceChange
+from harness.source.syntax import (
     DocumentedName,
     FunctionSpan,
     NamedLine,

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from harness.languages.changes import GuardCode, SourceChange
-from harness.languages.syntax import Syntax
 from harness.model import Challenge, Figure, Location, Repair
+from harness.mutation.operators.changes import GuardCode, SourceChange
 from harness.sandbox import WorkerSpec, detect
+from harness.source.syntax import Syntax
 
 
 @dataclass(frozen=True)

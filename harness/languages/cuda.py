@@ -21,12 +21,12 @@ from harness.languages.base import (
     Runnable,
     target_of,
 )
-from harness.languages.c_syntax import C_FAMILY
-from harness.languages.changes import GuardCode, SourceChange
 from harness.model import Challenge, Figure, Location
+from harness.mutation.operators.changes import GuardCode, SourceChange
 from harness.sandbox import detect
 from harness.sandbox.confinement import scratch
 from harness.sandbox.session.background_task import Beside
+from harness.source.c.syntax import C_FAMILY
 
 # loaded when the first CUDA submission comes
 if TYPE_CHECKING:
@@ -128,25 +128,25 @@ class Cuda(Language):
 
     def changes(self, source: str, spared: Collection[str] = (), called: Collection[str] = ()) -> list[SourceChange]:
         """See `Language.changes`."""
-        from harness.languages.cuda_changes import cuda_changes
+        from harness.mutation.operators.cuda import cuda_changes
 
         return cuda_changes(source, spared)
 
     def planted(self, source: str, change: SourceChange, guard: GuardCode, *, trapped: bool = False) -> str:
         """See `Language.planted`."""
-        from harness.languages import cuda_planting
+        from harness.mutation.planting import cuda as cuda_planting
 
         return cuda_planting.planted(source, change, guard, trapped=trapped)
 
     def shown(self, source: str, change: SourceChange, guard: GuardCode) -> str:
         """See `Language.shown`."""
-        from harness.languages import cuda_planting
+        from harness.mutation.planting import cuda as cuda_planting
 
         return cuda_planting.shown(source, change, guard)
 
     def computed(self, value: int, rng: random.Random) -> str:
         """See `Language.computed`."""
-        from harness.languages import cuda_planting
+        from harness.mutation.planting import cuda as cuda_planting
 
         return cuda_planting.computed(value, rng)
 

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from harness.languages.base import AnswerFiles, Device, Language, Runnable, target_of
-from harness.languages.changes import GuardCode, SourceChange
-from harness.languages.python_syntax import PYTHON_SYNTAX
 from harness.model import Challenge
+from harness.mutation.operators.changes import GuardCode, SourceChange
+from harness.source.python.syntax import PYTHON_SYNTAX
 
 
 class Python(Language):
@@ -32,25 +32,25 @@ class Python(Language):
 
     def changes(self, source: str, spared: Collection[str] = (), called: Collection[str] = ()) -> list[SourceChange]:
         """See `Language.changes`."""
-        from harness.languages.python_changes import python_changes
+        from harness.mutation.operators.python import python_changes
 
         return python_changes(source, spared, called)
 
     def planted(self, source: str, change: SourceChange, guard: GuardCode, *, trapped: bool = False) -> str:
         """See `Language.planted`."""
-        from harness.languages import python_planting
+        from harness.mutation.planting import python as python_planting
 
         return python_planting.planted(source, change, guard, trapped=trapped)
 
     def shown(self, source: str, change: SourceChange, guard: GuardCode) -> str:
         """See `Language.shown`."""
-        from harness.languages import python_planting
+        from harness.mutation.planting import python as python_planting
 
         return python_planting.shown(source, change, guard)
 
     def computed(self, value: int, rng: random.Random) -> str:
         """See `Language.computed`."""
-        from harness.languages import python_planting
+        from harness.mutation.planting import python as python_planting
 
         return python_planting.computed(value, rng)
 

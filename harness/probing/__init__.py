@@ -18,10 +18,9 @@
 """
 
 from harness.model import Location, Loss, LossByDistance, LossMap
-from harness.probing import expectations as expect
 from harness.probing import laws
 from harness.probing.answers import Answer
-from harness.probing.device import located, timed
+from harness.probing.challenge_code.mutants import Mutant, PropertyMutant, Variant
 from harness.probing.draw import Draw
 from harness.probing.failures import (
     ArgumentsRejected,
@@ -34,11 +33,12 @@ from harness.probing.failures import (
     ProbeFailure,
     WorkerLost,
 )
-from harness.probing.mutants import Mutant, PropertyMutant, Variant
 from harness.probing.probe import Partial, probe
-from harness.probing.scaling import require_subquadratic, timings
+from harness.probing.requirements import expectations as expect
+from harness.probing.requirements.scaling import require_subquadratic, timings
 from harness.probing.shrinking import Shrunk
 from harness.probing.sizes import Axis, Drawn
+from harness.probing.submissions.device import located, timed
 from harness.sandbox import Array, InputUse, Keep, Nothing, RemoteFunction, RemoteObject, Scalar, ServedFunction, Tree
 from harness.timing.exclusive import timing_lock
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol, Self
 
 from harness.model import Signal
 from harness.probing.failures import NotRun, TimeUsedUp, WorkerLost
-from harness.probing.reply_failure import IMPORT, failure_of, misuse, timed_out
+from harness.probing.submissions.reply_failure import IMPORT, failure_of, misuse, timed_out
 from harness.sandbox import (
     Box,
     CallStatus,

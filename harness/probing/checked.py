@@ -6,9 +6,9 @@ from typing import TypeVar
 from harness.cuda.emulator.device_trace import DeviceDefect, Report
 from harness.model import Location, Observation
 from harness.probing.answers import Answer
-from harness.probing.device import located
 from harness.probing.failures import NotMeasurable, ProbeFailure, WrongOutputs
 from harness.probing.launching import REFUSED, DeviceCall
+from harness.probing.submissions.device import located
 
 Run = TypeVar("Run")
 

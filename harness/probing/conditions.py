@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from harness.probing.answers import Answer
 from harness.probing.failures import ArgumentsRejected, NotOffered, ProbeFailure, Spared
-from harness.probing.wrapper import AnswerWrapper
+from harness.probing.submissions.wrapper import AnswerWrapper
 from harness.sandbox import Plan
 
 T = TypeVar("T")

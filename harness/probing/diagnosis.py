@@ -12,13 +12,13 @@ import numpy as np
 from harness.errors import HarnessError
 from harness.model import Counterexample, Diagnosis, Evidence, Outcome
 from harness.probing.answers import Answer
-from harness.probing.code import ChallengeCode
+from harness.probing.challenge_code.code import ChallengeCode
+from harness.probing.challenge_code.local_answer import LocalAnswer
+from harness.probing.challenge_code.mutants import NUMBER, Mutant
 from harness.probing.failures import CallTimedOut, NotRun, ProbeFailure, Spared
-from harness.probing.local_answer import LocalAnswer
-from harness.probing.mutants import NUMBER, Mutant
 from harness.probing.probe import Probe, ProbeResult, once
 from harness.probing.sizes import DRAW, Case
-from harness.probing.wrapper import AnswerWrapper
+from harness.probing.submissions.wrapper import AnswerWrapper
 from harness.sandbox import Plan, RemoteObject
 
 AGREEMENT_TOLERANCE = {"float64": 1e-9, "float32": 1e-4}

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.numerics import unequal
-from harness.probing import expectations as expect
 from harness.probing.answers import Answer
 from harness.probing.conditions import judge_each
 from harness.probing.failures import CallFailed, NotOffered, OtherRaised, ProbeFailure, WorkerLost
 from harness.probing.probe import Partial
+from harness.probing.requirements import expectations as expect
 from harness.sandbox import Array, InputUse, Keep, RemoteObject, Tree
 
 Arrays = Mapping[str, NDArray[Any]]

@@ -4,7 +4,7 @@ from typing import Any
 
 from harness.probing.answers import Answer
 from harness.probing.failures import NotMeasurable, NotRun, WorkerLost
-from harness.probing.wrapper import boxed
+from harness.probing.submissions.wrapper import boxed
 from harness.sandbox import Nothing, Plan
 from harness.sandbox.accounting import process_stats
 

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from harness.languages.ast_operators import called_name
+from harness.mutation.operators.ast_operators import called_name
 from harness.quality.sources import SourceFile
 from harness.quality.vacuous_assertions import always_true, unpacked, vacuous_call
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TypeVar
 
-from harness.languages.ast_operators import Offsets, replacements, sites
+from harness.mutation.operators.ast_operators import Offsets, replacements, sites
 from harness.quality.sources import SourceFile
 
 CHECKERS = re.compile(

@@ -25,12 +25,12 @@ from harness.languages import AnswerFiles, literals
 from harness.languages.base import target_of
 from harness.model.submission import offers
 from harness.probing.answers import Answer, SandboxedAnswer
-from harness.probing.code import ChallengeCode
+from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.diagnosis import TracedAnswer, agrees
 from harness.probing.failures import CallTimedOut, ProbeFailure, WorkerLost
 from harness.probing.probe import Probe, once
 from harness.probing.sizes import SMALLEST_SHARE, Case
-from harness.probing.wrapper import AnswerWrapper
+from harness.probing.submissions.wrapper import AnswerWrapper
 from harness.quality.control_runs import Changed, with_failing_lines
 from harness.quality.sources import SourceFile
 from harness.sandbox import CallStatus, Plan, Tree, WorkerSpec

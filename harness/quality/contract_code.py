@@ -14,7 +14,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from harness.languages.ast_operators import called_name
+from harness.mutation.operators.ast_operators import called_name
 from harness.quality.assertions import Function
 from harness.quality.sources import SourceFile
 

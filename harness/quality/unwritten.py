@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from harness.languages.syntax import Outline
 from harness.quality.sources import SourceFile, read_sources
+from harness.source.syntax import Outline
 
 
 def unwritten_entry(folder: Path, entries: Collection[str], functions: Collection[str]) -> Iterator[str]:

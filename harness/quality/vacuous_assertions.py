@@ -7,7 +7,7 @@ import ast
 import itertools
 from collections.abc import Sequence
 
-from harness.languages.ast_operators import called_name
+from harness.mutation.operators.ast_operators import called_name
 
 _COMPARISONS = frozenset(
     {

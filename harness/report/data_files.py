@@ -10,7 +10,7 @@ from harness.errors import PrerequisiteError
 from harness.report.data_frames import data_frame
 from harness.report.data_tables import ANY, Cell, DataTable, json_text, plain
 from harness.report.tables import csv_text
-from harness.stored_files import replacing
+from harness.workspace.stored_files import replacing
 
 if TYPE_CHECKING:
     import pandas

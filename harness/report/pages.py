@@ -18,7 +18,7 @@ from harness.report.render import render
 from harness.report.rounds import round_view
 from harness.report.scoreboard import Scoreboard, as_markdown, scoreboard
 from harness.report.scoreboard_svg import as_svg
-from harness.stored_files import remedy, write_atomically
+from harness.workspace.stored_files import remedy, write_atomically
 
 SCOREBOARD = "scoreboard.md"
 PICTURE = "scoreboard.svg"

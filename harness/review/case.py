@@ -14,8 +14,8 @@ from harness.review.files import FOLDER, as_toml
 from harness.review.judge_prompt import Questions
 from harness.review.material import Mask, Material, gather, names_to_hide
 from harness.review.prompt_injection import injections
-from harness.stored_files import write_atomically
 from harness.workspace import Workspace
+from harness.workspace.stored_files import write_atomically
 
 
 @dataclass(frozen=True)

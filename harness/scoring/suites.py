@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from harness.bundled_challenges import find_bundle
 from harness.errors import NotFoundError, SpecError, nearest
 from harness.model import ChallengeSuite, ChallengeSuites
 from harness.model.manifest import read_toml
 from harness.model.suite import EVERYTHING
 from harness.workspace import Workspace
+from harness.workspace.bundled_challenges import find_bundle
 
 CORE = "core"
 """Suite for ranks unless another is named, here or in the file of suites."""

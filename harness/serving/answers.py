@@ -11,8 +11,8 @@ from harness.model.collection import SUBMISSION_FILE
 from harness.model.file_names import REPLY_FILE
 from harness.model.submission_name import SubmissionName
 from harness.serving.requests import GradeRequest
-from harness.submission_folders import write_files
 from harness.workspace import Workspace
+from harness.workspace.submission_folders import write_files
 
 
 def lay_out(workspace: Workspace, request: GradeRequest, folder: Path) -> None:

@@ -22,8 +22,8 @@ from harness.serving.metrics import ServiceMetrics
 from harness.serving.service import GradingService
 from harness.serving.slot_process import GraderSettings
 from harness.serving.tokens import TokenFile, token_path
-from harness.stored_files import remedy
 from harness.workspace import Workspace
+from harness.workspace.stored_files import remedy
 
 try:
     import uvicorn

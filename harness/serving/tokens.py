@@ -13,8 +13,8 @@ from pydantic import AwareDatetime, Field
 from harness.errors import NotFoundError, SpecError, StoreError, nearest
 from harness.model import Stored
 from harness.model.base import Identifier, Model
-from harness.stored_files import read_stored, remedy, write_atomically
 from harness.workspace import Workspace
+from harness.workspace.stored_files import read_stored, remedy, write_atomically
 
 PREFIX = "hk_"
 """Prefix that makes a leaked token recognisable."""

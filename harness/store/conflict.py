@@ -4,8 +4,8 @@ from pathlib import Path
 
 from harness.errors import StoreError
 from harness.model import Record, Submission
-from harness.stored_files import read_stored
 from harness.workspace import Workspace
+from harness.workspace.stored_files import read_stored
 
 OUTSIDE = "a folder outside submissions/"
 

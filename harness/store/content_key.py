@@ -10,11 +10,11 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import harness
-from harness.bundled_challenges import BUNDLED, PACKAGE
 from harness.languages import CPU, Device
 from harness.model import Environment, TierChoice
 from harness.sandbox import hash_folder
 from harness.workspace import Workspace
+from harness.workspace.bundled_challenges import BUNDLED, PACKAGE
 
 PROMPT = "PROMPT.md"
 """Text shown to models; it affects no mark."""

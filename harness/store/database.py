@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from harness.errors import StoreError
-from harness.stored_files import remedy
+from harness.workspace.stored_files import remedy
 
 T = TypeVar("T")
 Action = Callable[[sqlite3.Connection], T]

@@ -14,11 +14,11 @@ from filelock import FileLock
 from harness.cuda.compilers.host_compiler import host_compiler
 from harness.cuda.emulator import archive, kept_programs
 from harness.errors import StoreError
-from harness.probing.code import ChallengeCode
-from harness.probing.trial_journal import trials_folder, version_of
+from harness.mutation.trials.journal import trials_folder, version_of
+from harness.probing.challenge_code.code import ChallengeCode
 from harness.store.record_store import Store
-from harness.stored_files import remedy
 from harness.workspace import COLLECTIONS, Workspace
+from harness.workspace.stored_files import remedy
 
 IN_USE_SECONDS = 3600.0
 """Seconds since the last use during which a grade of another version may still need a file."""

@@ -12,9 +12,9 @@ from typing import Self
 
 import harness
 from harness.model.submission_name import SubmissionName
-from harness.signatures import PUBLIC_SUFFIX, SUFFIX
-from harness.stored_files import remedy
 from harness.workspace import Workspace
+from harness.workspace.signatures import PUBLIC_SUFFIX, SUFFIX
+from harness.workspace.stored_files import remedy
 
 SETTLED_SECONDS = 2.0
 """Seconds within which a changed file may change again with equal times; such states are never cached."""

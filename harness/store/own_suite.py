@@ -7,9 +7,9 @@ from harness.model import ChallengeSuite, Identifier
 from harness.model.base import Stored
 from harness.scoring.suites import ALL_MARKED, SUITES_FILE, board_suite, find_suite, read_suites
 from harness.store.content_key import probe_set
-from harness.stored_files import read_stored, write_atomically
-from harness.submission_folders import subfolders
 from harness.workspace import Workspace
+from harness.workspace.stored_files import read_stored, write_atomically
+from harness.workspace.submission_folders import subfolders
 
 OWN = "own"
 """Id of this suite, which has no file."""

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import HarnessError, StoreError
-from harness.signatures import signature_path
 from harness.store import summary_index
 from harness.store.database import Database
 from harness.store.file_states import FileStates, RecordState, date_back, digest
@@ -20,6 +19,7 @@ from harness.store.indexing import Share, index_side_by_side
 from harness.store.seals import holds, seal
 from harness.store.summary_index import SummaryIndex
 from harness.workspace import Workspace
+from harness.workspace.signatures import signature_path
 
 if TYPE_CHECKING:
     from harness.model import Challenge, Record

@@ -12,11 +12,11 @@ from typing import Any
 from harness.errors import StoreError
 from harness.model import GradeProfile, Record, Status
 from harness.model.submission_name import SubmissionName
-from harness.signatures import signature_path
 from harness.store import failing_seeds, published_records, record_rows
 from harness.store.database import Database
-from harness.stored_files import write_atomically
 from harness.workspace import Workspace
+from harness.workspace.signatures import signature_path
+from harness.workspace.stored_files import write_atomically
 
 _log = logging.getLogger(__name__)
 SCHEMA = 8

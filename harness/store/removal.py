@@ -11,10 +11,10 @@ from harness.errors import NotFoundError, SpecError, StoreError, nearest
 from harness.model import Record
 from harness.model.submission_name import SubmissionName
 from harness.sandbox import hash_folder
-from harness.signatures import signature_path
 from harness.store.record_store import Store
-from harness.stored_files import read_stored, remedy
 from harness.workspace import COLLECTIONS, Workspace
+from harness.workspace.signatures import signature_path
+from harness.workspace.stored_files import read_stored, remedy
 
 
 @dataclass(frozen=True)

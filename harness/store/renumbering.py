@@ -8,9 +8,9 @@ from harness.errors import NotFoundError, StoreError, nearest
 from harness.model.collection import SUBMISSION_FILE
 from harness.model.submission_name import SubmissionName
 from harness.store.removal import removals, remove
-from harness.stored_files import remedy
-from harness.submission_folders import attempt_folders, first_free
 from harness.workspace import Workspace
+from harness.workspace.stored_files import remedy
+from harness.workspace.submission_folders import attempt_folders, first_free
 
 
 def make_attempt(workspace: Workspace, name: str) -> SubmissionName:

@@ -7,10 +7,10 @@ from harness.errors import NotFoundError, StoreError, nearest
 from harness.model import Record
 from harness.model.submission_name import SubmissionName
 from harness.scoring.doubts import describe_refusal, find_doubts
-from harness.signatures import PUBLIC_SUFFIX, SecretKey, sign
 from harness.store.content_key import probe_set
-from harness.stored_files import read_stored, write_atomically
 from harness.workspace import Workspace
+from harness.workspace.signatures import PUBLIC_SUFFIX, SecretKey, sign
+from harness.workspace.stored_files import read_stored, write_atomically
 
 
 def match_records(workspace: Workspace, names: Sequence[str]) -> list[SubmissionName]:

@@ -16,11 +16,11 @@ import numpy as np
 from harness.errors import JudgeError, SpecError
 from harness.languages import AnswerFiles
 from harness.model import Challenge, Criterion, Evidence, Limits, Outcome, SignalKind, Submission
-from harness.probing.charging import anchored
-from harness.probing.code import ChallengeCode
-from harness.probing.criteria import probe_criterion, seed_of
-from harness.probing.determinism import nondeterminism
-from harness.probing.opening import opened
+from harness.probing.challenge_code.code import ChallengeCode
+from harness.probing.evidence.charging import anchored
+from harness.probing.evidence.criteria import probe_criterion, seed_of
+from harness.probing.evidence.determinism import nondeterminism
+from harness.probing.submissions.opening import opened
 from harness.quality.evidence import claims_evidence, own_tests_evidence
 from harness.quality.own_tests import grade_own_tests
 from harness.sandbox import detect, snapshot

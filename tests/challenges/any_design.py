@@ -1,11 +1,11 @@
 """Property faults that fit any design: source that wraps the functions of a right answer, and breaks one property."""
 
 from harness.model import Evidence, Outcome
-from harness.probing.charging import charged_once
-from harness.probing.code import ChallengeCode
-from harness.probing.criteria import probe_criterion, seed_of
-from harness.probing.local_answer import LocalAnswer
-from harness.probing.mutants import module_of
+from harness.probing.challenge_code.code import ChallengeCode
+from harness.probing.challenge_code.local_answer import LocalAnswer
+from harness.probing.challenge_code.mutants import module_of
+from harness.probing.evidence.charging import charged_once
+from harness.probing.evidence.criteria import probe_criterion, seed_of
 
 SEED = 11
 

@@ -4,10 +4,10 @@ from collections.abc import Collection
 
 from harness.model import Outcome
 from harness.model.submission import offers
+from harness.mutation.checks.check import assess, mutant_evidence, sandboxed
+from harness.mutation.checks.null_answer import NullAnswer
 from harness.probing import Mutant, Variant
-from harness.probing.check import assess, mutant_evidence, sandboxed
-from harness.probing.code import ChallengeCode
-from harness.probing.null_answer import NullAnswer
+from harness.probing.challenge_code.code import ChallengeCode
 from tests import shares
 
 SEED = shares.number()

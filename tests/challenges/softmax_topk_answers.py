@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.cuda.inside.driver import REPORT_BYTES
-from harness.probing.code import ChallengeCode
-from harness.probing.local_answer import LocalAnswer
+from harness.probing.challenge_code.code import ChallengeCode
+from harness.probing.challenge_code.local_answer import LocalAnswer
 from harness.workspace import Workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[2])

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from harness.model import Outcome
+from harness.mutation.checks.check import assess, sandboxed
 from harness.probing import Mutant
-from harness.probing.check import assess, sandboxed
-from harness.probing.code import ChallengeCode
-from harness.probing.local_answer import LocalAnswer
+from harness.probing.challenge_code.code import ChallengeCode
+from harness.probing.challenge_code.local_answer import LocalAnswer
 from harness.probing.probe import run
 from harness.workspace import Workspace
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from harness.probing import ProbeFailure
-from harness.probing.code import ChallengeCode
-from harness.probing.local_answer import LocalAnswer
-from harness.probing.mutants import module_of
+from harness.probing.challenge_code.code import ChallengeCode
+from harness.probing.challenge_code.local_answer import LocalAnswer
+from harness.probing.challenge_code.mutants import module_of
 from harness.probing.probe import once
 from harness.workspace import Workspace
 

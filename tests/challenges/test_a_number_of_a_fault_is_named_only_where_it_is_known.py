@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from harness.model import Evidence, Outcome
-from harness.probing.code import ChallengeCode
-from harness.probing.criteria import probe_criterion, seed_of
-from harness.probing.local_answer import LocalAnswer
-from harness.probing.mutants import Mutant, module_of
+from harness.probing.challenge_code.code import ChallengeCode
+from harness.probing.challenge_code.local_answer import LocalAnswer
+from harness.probing.challenge_code.mutants import Mutant, module_of
+from harness.probing.evidence.criteria import probe_criterion, seed_of
 from harness.workspace import Workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[2])

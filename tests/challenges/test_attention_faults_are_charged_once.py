@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from harness.model import Evidence, Location, Outcome
-from harness.probing.charging import charged_once
-from harness.probing.check import sandboxed
-from harness.probing.code import ChallengeCode
-from harness.probing.criteria import probe_criterion, seed_of
+from harness.mutation.checks.check import sandboxed
+from harness.probing.challenge_code.code import ChallengeCode
+from harness.probing.challenge_code.local_answer import LocalAnswer
+from harness.probing.challenge_code.mutants import module_of
+from harness.probing.evidence.charging import charged_once
+from harness.probing.evidence.criteria import probe_criterion, seed_of
+from harness.probing.evidence.root_causes import judged_without_conditions
 from harness.probing.failures import NotOffered
-from harness.probing.local_answer import LocalAnswer
-from harness.probing.mutants import module_of
-from harness.probing.root_causes import judged_without_conditions
-from harness.probing.wrapper import AnswerWrapper
+from harness.probing.submissions.wrapper import AnswerWrapper
 from harness.sandbox import Plan
 from harness.workspace import Workspace
 

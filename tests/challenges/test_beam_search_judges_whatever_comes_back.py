@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from harness.model import Outcome
-from harness.probing.check import assess, sandboxed
-from harness.probing.code import ChallengeCode
+from harness.mutation.checks.check import assess, sandboxed
+from harness.probing.challenge_code.code import ChallengeCode
 from harness.workspace import Workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[2])

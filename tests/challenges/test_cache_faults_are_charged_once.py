@@ -8,12 +8,12 @@ import pytest
 
 from harness.model import Evidence, Outcome
 from harness.numerics import PASS
-from harness.probing.charging import charged_once
-from harness.probing.code import ChallengeCode
-from harness.probing.criteria import probe_criterion, seed_of
-from harness.probing.local_answer import LocalAnswer
-from harness.probing.mutants import module_of
-from harness.probing.root_causes import judged_without_conditions
+from harness.probing.challenge_code.code import ChallengeCode
+from harness.probing.challenge_code.local_answer import LocalAnswer
+from harness.probing.challenge_code.mutants import module_of
+from harness.probing.evidence.charging import charged_once
+from harness.probing.evidence.criteria import probe_criterion, seed_of
+from harness.probing.evidence.root_causes import judged_without_conditions
 from harness.sandbox import RemoteObject
 from harness.workspace import Workspace
 

@@ -12,9 +12,9 @@ from corpora import (
     drawn_variants,
 )
 
+from harness.mutation.checks.null_answer import NullAnswer
 from harness.probing import Mutant, Variant
-from harness.probing.code import ChallengeCode
-from harness.probing.null_answer import NullAnswer
+from harness.probing.challenge_code.code import ChallengeCode
 from harness.workspace import Workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[2])

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from harness.model import Evidence, Outcome
-from harness.probing.check import sandboxed
-from harness.probing.code import ChallengeCode
-from harness.probing.criteria import probe_criterion
+from harness.mutation.checks.check import sandboxed
+from harness.probing.challenge_code.code import ChallengeCode
+from harness.probing.evidence.criteria import probe_criterion
 from harness.workspace import Workspace
 from tests.shares import share
 

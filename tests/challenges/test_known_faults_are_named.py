@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.probing.check import sandboxed
-from harness.probing.code import ChallengeCode
-from harness.probing.criteria import probe_criterion, seed_of
+from harness.mutation.checks.check import sandboxed
+from harness.probing.challenge_code.code import ChallengeCode
+from harness.probing.evidence.criteria import probe_criterion, seed_of
 from harness.workspace import Workspace
 from tests import shares
 

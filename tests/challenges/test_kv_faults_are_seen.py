@@ -14,10 +14,10 @@ from corpora import (
 )
 
 from harness.model import Outcome
+from harness.mutation.checks.check import assess, sandboxed
+from harness.mutation.checks.null_answer import NullAnswer
 from harness.probing import Answer, CallTimedOut, Draw, Mutant, Variant
-from harness.probing.check import assess, sandboxed
-from harness.probing.code import ChallengeCode
-from harness.probing.null_answer import NullAnswer
+from harness.probing.challenge_code.code import ChallengeCode
 from harness.workspace import Workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[2])

@@ -7,10 +7,10 @@ import pytest
 
 from harness.model import Evidence, Outcome
 from harness.model.evidence import Obstacle
-from harness.probing.code import ChallengeCode
-from harness.probing.criteria import probe_criterion
-from harness.probing.local_answer import LocalAnswer
-from harness.probing.mutants import module_of
+from harness.probing.challenge_code.code import ChallengeCode
+from harness.probing.challenge_code.local_answer import LocalAnswer
+from harness.probing.challenge_code.mutants import module_of
+from harness.probing.evidence.criteria import probe_criterion
 from harness.probing.probe import run
 from harness.workspace import Workspace
 

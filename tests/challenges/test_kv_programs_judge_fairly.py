@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from harness.probing import InputUse, Mutant
-from harness.probing.code import ChallengeCode
+from harness.probing.challenge_code.code import ChallengeCode
+from harness.probing.challenge_code.local_answer import LocalAnswer
 from harness.probing.failures import ITSELF
-from harness.probing.local_answer import LocalAnswer
 from harness.probing.probe import run
 from harness.workspace import Workspace
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from harness.probing import Mutant, NotRun, Variant
-from harness.probing.charging import charged_once
-from harness.probing.code import ChallengeCode
-from harness.probing.criteria import probe_criterion, seed_of
-from harness.probing.local_answer import LocalAnswer
+from harness.probing.challenge_code.code import ChallengeCode
+from harness.probing.challenge_code.local_answer import LocalAnswer
+from harness.probing.evidence.charging import charged_once
+from harness.probing.evidence.criteria import probe_criterion, seed_of
 from harness.probing.probe import ProbeResult, run
 from harness.workspace import Workspace
 

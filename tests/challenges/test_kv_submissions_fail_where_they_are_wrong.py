@@ -10,10 +10,10 @@ import pytest
 
 from harness.model import Criterion, Evidence, Outcome, Severity, Submission
 from harness.probing.answers import SandboxedAnswer
-from harness.probing.charging import charged_once
-from harness.probing.code import ChallengeCode
-from harness.probing.common_causes import settled_names
-from harness.probing.criteria import probe_criterion, seed_of
+from harness.probing.challenge_code.code import ChallengeCode
+from harness.probing.evidence.charging import charged_once
+from harness.probing.evidence.common_causes import settled_names
+from harness.probing.evidence.criteria import probe_criterion, seed_of
 from harness.sandbox import WorkerSpec, detect, snapshot
 from harness.workspace import Workspace
 from tests import shares

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from harness.probing import Draw, ProbeFailure
-from harness.probing.code import ChallengeCode
+from harness.probing.challenge_code.code import ChallengeCode
 from harness.workspace import Workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[2])

@@ -8,8 +8,8 @@ import pytest
 
 from harness.model import Obstacle
 from harness.probing import Mutant
-from harness.probing.code import ChallengeCode
-from harness.probing.local_answer import LocalAnswer
+from harness.probing.challenge_code.code import ChallengeCode
+from harness.probing.challenge_code.local_answer import LocalAnswer
 from harness.probing.probe import ProbeResult, run
 from harness.workspace import Workspace
 

@@ -13,10 +13,10 @@ from corpora import (
     drawn_variants,
 )
 
+from harness.mutation.checks.null_answer import NullAnswer
 from harness.probing import Mutant, Variant
-from harness.probing.code import ChallengeCode
-from harness.probing.local_answer import LocalAnswer
-from harness.probing.null_answer import NullAnswer
+from harness.probing.challenge_code.code import ChallengeCode
+from harness.probing.challenge_code.local_answer import LocalAnswer
 from harness.probing.probe import run
 from harness.workspace import Workspace
 

@@ -7,8 +7,8 @@ import pytest
 
 from harness.numerics import check_gradients
 from harness.probing import Draw, Mutant
-from harness.probing.code import ChallengeCode
-from harness.probing.local_answer import LocalAnswer
+from harness.probing.challenge_code.code import ChallengeCode
+from harness.probing.challenge_code.local_answer import LocalAnswer
 from harness.probing.probe import run
 from harness.workspace import Workspace
 

@@ -14,7 +14,7 @@ from harness.model import Limits
 from harness.numerics import judge
 from harness.probing import Draw
 from harness.probing.answers import SandboxedAnswer
-from harness.probing.code import ChallengeCode
+from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.launching import STREAM, InputBuffer, OutputBuffer, launch
 from harness.sandbox import WorkerSpec, detect
 from harness.workspace import Workspace

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from harness.model import Evidence, Outcome
+from harness.mutation.checks.check import assess
 from harness.probing.answers import SandboxedAnswer
-from harness.probing.check import assess
-from harness.probing.code import ChallengeCode
+from harness.probing.challenge_code.code import ChallengeCode
 from harness.sandbox import WorkerSpec, detect, snapshot
 from harness.workspace import Workspace
 from tests import shares

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from harness.languages import AnswerFiles
+from harness.mutation.checks.check import CheckResult, check_around
 from harness.probing import PropertyMutant
-from harness.probing.check import CheckResult, check_around
-from harness.probing.code import ChallengeCode
+from harness.probing.challenge_code.code import ChallengeCode
 from harness.workspace import Workspace
 from tests import shares
 

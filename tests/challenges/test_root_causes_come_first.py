@@ -7,9 +7,9 @@ from softmax_topk_answers import CODE
 
 from harness.model import Evidence, Finding, Outcome
 from harness.model.finding import criterion_findings
-from harness.probing.check import assess, sandboxed
+from harness.mutation.checks.check import assess, sandboxed
+from harness.probing.evidence.root_causes import OtherwiseCalledAnswer, linked_to_races
 from harness.probing.failures import CallTimedOut
-from harness.probing.root_causes import OtherwiseCalledAnswer, linked_to_races
 
 AFTER_LEADERS = CODE.module("mutants").AFTER_LEADERS
 SEED = 7

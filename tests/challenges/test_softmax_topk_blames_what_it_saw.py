@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from softmax_topk_answers import CODE, Launch, answer, blind, exact
 
+from harness.probing.challenge_code.local_answer import LocalAnswer
 from harness.probing.draw import Draw
 from harness.probing.failures import FaultElsewhere, ProbeFailure
-from harness.probing.local_answer import LocalAnswer
 from harness.probing.probe import once
 
 BLAMED = {

@@ -8,12 +8,12 @@ import pytest
 from softmax_topk_answers import CODE, Launch, Row, answer, exact
 
 from harness.model import Evidence, Outcome
+from harness.mutation.checks.check import sandboxed
 from harness.probing.answers import Answer
-from harness.probing.charging import charged_once
-from harness.probing.check import sandboxed
-from harness.probing.criteria import probe_criterion, seed_of
+from harness.probing.challenge_code.local_answer import LocalAnswer
+from harness.probing.evidence.charging import charged_once
+from harness.probing.evidence.criteria import probe_criterion, seed_of
 from harness.probing.failures import FaultElsewhere
-from harness.probing.local_answer import LocalAnswer
 from harness.probing.probe import once, run
 
 LOGITS = "selection", "values", "rows", "stability", "ties", "special_values", "shapes", "any_size", "large_vocab"

@@ -5,10 +5,10 @@ from corpora import SEED, SHARE, assert_caught, assert_enough, drawn_mutants, dr
 from softmax_topk_answers import CODE, answer, exact
 
 from harness.model import Evidence, Outcome
+from harness.mutation.checks.check import assess, sandboxed
+from harness.mutation.checks.null_answer import NullAnswer, NullValues
+from harness.mutation.checks.tampering import TamperedAnswer
 from harness.probing import Mutant, Variant
-from harness.probing.check import assess, sandboxed
-from harness.probing.null_answer import NullAnswer, NullValues
-from harness.probing.tampering import TamperedAnswer
 
 RIGHT = drawn_variants(CODE)
 GRADED = {

@@ -7,7 +7,7 @@ import pytest
 from softmax_topk_answers import CODE, Floats, answer, exact
 
 from harness.model import Outcome
-from harness.probing.criteria import probe_criterion, seed_of
+from harness.probing.evidence.criteria import probe_criterion, seed_of
 
 Sum = Callable[[Floats], np.float32]
 

@@ -6,10 +6,10 @@ from numpy.typing import NDArray
 from softmax_topk_answers import CODE, Floats, Row, answer, exact
 
 from harness.model import Evidence, Outcome
-from harness.probing.criteria import probe_criterion, seed_of
+from harness.probing.challenge_code.local_answer import LocalAnswer
 from harness.probing.draw import Draw
+from harness.probing.evidence.criteria import probe_criterion, seed_of
 from harness.probing.failures import ProbeFailure
-from harness.probing.local_answer import LocalAnswer
 
 launch = CODE.module("binding").launch
 JUDGED = [c.id for c in CODE.challenge.criteria if c.probes]

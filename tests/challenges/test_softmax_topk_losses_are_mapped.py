@@ -8,8 +8,8 @@ import pytest
 from softmax_topk_answers import CODE, Floats, Launch, Row, answer, blind, exact, short_lists
 
 from harness.model import Outcome
-from harness.probing.criteria import probe_criterion, seed_of
 from harness.probing.draw import Draw
+from harness.probing.evidence.criteria import probe_criterion, seed_of
 from harness.probing.patterns import pattern_of
 
 

@@ -8,8 +8,8 @@ import pytest
 from numpy.typing import NDArray
 from softmax_topk_answers import CODE
 
+from harness.mutation.checks.check import sandboxed
 from harness.probing.answers import Answer
-from harness.probing.check import sandboxed
 from harness.probing.draw import Draw
 
 SHOWS = r"""

@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 from softmax_topk_answers import CODE, Floats, answer, exact
 
 from harness.model import Evidence, Outcome, Threshold
+from harness.mutation.checks.check import sandboxed
 from harness.probing import Mutant
 from harness.probing.answers import Answer
-from harness.probing.check import sandboxed
-from harness.probing.criteria import probe_criterion, seed_of
 from harness.probing.draw import Draw
+from harness.probing.evidence.criteria import probe_criterion, seed_of
 from harness.probing.failures import ProbeFailure
 from harness.probing.probe import run
 

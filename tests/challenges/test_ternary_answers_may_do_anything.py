@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from harness.model import Outcome
+from harness.mutation.checks.check import sandboxed
 from harness.probing import Keep
-from harness.probing.check import sandboxed
-from harness.probing.code import ChallengeCode
-from harness.probing.criteria import probe_criterion
+from harness.probing.challenge_code.code import ChallengeCode
+from harness.probing.evidence.criteria import probe_criterion
 from harness.workspace import Workspace
 from tests import shares
 

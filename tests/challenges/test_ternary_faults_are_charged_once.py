@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from harness.model import Evidence, Obstacle, Outcome
-from harness.probing.charging import charged_once
-from harness.probing.code import ChallengeCode
-from harness.probing.criteria import probe_criterion, seed_of
-from harness.probing.local_answer import LocalAnswer
-from harness.probing.mutants import module_of
-from harness.probing.root_causes import judged_without_conditions
+from harness.probing.challenge_code.code import ChallengeCode
+from harness.probing.challenge_code.local_answer import LocalAnswer
+from harness.probing.challenge_code.mutants import module_of
+from harness.probing.evidence.charging import charged_once
+from harness.probing.evidence.criteria import probe_criterion, seed_of
+from harness.probing.evidence.root_causes import judged_without_conditions
 from harness.workspace import Workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[2])

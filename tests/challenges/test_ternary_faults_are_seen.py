@@ -14,10 +14,10 @@ from corpora import (
     drawn_variants,
 )
 
+from harness.mutation.checks.check import sandboxed
+from harness.mutation.checks.null_answer import NullAnswer
 from harness.probing import Mutant, Variant
-from harness.probing.check import sandboxed
-from harness.probing.code import ChallengeCode
-from harness.probing.null_answer import NullAnswer
+from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.probe import run
 from harness.workspace import Workspace
 from tests import shares

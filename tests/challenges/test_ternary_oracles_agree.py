@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from harness.probing import Draw
-from harness.probing.code import ChallengeCode
+from harness.probing.challenge_code.code import ChallengeCode
 from harness.workspace import Workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[2])

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from harness.probing import ProbeFailure
-from harness.probing.code import ChallengeCode
+from harness.probing.challenge_code.code import ChallengeCode
+from harness.probing.challenge_code.local_answer import LocalAnswer
 from harness.probing.failures import FaultElsewhere, TrivialOutput
-from harness.probing.local_answer import LocalAnswer
 from harness.probing.probe import Probe, once
 from harness.probing.sizes import Case
 from harness.workspace import Workspace

@@ -14,13 +14,13 @@ from corpora import (
 )
 
 from harness.model import Evidence, Obstacle, Outcome
+from harness.mutation.checks.check import sandboxed
+from harness.mutation.checks.null_answer import NullAnswer
 from harness.probing import Draw, Mutant, PropertyMutant, Variant
-from harness.probing.check import sandboxed
-from harness.probing.code import ChallengeCode
-from harness.probing.criteria import probe_criterion
-from harness.probing.local_answer import LocalAnswer
-from harness.probing.mutants import module_of
-from harness.probing.null_answer import NullAnswer
+from harness.probing.challenge_code.code import ChallengeCode
+from harness.probing.challenge_code.local_answer import LocalAnswer
+from harness.probing.challenge_code.mutants import module_of
+from harness.probing.evidence.criteria import probe_criterion
 from harness.workspace import Workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[2])

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from harness.probing.check import CheckResult
+from harness.mutation.checks.check import CheckResult
 
 REASON = "other grades of this machine did not end in time"
 
@@ -17,7 +17,7 @@ def unmeasured(monkeypatch):
         yield CheckResult("reference", "reference", "every criterion passes", True, not_run={"speed": REASON})
         yield CheckResult("mutant", "slow", "killed", True, criterion="speed")
 
-    monkeypatch.setattr("harness.probing.check.check", verdicts)
+    monkeypatch.setattr("harness.mutation.checks.check.check", verdicts)
 
 
 def test_the_json_holds_the_reason_by_criterion(run):

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.bundled_challenges import find_bundle
 from harness.model import Status
 from harness.workspace import Workspace
+from harness.workspace.bundled_challenges import find_bundle
 from tests.commands import called
 
 BUNDLED = tuple(sorted(place.parent.name for place in find_bundle().glob("challenges/*/challenge.toml")))

@@ -2,7 +2,7 @@
 
 import json
 
-from harness.probing.check import CheckResult
+from harness.mutation.checks.check import CheckResult
 
 
 def test_two_checks_draw_different_seeds_and_print_them(run, monkeypatch):
@@ -12,7 +12,7 @@ def test_two_checks_draw_different_seeds_and_print_them(run, monkeypatch):
         drawn.append(seed)
         yield CheckResult("reference", "reference", "every criterion passes", right=True)
 
-    monkeypatch.setattr("harness.probing.check.check", noted)
+    monkeypatch.setattr("harness.mutation.checks.check.check", noted)
     printed = [json.loads(run("check", "rows", "--json").stdout)[0]["seed"] for _ in range(3)]
     assert printed == drawn
     assert len(set(drawn)) == 3

@@ -9,10 +9,10 @@ from cli_runs import Run
 from harness.cli import scaffold
 from harness.errors import SpecError
 from harness.model import Outcome
-from harness.probing.check import assess
-from harness.probing.code import ChallengeCode
-from harness.probing.local_answer import LocalAnswer
-from harness.probing.mutants import module_of
+from harness.mutation.checks.check import assess
+from harness.probing.challenge_code.code import ChallengeCode
+from harness.probing.challenge_code.local_answer import LocalAnswer
+from harness.probing.challenge_code.mutants import module_of
 from harness.workspace import Workspace
 
 

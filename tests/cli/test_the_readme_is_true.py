@@ -11,7 +11,7 @@ import pytest
 import typer.main
 
 from harness.cli.main import app
-from harness.probing.code import ChallengeCode
+from harness.probing.challenge_code.code import ChallengeCode
 from harness.review import reviews_of
 from harness.workspace import Workspace
 

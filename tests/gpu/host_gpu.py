@@ -28,8 +28,8 @@ from harness.grading.submission_grade import grade_one
 from harness.languages import AnswerFiles
 from harness.languages.cuda import LocalGpu
 from harness.model import GradeProfile
-from harness.probing.device import GpuAnswer
-from harness.probing.opening import opened
+from harness.probing.submissions.device import GpuAnswer
+from harness.probing.submissions.opening import opened
 from harness.sandbox import Array, Scalar
 from harness.workspace import Workspace
 

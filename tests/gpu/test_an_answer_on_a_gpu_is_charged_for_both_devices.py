@@ -4,7 +4,7 @@ from pathlib import Path
 
 from harness.model import Limits, Signal, SignalKind, Tier
 from harness.probing.answers import SandboxedAnswer, Spent
-from harness.probing.device import EmulatedAnswer, GpuAnswer
+from harness.probing.submissions.device import EmulatedAnswer, GpuAnswer
 from harness.sandbox import WorkerSpec
 
 TARGET = WorkerSpec(Path("/nowhere"), "driver.py", ("launch",), Limits(), Tier.C)

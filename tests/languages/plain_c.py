@@ -11,10 +11,10 @@ from pathlib import Path
 
 from harness.cuda.compilers.host_compiler import HostCompiler, host_compiler
 from harness.languages import AnswerFiles, CompilerReport, Device, Language, Runnable, target_of
-from harness.languages.c_syntax import C_FAMILY
 from harness.model import Challenge
 from harness.sandbox import detect, run
 from harness.sandbox.confinement import scratch
+from harness.source.c.syntax import C_FAMILY
 
 LIBRARY = "answer.so"
 DRIVER = f"""

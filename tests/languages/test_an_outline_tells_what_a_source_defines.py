@@ -5,7 +5,7 @@ import warnings
 import pytest
 
 from harness.languages import language
-from harness.languages.syntax import Outline
+from harness.source.syntax import Outline
 
 
 def outline(text: str, name: str = "python") -> Outline:

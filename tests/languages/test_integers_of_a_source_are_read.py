@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from harness.languages.c_literals import integer_literals
+from harness.source.c.literals import integer_literals
 
 SIZE = 100_000
 SECONDS = 6

@@ -3,7 +3,7 @@
 import pytest
 
 from harness.languages import AnswerFiles, language, literals
-from harness.languages.python_literals import python_literals
+from harness.source.python.literals import python_literals
 
 SOURCE = """
 BLOCK = 64

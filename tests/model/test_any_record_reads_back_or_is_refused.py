@@ -35,7 +35,7 @@ from harness.model import (
     Tier,
 )
 from harness.store.record_rows import encode_record
-from harness.stored_files import read_stored, write_atomically
+from harness.workspace.stored_files import read_stored, write_atomically
 from tests import shares
 
 words = st.text(st.characters(codec=None), max_size=20)  # half surrogate pairs, as names of files may hold, included

@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 from harness.model import Evidence, Outcome, SignalKind
+from harness.mutation.checks.check import sandboxed
 from harness.probing import NotRun
 from harness.probing.answers import SandboxedAnswer
-from harness.probing.check import sandboxed
-from harness.probing.code import ChallengeCode
-from harness.probing.criteria import probe_criterion
+from harness.probing.challenge_code.code import ChallengeCode
+from harness.probing.evidence.criteria import probe_criterion
 from harness.probing.probe import run
-from harness.probing.reply_failure import describe_wait, failure_of
-from harness.probing.wrapper import AnswerWrapper
+from harness.probing.submissions.reply_failure import describe_wait, failure_of
+from harness.probing.submissions.wrapper import AnswerWrapper
 from harness.sandbox import Array, CallStatus, Reply
 from harness.sandbox.accounting import wall_bound
 from harness.timing import exclusive
@@ -115,7 +115,7 @@ def test_a_worker_that_stood_still_once_fails_nothing(toy):
 
 
 def test_a_worker_that_stood_still_is_no_answer_that_replies_differently(toy):
-    from harness.probing.determinism import nondeterminism
+    from harness.probing.evidence.determinism import nondeterminism
 
     with limited(toy, RIGHT) as answer:
         found = nondeterminism(StoppedAtFirst(answer), toy.probes["rows_match_the_oracle"], 7)

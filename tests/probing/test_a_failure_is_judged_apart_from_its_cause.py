@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from harness.model import Outcome
+from harness.probing.challenge_code.local_answer import LocalAnswer
+from harness.probing.challenge_code.mutants import module_of
 from harness.probing.conditions import Condition
-from harness.probing.criteria import probe_criterion
-from harness.probing.local_answer import LocalAnswer
-from harness.probing.mutants import module_of
-from harness.probing.root_causes import judged_without_conditions
+from harness.probing.evidence.criteria import probe_criterion
+from harness.probing.evidence.root_causes import judged_without_conditions
 
 MANY_ROWS_WRONG = "    total = total ** 2 if len(x) > 2 else total\n"
 """Of three rows and more all are neither right nor linear."""

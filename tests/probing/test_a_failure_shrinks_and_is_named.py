@@ -1,9 +1,9 @@
 """A failure comes with the smallest counterexample found and the name of the fault that behaves the same."""
 
 from harness.model import Outcome
-from harness.probing.criteria import probe_criterion
-from harness.probing.local_answer import LocalAnswer
-from harness.probing.mutants import module_of
+from harness.probing.challenge_code.local_answer import LocalAnswer
+from harness.probing.challenge_code.mutants import module_of
+from harness.probing.evidence.criteria import probe_criterion
 
 
 def assess(toy, source, criterion="values"):

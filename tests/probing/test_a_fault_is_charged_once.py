@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from harness.model import Counterexample, Evidence, Location, Observation, Obstacle, Outcome, Severity, Threshold
-from harness.probing.charging import charged_once
+from harness.probing.evidence.charging import charged_once
 from harness.probing.sizes import Axis, Drawn
 
 DRAWN, FIXED = "any_row_is_right", "rows_match_the_oracle"

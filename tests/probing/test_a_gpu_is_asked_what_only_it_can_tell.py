@@ -12,7 +12,7 @@ from harness.cuda.inside.driver import REPORT_BYTES
 from harness.model import Limits
 from harness.probing import NotMeasurable
 from harness.probing.answers import SandboxedAnswer
-from harness.probing.device import EmulatedAnswer, GpuAnswer
+from harness.probing.submissions.device import EmulatedAnswer, GpuAnswer
 from harness.sandbox import Array, Scalar, WorkerSpec, detect
 
 SOURCE = """

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from harness.model import Location
 from harness.probing import ProbeFailure
-from harness.probing.criteria import probe_criterion
-from harness.probing.local_answer import LocalAnswer
-from harness.probing.mutants import module_of
+from harness.probing.challenge_code.local_answer import LocalAnswer
+from harness.probing.challenge_code.mutants import module_of
+from harness.probing.evidence.criteria import probe_criterion
 
 PLACE = Location(file="answer.py", line=3)
 

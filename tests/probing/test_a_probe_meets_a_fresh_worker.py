@@ -3,8 +3,8 @@
 import pytest
 
 from harness.model import Outcome
-from harness.probing.check import sandboxed
-from harness.probing.criteria import probe_criterion, seed_of
+from harness.mutation.checks.check import sandboxed
+from harness.probing.evidence.criteria import probe_criterion, seed_of
 
 WRONG_AFTER_TWO_CALLS = """
 calls = []

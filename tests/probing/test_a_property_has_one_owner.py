@@ -4,7 +4,7 @@ import pytest
 
 from harness.model import Counterexample, Evidence, Observation, Outcome, Threshold
 from harness.probing import ProbeFailure, expect, probe
-from harness.probing.charging import charged_once
+from harness.probing.evidence.charging import charged_once
 from harness.probing.failures import FaultElsewhere, FromUnwritten
 from harness.probing.probe import PASSES_FIRST, run
 from harness.scoring.doubts import _list_causes

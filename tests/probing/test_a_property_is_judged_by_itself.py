@@ -6,8 +6,8 @@ import pytest
 
 from harness.model import Counterexample, Evidence, Location, Obstacle, Outcome
 from harness.probing import expect
-from harness.probing.charging import charged_once
-from harness.probing.criteria import _charged
+from harness.probing.evidence.charging import charged_once
+from harness.probing.evidence.criteria import _charged
 from harness.probing.failures import CallFailed, NotOffered, ProbeFailure
 from harness.probing.probe import ProbeResult
 

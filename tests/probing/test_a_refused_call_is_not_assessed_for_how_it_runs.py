@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from harness.cuda.emulator.device_trace import parse
+from harness.probing.challenge_code.local_answer import LocalAnswer
 from harness.probing.checked import require_launches, require_sound_accesses
 from harness.probing.failures import CallRefused, ProbeFailure
 from harness.probing.launching import DeviceCall
-from harness.probing.local_answer import LocalAnswer
 
 REFUSED = {"kind": "invalid_launch", "severity": "error", "text": "60000 bytes of dynamic shared memory"}
 OUTSIDE = {"kind": "out_of_bounds", "severity": "error", "text": "write of 4 bytes"}

@@ -5,10 +5,10 @@ import re
 import pytest
 
 from harness.model import Outcome
+from harness.mutation.checks.check import sandboxed
 from harness.probing import sweeping
-from harness.probing.check import sandboxed
-from harness.probing.code import ChallengeCode
-from harness.probing.criteria import probe_criterion
+from harness.probing.challenge_code.code import ChallengeCode
+from harness.probing.evidence.criteria import probe_criterion
 from tests.toy import CHALLENGE_ID, PROBES, TOML, make_workspace
 
 DRAWN = """

@@ -6,10 +6,10 @@ from contextlib import contextmanager
 import pytest
 
 from harness.model import SignalKind
+from harness.mutation.checks.check import sandboxed
 from harness.probing.answers import SandboxedAnswer
-from harness.probing.check import sandboxed
-from harness.probing.code import ChallengeCode
-from harness.probing.determinism import nondeterminism
+from harness.probing.challenge_code.code import ChallengeCode
+from harness.probing.evidence.determinism import nondeterminism
 
 DETERMINISTIC = "import numpy as np\ndef scaled(x, scale): return x.sum(axis=-1) * scale\n"
 NONDETERMINISTIC = {

@@ -8,8 +8,8 @@ import pytest
 from harness.model import Limits
 from harness.probing import Answer, Array, InputUse, Keep, ProbeFailure
 from harness.probing.answers import SandboxedAnswer
-from harness.probing.local_answer import LocalAnswer
-from harness.probing.mutants import module_of
+from harness.probing.challenge_code.local_answer import LocalAnswer
+from harness.probing.challenge_code.mutants import module_of
 from harness.sandbox import WorkerSpec
 
 SOURCE = """

@@ -5,9 +5,9 @@ import pytest
 
 from harness.model import Draws
 from harness.probing import Array, NotRun, expect, probe
+from harness.probing.challenge_code.local_answer import LocalAnswer
+from harness.probing.challenge_code.mutants import module_of
 from harness.probing.failures import OutOfMemory
-from harness.probing.local_answer import LocalAnswer
-from harness.probing.mutants import module_of
 from harness.probing.probe import once, run
 from harness.probing.sizes import Axis, Drawn
 

@@ -12,11 +12,11 @@ import pytest
 
 from harness.cli import scaffold
 from harness.languages import GuardCode, SourceChange, language
-from harness.probing.code import ChallengeCode
-from harness.probing.generated import drawn_mutant
+from harness.mutation.trials.generated import drawn_mutant
+from harness.mutation.trials.mutant_trials import Fate, Trials
+from harness.mutation.trials.runs import KilledShare, run_trials
+from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.guards import Guard
-from harness.probing.trial_runs import KilledShare, run_trials
-from harness.probing.trials import Fate, Trials
 from harness.workspace import Workspace
 from tests import shares
 

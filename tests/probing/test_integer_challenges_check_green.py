@@ -7,9 +7,9 @@ from integer_challenges import OPERATIONS, made
 
 from harness.cuda.compilers.host_compiler import host_compiler
 from harness.model import Outcome
-from harness.probing.check import assess, check, sandboxed
-from harness.probing.null_answer import NullAnswer, NullValues
-from harness.probing.tampering import TAMPERINGS, TamperedAnswer
+from harness.mutation.checks.check import assess, check, sandboxed
+from harness.mutation.checks.null_answer import NullAnswer, NullValues
+from harness.mutation.checks.tampering import TAMPERINGS, TamperedAnswer
 from tests import shares
 
 NARROWED = {"float16 inside", "float32 inside float64"}

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from harness.probing import Answer, Array, InputUse, Keep, ProbeFailure, expect, laws
+from harness.probing.challenge_code.local_answer import LocalAnswer
+from harness.probing.challenge_code.mutants import module_of
 from harness.probing.failures import ArgumentsRejected, FaultElsewhere, NotOffered
-from harness.probing.local_answer import LocalAnswer
-from harness.probing.mutants import module_of
 
 DESIGNS = {
     "at once": "def double(x):\n    return x + x\n",

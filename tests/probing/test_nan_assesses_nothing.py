@@ -7,10 +7,10 @@ import pytest
 
 from harness.model import Outcome
 from harness.probing import expect
-from harness.probing.criteria import probe_criterion
+from harness.probing.challenge_code.local_answer import LocalAnswer
+from harness.probing.challenge_code.mutants import module_of
+from harness.probing.evidence.criteria import probe_criterion
 from harness.probing.failures import NotRun
-from harness.probing.local_answer import LocalAnswer
-from harness.probing.mutants import module_of
 
 
 def assess(toy, body):

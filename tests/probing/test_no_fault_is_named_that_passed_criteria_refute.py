@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from harness.model import Diagnosis, Evidence, Outcome
-from harness.probing.code import ChallengeCode
+from harness.probing.challenge_code.code import ChallengeCode
+from harness.probing.challenge_code.local_answer import LocalAnswer
 from harness.probing.diagnosis import without_refuted
-from harness.probing.local_answer import LocalAnswer
 from harness.workspace import Workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[2])

@@ -1,8 +1,8 @@
 """A crash is told from a wrong value: it is reported on the case where it happened, and no smaller one is tried."""
 
 from harness.model import Outcome
-from harness.probing.check import sandboxed
-from harness.probing.criteria import probe_criterion
+from harness.mutation.checks.check import sandboxed
+from harness.probing.evidence.criteria import probe_criterion
 
 CRASHES = "import os\ndef scaled(x, scale): os._exit(9)\n"
 WRONG = "def scaled(x, scale): return x.sum(axis=-1)\n"

@@ -5,9 +5,9 @@ from collections import Counter
 import pytest
 
 from harness.model import Evidence, Obstacle, Outcome
-from harness.probing.check import assess, check
-from harness.probing.null_answer import NullAnswer
-from harness.probing.tampering import TAMPERINGS
+from harness.mutation.checks.check import assess, check
+from harness.mutation.checks.null_answer import NullAnswer
+from harness.mutation.checks.tampering import TAMPERINGS
 
 
 @pytest.mark.parametrize("kind", NullAnswer.KINDS)
@@ -24,7 +24,7 @@ def test_a_relation_that_held_says_what_it_rests_on(toy):
 def test_a_null_answer_that_only_fails_a_call_shows_nothing(toy, monkeypatch):
     """`check` must see the anchor fail for what an answer returns: a call that fails is no proof of that."""
     failing = Evidence.of(toy.challenge.criterion("values"), Outcome.FAILED, title="it raises", obstacle=Obstacle.CALL)
-    monkeypatch.setattr("harness.probing.check.assess", lambda *given, **more: [failing])
+    monkeypatch.setattr("harness.mutation.checks.check.assess", lambda *given, **more: [failing])
     nulls = [v for v in check(toy, seed=3) if v.kind == "null"]
     assert len(nulls) == len(NullAnswer.KINDS)
     assert all(not v.right and "not for its results" in v.detail for v in nulls)

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from harness.model import Diagnosis, Evidence
-from harness.probing.code import ChallengeCode
-from harness.probing.common_causes import settled_names
-from harness.probing.criteria import probe_criterion, seed_of
+from harness.probing.challenge_code.code import ChallengeCode
+from harness.probing.challenge_code.local_answer import LocalAnswer
+from harness.probing.challenge_code.mutants import Mutant
 from harness.probing.diagnosis import Fit
-from harness.probing.local_answer import LocalAnswer
-from harness.probing.mutants import Mutant
+from harness.probing.evidence.common_causes import settled_names
+from harness.probing.evidence.criteria import probe_criterion, seed_of
 from harness.workspace import Workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[2])

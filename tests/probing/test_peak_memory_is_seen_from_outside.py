@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from harness.mutation.checks.check import sandboxed
+from harness.mutation.checks.null_answer import NullAnswer
 from harness.probing import Array, NotMeasurable
-from harness.probing.check import sandboxed
-from harness.probing.code import ChallengeCode
+from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.conditions import PartlyServedAnswer
-from harness.probing.null_answer import NullAnswer
 from harness.probing.peak_memory import PeakMeter
 from harness.workspace import Workspace
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from harness.cli import scaffold
-from harness.probing.code import ChallengeCode
-from harness.probing.reward_misses import MOST_SEEDS, RewardGrader, grade_mutants, rewarded_mutants
+from harness.mutation.trials.reward_misses import MOST_SEEDS, RewardGrader, grade_mutants, rewarded_mutants
+from harness.probing.challenge_code.code import ChallengeCode
 from harness.workspace import Workspace
 from tests.commands import called
 
@@ -39,7 +39,7 @@ def test_a_fault_that_no_input_shows_is_missed_by_every_seed(code: ChallengeCode
 
 def test_a_fault_missed_once_is_tried_by_fifty_seeds(code: ChallengeCode, monkeypatch: pytest.MonkeyPatch) -> None:
     """One miss in a few seeds shows no rate: the fault is graded on until a second miss, or by 50 seeds."""
-    from harness.probing import reward_misses
+    from harness.mutation.trials import reward_misses
 
     calls = iter([True, *[False] * (MOST_SEEDS - 1)])
     monkeypatch.setattr(reward_misses.RewardGrader, "_misses", lambda *_: next(calls))

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from harness.cli import scaffold
-from harness.probing.code import ChallengeCode
-from harness.probing.right_answers import judge_right_answers
+from harness.mutation.trials.right_answers import judge_right_answers
+from harness.probing.challenge_code.code import ChallengeCode
 from harness.workspace import Workspace
 
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from harness.model import Limits, SignalKind
+from harness.mutation.checks.null_answer import NullAnswer
 from harness.numerics.paired import PairedComparison, PairedVerdict
 from harness.probing import Draw, NotMeasurable, NotRun, ProbeFailure, WorkerLost
 from harness.probing.answers import SandboxedAnswer
-from harness.probing.local_answer import LocalAnswer
-from harness.probing.mutants import module_of
-from harness.probing.null_answer import NullAnswer
+from harness.probing.challenge_code.local_answer import LocalAnswer
+from harness.probing.challenge_code.mutants import module_of
 from harness.probing.speed import MAX_RATIO, compare_speed, credit, measure
 from harness.sandbox import Array, WorkerSpec, detect
 from harness.timing.contest import ContestResult

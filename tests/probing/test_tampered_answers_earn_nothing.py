@@ -7,11 +7,11 @@ import pytest
 
 from harness.cuda.compilers.host_compiler import host_compiler
 from harness.model import Outcome, Severity
+from harness.mutation.checks.check import assess, check, credited, sandboxed
+from harness.mutation.checks.tampering import TAMPERINGS, TamperedAnswer, Tampering
 from harness.probing.answers import Cost
-from harness.probing.check import assess, check, credited, sandboxed
-from harness.probing.code import ChallengeCode
-from harness.probing.local_answer import LocalAnswer
-from harness.probing.tampering import TAMPERINGS, TamperedAnswer, Tampering
+from harness.probing.challenge_code.code import ChallengeCode
+from harness.probing.challenge_code.local_answer import LocalAnswer
 from harness.sandbox import Array, Scalar, Tree
 from harness.workspace import Workspace
 

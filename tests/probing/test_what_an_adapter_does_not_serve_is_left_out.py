@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from harness.model import Evidence, Location, Outcome
-from harness.probing.code import ChallengeCode
+from harness.probing.challenge_code.code import ChallengeCode
+from harness.probing.challenge_code.local_answer import LocalAnswer
 from harness.probing.conditions import PartlyServedAnswer
-from harness.probing.criteria import probe_criterion, seed_of
+from harness.probing.evidence.criteria import probe_criterion, seed_of
 from harness.probing.failures import ArgumentsRejected, CallFailed, NotOffered
-from harness.probing.local_answer import LocalAnswer
-from harness.probing.reply_failure import misuse
-from harness.probing.wrapper import AnswerWrapper
+from harness.probing.submissions.reply_failure import misuse
+from harness.probing.submissions.wrapper import AnswerWrapper
 from harness.sandbox import Keep, Plan, ServedUse
 from harness.workspace import Workspace
 

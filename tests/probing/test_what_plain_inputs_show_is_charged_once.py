@@ -5,7 +5,7 @@ import pytest
 
 from harness.model import Counterexample, Evidence, Obstacle, Outcome
 from harness.probing import Axis, Drawn, expect
-from harness.probing.charging import charged_once
+from harness.probing.evidence.charging import charged_once
 from harness.probing.failures import FaultElsewhere, ProbeFailure, Spared
 from harness.scoring.doubts import _list_causes
 

@@ -9,9 +9,9 @@ import pytest
 from harness.languages import AnswerFiles
 from harness.model import Criterion, Submission
 from harness.model.challenge import TEST_RUN_SECONDS, Limits
-from harness.probing.code import ChallengeCode
+from harness.probing.challenge_code.code import ChallengeCode
+from harness.probing.challenge_code.local_answer import LocalAnswer
 from harness.probing.diagnosis import TracedAnswer
-from harness.probing.local_answer import LocalAnswer
 from harness.quality.ast_mutants import plan_mutants
 from harness.quality.contract_calls import ContractCalls
 from harness.quality.evidence import source_evidence

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from harness.languages.python_hints import MODULES
 from harness.quality.hints import MOST, hints
+from harness.source.python.hints import MODULES
 
 BEYOND = "looks from __file__ beyond its own folder"
 PYTHON = {

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import harness
-from harness.languages.python_syntax import PYTHON_SYNTAX
 from harness.quality.ast_mutants import SourceMutant, equivalent, plan_mutants
 from harness.quality.sources import SourceFile, read_sources
+from harness.source.python.syntax import PYTHON_SYNTAX
 
 REFERENCES = Path(harness.__file__).parents[1] / "references"
 

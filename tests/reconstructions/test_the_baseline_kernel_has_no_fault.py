@@ -6,9 +6,9 @@ import pytest
 
 from harness.languages import AnswerFiles
 from harness.model import Evidence, Outcome
-from harness.probing.code import ChallengeCode
-from harness.probing.criteria import probe_criterion, seed_of
-from harness.probing.opening import opened
+from harness.probing.challenge_code.code import ChallengeCode
+from harness.probing.evidence.criteria import probe_criterion, seed_of
+from harness.probing.submissions.opening import opened
 from harness.sandbox import snapshot
 from harness.workspace import Workspace
 from tests import shares

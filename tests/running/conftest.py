@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.grading.submission_grade import grade_one
-from harness.probing.code import ChallengeCode
+from harness.probing.challenge_code.code import ChallengeCode
 from tests.attempts import grade_attempts
 from tests.toy import CHALLENGE_ID, add_submission, make_workspace
 

@@ -14,8 +14,8 @@ from kill_and_resume import finish, made, outcome, start
 
 from harness.model import Record, Tier, TierChoice
 from harness.sandbox import detect
-from harness.stored_files import read_stored
 from harness.workspace import Workspace
+from harness.workspace.stored_files import read_stored
 from tests import shares
 from tests.mounts import MOUNTED, mounts_work
 from tests.tiers_here import NAMESPACED

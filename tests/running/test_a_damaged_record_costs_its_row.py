@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 import harness
-from harness import stored_files
 from harness.store.database import Database
 from harness.store.record_store import Store
-from harness.stored_files import write_atomically
-from harness.workspace import Workspace
+from harness.workspace import Workspace, stored_files
+from harness.workspace.stored_files import write_atomically
 from tests.commands import called
 from tests.toy import CHALLENGE_ID
 

@@ -5,7 +5,7 @@ import pytest
 from harness.grading.options import Options
 from harness.grading.submission_grade import grade_one
 from harness.model import Outcome
-from harness.probing.criteria import seed_of
+from harness.probing.evidence.criteria import seed_of
 from harness.sandbox import hash_folder
 from harness.store.record_store import Store
 from tests.toy import CHALLENGE_ID, PROBES, TOML, add_submission, make_workspace

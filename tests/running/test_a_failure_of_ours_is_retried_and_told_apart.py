@@ -16,7 +16,7 @@ from harness.grading.options import Options
 from harness.grading.retry import RETRIES, grade_with_retries
 from harness.grading.submission_grade import grade_one
 from harness.model import Outcome, Record, Status
-from harness.stored_files import read_stored
+from harness.workspace.stored_files import read_stored
 
 FORCED = Options(force=True)
 

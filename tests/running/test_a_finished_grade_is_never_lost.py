@@ -15,7 +15,7 @@ from harness.grading.options import Options
 from harness.grading.replay import replay
 from harness.grading.submission_grade import Graded, grade_one
 from harness.model import Outcome, Record
-from harness.stored_files import read_stored
+from harness.workspace.stored_files import read_stored
 from tests.toy import CHALLENGE_ID, PROBES, REFERENCE, TOML, add_submission, make_workspace
 
 RUN = """

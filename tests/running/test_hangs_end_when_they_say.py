@@ -18,7 +18,7 @@ from harness.grading.options import Options
 from harness.grading.retry import grade_with_retries
 from harness.grading.submission_grade import grade_one
 from harness.model import GradeProfile, Limits, Outcome, Record, Status
-from harness.probing import opening
+from harness.probing.submissions import opening
 from harness.sandbox import CallStatus, Reply
 from harness.sandbox.accounting import wall_bound
 from harness.sandbox.session.worker_session import Box

@@ -11,7 +11,7 @@ from harness.grading.speculative_probing import Ahead
 from harness.grading.submission_grade import grade_one
 from harness.model import Counterexample, Outcome, Record, SignalKind
 from harness.probing.answers import SandboxedAnswer
-from harness.probing.code import ChallengeCode
+from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.probe import ProbeResult
 from harness.workspace import Workspace
 from tests.toy import PROBES, REFERENCE, TOML, add_submission, make_workspace

@@ -9,12 +9,12 @@ from harness.audit.board import Board
 from harness.audit.regrading import AuditVerdict, audit
 from harness.errors import NotFoundError, PrerequisiteError, StoreError
 from harness.model.submission_name import SubmissionName
-from harness.signatures import SecretKey, signature_path
 from harness.store import file_states
 from harness.store.record_store import Store
 from harness.store.removal import removals, remove
 from harness.store.signing import match_records, sign_records
 from harness.workspace import Workspace
+from harness.workspace.signatures import SecretKey, signature_path
 from tests.commands import called
 from tests.toy import CHALLENGE_ID
 

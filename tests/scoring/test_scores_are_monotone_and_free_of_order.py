@@ -8,7 +8,7 @@ from rubrics import evidence, rubric, seen
 from rubrics import graded as record
 
 from harness.model import Challenge, Evidence, Outcome, Score, Severity
-from harness.probing.charging import anchored
+from harness.probing.evidence.charging import anchored
 from harness.scoring import score, standings
 from harness.scoring.score import Scored
 from tests import shares

@@ -22,9 +22,9 @@ from repairs import (
 
 from harness.languages import AnswerFiles
 from harness.model import Criterion, Evidence, Outcome, Severity
-from harness.probing.code import ChallengeCode
-from harness.probing.criteria import probe_criterion, seed_of
-from harness.probing.opening import opened
+from harness.probing.challenge_code.code import ChallengeCode
+from harness.probing.evidence.criteria import probe_criterion, seed_of
+from harness.probing.submissions.opening import opened
 from harness.workspace import Workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[3])

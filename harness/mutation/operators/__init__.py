@@ -1,0 +1,1 @@
+"""Mutation operators: the changes that plant a fault in source text."""

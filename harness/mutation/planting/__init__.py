@@ -1,0 +1,1 @@
+"""Faults planted under a guard, language by language."""

@@ -1,0 +1,1 @@
+"""Trials of many mutants and right answers, in several processes and resumable."""

@@ -1,0 +1,1 @@
+"""The Python code of a challenge: probes, mutants and variants, run as answers in this process."""

@@ -1,0 +1,1 @@
+"""Evidence of criteria from probes, and the causes that several failures share."""

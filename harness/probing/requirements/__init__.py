@@ -1,0 +1,1 @@
+"""Requirements on outputs and on the growth of cost."""

@@ -1,0 +1,1 @@
+"""Submissions as probes meet them: opened, on a device, wrapped."""

@@ -1,0 +1,1 @@
+"""Reading of source files, without running them."""

@@ -1,0 +1,1 @@
+"""C, C++ and CUDA source: its syntax, outline and integers."""

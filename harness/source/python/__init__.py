@@ -1,0 +1,1 @@
+"""Python source: its syntax, outline, functions, integers and hints."""
