@@ -2,6 +2,7 @@
 
 import ast
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -9,13 +10,19 @@ import pytest
 import harness
 
 ROOMS = (
-    "errors", "interpreter", "bounded_http", "chat", "bundled_challenges", "model", "stored_files", "signatures",
-    "submission_folders",
-    "workspace", "numerics", "sandbox", "timing", "cuda", "languages", "probing", "quality", "review", "scoring",
-    "store", "grading", "executors", "audit",
+    "errors", "interpreter", "bounded_http", "chat", "model", "workspace", "numerics", "sandbox", "timing", "cuda",
+    "source", "mutation/operators", "mutation/planting", "languages", "probing", "mutation", "quality",
+    "review", "scoring", "store", "grading", "executors", "audit",
     "replies", "importing", "asking", "serving", "report", "api", "integrations", "cli",
 )  # fmt: skip
-SANDBOX_ROOMS = ("inside", "accounting", "confinement", "session", "self_test")
+"""In their order. Two folders of `mutation` come before languages, which plant by them; the rest tries mutants."""
+FOLDERS = {
+    "sandbox": ("inside", "accounting", "confinement", "session", "self_test"),
+    "source": ("syntax", "c", "python"),
+    "probing": ("requirements", "submissions", "challenge_code", "evidence"),
+    "mutation": ("operators", "planting", "checks", "trials"),
+}
+"""Folders and modules within a room, in their order."""
 FAR_SIDE = {
     "sandbox/inside": {"numpy"},
     "cuda/inside": {"numpy", "cupy", "torch"},
@@ -25,8 +32,14 @@ FAR_SIDE = {
 PACKAGE = Path(harness.__file__).parent
 
 
+def room_named(parts: Sequence[str]) -> str:
+    """The room of a module, by the parts of its name below the package."""
+    inner = "/".join(parts[:2])
+    return inner if inner in ROOMS else parts[0]
+
+
 def room_of(path: Path) -> str:
-    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    return room_named(path.relative_to(PACKAGE).with_suffix("").parts)
 
 
 def imports_of(path: Path) -> set[tuple[str, int]]:
@@ -42,11 +55,12 @@ def imports_of(path: Path) -> set[tuple[str, int]]:
 
 
 def imported_rooms(path: Path) -> set[tuple[str, int]]:
-    return {(name.split(".")[1], line) for name, line in imports_of(path) if name.startswith("harness.")}
+    return {(room_named(name.split(".")[1:]), line) for name, line in imports_of(path) if name.startswith("harness.")}
 
 
-def rooms_of_the_sandbox(path: Path) -> set[str]:
-    return {name.split(".")[2] for name, _ in imports_of(path) if name.startswith("harness.sandbox.")}
+def folders_imported(path: Path, room: str) -> set[str]:
+    """Which parts of a room a module imports."""
+    return {name.split(".")[2] for name, _ in imports_of(path) if name.startswith(f"harness.{room}.")}
 
 
 def sources() -> list[Path]:
@@ -78,8 +92,19 @@ def test_what_runs_in_the_box_imports_nothing_of_the_harness() -> None:
 
 
 @pytest.mark.every_run
-def test_inside_the_sandbox_imports_run_one_way_too() -> None:
-    for path in (PACKAGE / "sandbox").rglob("*.py"):
-        here = path.relative_to(PACKAGE / "sandbox").parts[0].removesuffix(".py")
-        if here != "__init__":
-            assert not rooms_of_the_sandbox(path) & {*SANDBOX_ROOMS[SANDBOX_ROOMS.index(here) + 1 :]}, path
+@pytest.mark.parametrize("room", FOLDERS)
+def test_inside_a_room_imports_run_one_way_too(room: str) -> None:
+    order, seen = FOLDERS[room], set()
+    for path in (PACKAGE / room).rglob("*.py"):
+        here = path.relative_to(PACKAGE / room).parts[0].removesuffix(".py")
+        if here in order:
+            seen.add(here)
+            assert not folders_imported(path, room) & {*order[order.index(here) + 1 :]}, path
+    assert seen == {*order}
+    assert {path.parent.name for path in (PACKAGE / room).glob("*/__init__.py")} <= {*order}
+
+
+@pytest.mark.every_run
+def test_what_authors_of_challenges_import_knows_nothing_of_evidence() -> None:
+    for path in (PACKAGE / "probing").glob("*.py"):
+        assert "evidence" not in folders_imported(path, "probing"), path

@@ -134,21 +134,21 @@ class Cuda(Language):
 
     def planted(self, source: str, change: SourceChange, guard: GuardCode, *, trapped: bool = False) -> str:
         """See `Language.planted`."""
-        from harness.mutation.planting import cuda as cuda_planting
+        from harness.mutation.planting import cuda
 
-        return cuda_planting.planted(source, change, guard, trapped=trapped)
+        return cuda.planted(source, change, guard, trapped=trapped)
 
     def shown(self, source: str, change: SourceChange, guard: GuardCode) -> str:
         """See `Language.shown`."""
-        from harness.mutation.planting import cuda as cuda_planting
+        from harness.mutation.planting import cuda
 
-        return cuda_planting.shown(source, change, guard)
+        return cuda.shown(source, change, guard)
 
     def computed(self, value: int, rng: random.Random) -> str:
         """See `Language.computed`."""
-        from harness.mutation.planting import cuda as cuda_planting
+        from harness.mutation.planting import cuda
 
-        return cuda_planting.computed(value, rng)
+        return cuda.computed(value, rng)
 
     @contextmanager
     def open(self, files: AnswerFiles, challenge: Challenge, device: Device) -> Iterator[Runnable]:

@@ -38,21 +38,21 @@ class Python(Language):
 
     def planted(self, source: str, change: SourceChange, guard: GuardCode, *, trapped: bool = False) -> str:
         """See `Language.planted`."""
-        from harness.mutation.planting import python as python_planting
+        from harness.mutation.planting import python
 
-        return python_planting.planted(source, change, guard, trapped=trapped)
+        return python.planted(source, change, guard, trapped=trapped)
 
     def shown(self, source: str, change: SourceChange, guard: GuardCode) -> str:
         """See `Language.shown`."""
-        from harness.mutation.planting import python as python_planting
+        from harness.mutation.planting import python
 
-        return python_planting.shown(source, change, guard)
+        return python.shown(source, change, guard)
 
     def computed(self, value: int, rng: random.Random) -> str:
         """See `Language.computed`."""
-        from harness.mutation.planting import python as python_planting
+        from harness.mutation.planting import python
 
-        return python_planting.computed(value, rng)
+        return python.computed(value, rng)
 
     @contextmanager
     def open(self, files: AnswerFiles, challenge: Challenge, device: Device) -> Iterator[Runnable]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from harness.errors import PrerequisiteError
 
-PACKAGE = Path(__file__).resolve().parent
+PACKAGE = Path(__file__).resolve().parents[1]
 BUNDLED = "bundled"
 """Folder of the challenges in an installed package."""
 

@@ -35,8 +35,8 @@ def deed():
 HARNESS = """
 def deed():
     for place in (*ROOTS, *map(pathlib.Path, sys.path)):
-        for name in ("harness/grading/submission_grade.py", "harness/mutation/checks/check.py", "harness/scoring/score.py"):
-            each(lambda: got((place / name).read_text()[:60]))
+        for name in ("grading/submission_grade.py", "mutation/checks/check.py", "scoring/score.py"):
+            each(lambda: got((place / "harness" / name).read_text()[:60]))
     each(lambda: got(__import__("harness.grading.submission_grade").__file__))
 """
 HISTORY = """

@@ -11,8 +11,8 @@ import harness
 from harness.languages import every_language
 
 PACKAGE = Path(harness.__file__).parent
-ROOMS = ("languages", "cuda")
-"""Where a language may be named: its own module, and the compilers and devices that module calls."""
+ROOMS = ("languages", "cuda", "source", "mutation/operators", "mutation/planting")
+"""Where a language may be named: its own module, and the compilers, devices, readers and operators that it calls."""
 NAMES = frozenset(used.name for used in every_language())
 OTHER_MEANING = {
     ("sandbox/session/command.py", "words[0] in ('python', 'python3')"),  # the interpreter, as a command line names it
@@ -20,12 +20,17 @@ OTHER_MEANING = {
     ("serving/app.py", "'answer.py'"),  # the request shown as an example
     ("probing/speed.py", "'reference.py'"),  # the module that a timed answer is compared with, whatever it is in
 }
+LANGUAGE_MODULE = re.compile(
+    r"harness\.(languages|mutation\.(operators|planting))\.(python|cuda)\w*|harness\.source\.(python|c)\b.*"
+)
+"""A module of one language."""
 FILES = re.compile(r"(answer|reference|contract)\.(py|cuh?)")
 SUFFIXES = frozenset({".py", ".cu", ".cuh", ".c", ".cpp"})
 
 
 def sources() -> list[Path]:
-    return [p for p in sorted(PACKAGE.rglob("*.py")) if p.relative_to(PACKAGE).parts[0] not in ROOMS]
+    rooms = tuple(PACKAGE / room for room in ROOMS)
+    return [p for p in sorted(PACKAGE.rglob("*.py")) if not any(p.is_relative_to(room) for room in rooms)]
 
 
 def named(node: ast.AST) -> set[str]:
@@ -55,7 +60,7 @@ def conditions(tree: ast.Module) -> Iterator[ast.AST]:
                 yield node
             case ast.Constant(value=str(text)) if FILES.fullmatch(text):
                 yield node
-            case ast.ImportFrom(module=str(module)) if re.fullmatch(r"harness\.languages\.(python|cuda)\w*", module):
+            case ast.ImportFrom(module=str(module)) if LANGUAGE_MODULE.fullmatch(module):
                 yield node
 
 

@@ -1,0 +1,14 @@
+"""The old place of `harness.source.syntax`, kept for one release for languages of other packages."""
+
+import warnings
+from typing import Any
+
+from harness.source import syntax
+
+
+def __getattr__(name: str) -> Any:
+    value = getattr(syntax, name)
+    if not name.startswith("__"):
+        moved = f"{__name__}.{name} is now {syntax.__name__}.{name}"
+        warnings.warn(moved, DeprecationWarning, stacklevel=2)
+    return value
