@@ -286,9 +286,8 @@ def _tell_unranked(workspace: "Workspace", results: Sequence["Graded | NotGraded
     from harness.store.own_suite import explain_missing_rank, own_challenges
 
     graded = {r.record.challenge for r in results if not isinstance(r, NotGraded)}
-    for reason in filter(
-        None, (explain_missing_rank(workspace, id) for id in own_challenges(workspace) if id in graded)
-    ):
+    reasons = (explain_missing_rank(workspace, id) for id in own_challenges(workspace) if id in graded)
+    for reason in filter(None, reasons):
         output.note(f"not ranked: {reason}")
 
 

@@ -6,7 +6,7 @@ from harness.workspace.workspace import (
     LANGUAGES,
     SETTINGS_FILE,
     Workspace,
-    known_languages,
+    list_known_languages,
 )
 
-__all__ = ["COLLECTIONS", "COLLECTION_FILE", "LANGUAGES", "SETTINGS_FILE", "Workspace", "known_languages"]
+__all__ = ["COLLECTIONS", "COLLECTION_FILE", "LANGUAGES", "SETTINGS_FILE", "Workspace", "list_known_languages"]
