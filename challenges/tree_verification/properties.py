@@ -6,6 +6,7 @@ the same, which is another criterion's fault, and None where all is right.
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
+from functools import partial
 
 import numpy as np
 
@@ -28,6 +29,8 @@ APART = (
 """Forms in which a node's depth is not its place in the list, and whether the right path is the last or the first."""
 LURES = 2
 """Tokens that each rejected node is tried with."""
+DRAWS = 4
+"""Draws of trees on which a property is tried before it is taken to hold."""
 
 
 def nodes_go_by_their_parents(answer: Answer, draw: Draw, prompt: int = 2, vocab: int = 97) -> ProbeFailure | None:
@@ -73,9 +76,8 @@ def apart_from_broken_properties(
     answer: Answer, draw: Draw, tree: Verification | None = None
 ) -> AbstractContextManager[None]:
     """Charge what a comparison in the block finds to the mask of `tree` or a broken property, where one shows alone."""
-    parents, subtrees = nodes_go_by_their_parents, subtrees_are_rejected
     masks = [lambda: _mask_alone(answer, tree)] if tree else []
-    return expect.apart_from(*masks, lambda: parents(answer, draw), lambda: subtrees(answer, draw))
+    return expect.apart_from(*masks, *_broken_properties(answer, draw))
 
 
 def apart_from_other_faults(answer: Answer, draw: Draw, tree: Verification) -> AbstractContextManager[None]:
@@ -89,11 +91,14 @@ def apart_from_other_faults(answer: Answer, draw: Draw, tree: Verification) -> A
         drawn(draw, (-1, -1), prompt=2, vocab=13, draft="right", ordered=False, last=False, lure=2).judge(answer)
 
     positions = [lambda: tree.mind(answer)] if tree.ordered else []
-    parents, subtrees = nodes_go_by_their_parents, subtrees_are_rejected
-    return expect.apart_from(
-        lambda: _mask_alone(answer, tree), lambda: parents(answer, draw), lambda: subtrees(answer, draw), *positions,
-        siblings,
-    )  # fmt: skip
+    broken = _broken_properties(answer, draw)
+    return expect.apart_from(lambda: _mask_alone(answer, tree), *broken, *positions, siblings)
+
+
+def _broken_properties(answer: Answer, draw: Draw) -> list[Callable[[], object]]:
+    """Return checks of both properties on several draws, because one draw in forty hides a broken one."""
+    laws = (nodes_go_by_their_parents, subtrees_are_rejected)
+    return [partial(law, answer, draw) for law in laws for _ in range(DRAWS)]
 
 
 def compare_mask(answer: Answer, prompt: int, parents: tuple[int, ...]) -> None:
