@@ -1,7 +1,6 @@
 """A challenge as a Harbor task: https://www.harborframework.com/docs/tasks.
 
-The verifier runs in an image of its own, the only one with the probes. It receives just the submission's folder from
-the agent's container.
+Only the verifier's image has the probes. It receives just the submission's folder from the agent's container.
 """
 
 import shutil
@@ -110,5 +109,4 @@ def _render_texts(challenge: Challenge) -> dict[str, str]:
 
 
 def _select_templates(names: list[str], suffix: str) -> Iterator[str]:
-    """Return the templates, without cheating submissions in other languages."""
     return (name for name in names if not name.startswith(_CHEATS) or name.endswith(f"{suffix}.j2"))

@@ -42,7 +42,7 @@ class HarborVerdict:
 
     Attributes:
         reward: 0 to 1.
-        record: record of the grade; None without a folder to grade.
+        record: None without a folder to grade.
         said: summary in one line, for the log.
     """
 
@@ -52,10 +52,9 @@ class HarborVerdict:
 
 
 def verify(workspace: Path, challenge: str, answer: Path, profile: GradeProfile, seconds: float) -> HarborVerdict:
-    """Grade a submission in another process, which is dead on return, with all that it started.
+    """Grade a submission in another process, which is dead on return, with all its descendants.
 
     Args:
-        workspace, answer: folders of the challenge and of the submission.
         seconds: wall time after which the grade counts as a judge error.
 
     Raises:
@@ -92,7 +91,7 @@ def verify(workspace: Path, challenge: str, answer: Path, profile: GradeProfile,
 
 
 def _end_all_below() -> None:
-    """Kill and reap every descendant; as a subreaper, this process inherits their orphans."""
+    """Kill and reap every descendant; as a subreaper, this process inherits orphans."""
     while True:
         for pid in map(int, _CHILDREN.read_text().split()):
             with contextlib.suppress(ProcessLookupError):
@@ -105,10 +104,10 @@ def _end_all_below() -> None:
 
 
 def clear(folder: Path) -> None:
-    """Remove whatever occupies the paths of reward and record.
+    """Clear the paths of reward and record.
 
     Raises:
-        StoreError: it cannot be removed.
+        StoreError: they cannot be cleared.
     """
     try:
         if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
@@ -125,7 +124,7 @@ def clear(folder: Path) -> None:
 
 
 def write(folder: Path, verdict: HarborVerdict) -> None:
-    """Write the record and then the reward, each as a new file and without following links.
+    """Write the record and then the reward, as new files and without following links.
 
     Raises:
         StoreError: a file cannot be written.
@@ -149,7 +148,7 @@ def write(folder: Path, verdict: HarborVerdict) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Grade a submission, write its reward and return the exit code."""
+    """Run the command and return its exit code."""
     make_undumpable()
     parser = argparse.ArgumentParser(prog="harbor_verifier", description=__doc__)
     parser.add_argument("--workspace", type=Path, required=True)

@@ -1,7 +1,6 @@
-"""Challenges as inspect_ai tasks, scored by running the submission: https://inspect.aisi.org.uk.
+"""Challenges as inspect_ai tasks: https://inspect.aisi.org.uk.
 
-The score is the reward, from 0 to 1. A failure of ours leaves a sample unscored and outside the metrics. Needs the
-extra `inspect`.
+The score is the reward, 0 to 1. A failure of ours leaves a sample unscored. Needs the extra `inspect`.
 """
 
 import os
@@ -35,7 +34,6 @@ def kernel(challenge: str, profile: str = "correctness", workspace: str | None =
     """Return the task of one challenge: its prompt as the only sample, its grader as the scorer.
 
     Args:
-        challenge: id of the challenge.
         profile: "reward" or "correctness".
         workspace: folder that holds challenges/; found from the current folder by default.
 
@@ -51,7 +49,7 @@ def kernel(challenge: str, profile: str = "correctness", workspace: str | None =
 
 @scorer(metrics=[mean(), stderr()])
 def kernel_reward(challenge: str, profile: str = "correctness", workspace: str | None = None) -> Scorer:
-    """Return a scorer that grades the files in a reply's Markdown; see `kernel` for the arguments."""
+    """Return a scorer of the files in a reply's Markdown; see `kernel` for the arguments."""
     from harness.integrations.reply_grade import ReplyGrader
 
     grader = ReplyGrader(challenge, profile, workspace)
@@ -74,7 +72,6 @@ def _build_score(record: "Record") -> Score:
 
 
 def _list_challenges() -> list[str]:
-    """Return the ids of the workspace's challenges, else of the bundled ones."""
     with suppress(HarnessError):
         return Workspace.find().challenges()
     with suppress(HarnessError):
@@ -83,7 +80,7 @@ def _list_challenges() -> list[str]:
 
 
 def _register(challenge: str) -> None:
-    """Register the task `harness/CHALLENGE`; inspect_ai adds the prefix itself for an installed package."""
+    """Register `harness/CHALLENGE`; inspect_ai prefixes an installed package itself."""
 
     def build(profile: str = "correctness", workspace: str | None = None) -> Task:
         return kernel(challenge, profile, workspace)

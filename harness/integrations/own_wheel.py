@@ -1,4 +1,4 @@
-"""A wheel of the running harness, and its pinned requirements, to reproduce this installation elsewhere."""
+"""A wheel and the pinned requirements of the running harness, to reproduce it elsewhere."""
 
 import base64
 import hashlib
@@ -25,7 +25,7 @@ def wheel_name() -> str:
 
 
 def wheel() -> bytes:
-    """Return a wheel of the package as it runs here, without the bundled challenges.
+    """Return a wheel of the running package, without the bundled challenges.
 
     Raises:
         PrerequisiteError: the harness is not installed, so its metadata is missing.
@@ -51,7 +51,7 @@ def wheel() -> bytes:
 
 
 def constraints() -> list[str]:
-    """Return a sorted `name==version` for every direct or indirect requirement that is installed.
+    """Return a sorted `name==version` for every installed requirement, direct or indirect.
 
     Pin them: other versions may change grades.
     """
@@ -69,14 +69,12 @@ def _find_distribution() -> Distribution:
 
 
 def _read_sources(package: Path) -> dict[str, bytes]:
-    """Return the package's files by path in the wheel, without bytecode and challenges."""
     left_out = {"__pycache__", BUNDLED}
     paths = (path for path in sorted(package.rglob("*")) if not left_out & {*path.relative_to(package).parts})
     return {path.relative_to(package.parent).as_posix(): path.read_bytes() for path in paths if path.is_file()}
 
 
 def _build_record(files: Mapping[str, bytes], itself: str) -> bytes:
-    """Return the wheel's RECORD: its files with their hashes."""
     lines = [
         f"{name},sha256={base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b'=').decode()},{len(data)}"
         for name, data in files.items()
@@ -85,7 +83,6 @@ def _build_record(files: Mapping[str, bytes], itself: str) -> bytes:
 
 
 def _collect_required(name: str, seen: dict[str, Distribution]) -> Mapping[str, Distribution]:
-    """Collect the installed requirements of `name`, direct and indirect, without extras."""
     for wanted in _read_requirements(name):
         if wanted in seen:
             continue

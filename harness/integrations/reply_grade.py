@@ -35,7 +35,7 @@ class ReplyGrader:
         self._profile = profile
 
     def grade(self, reply: str) -> Record:
-        """Return the record of a reply, even without a submission; an ambiguous reply's has no reward.
+        """Return the record of a reply, even without a submission; that of an ambiguous one has no reward.
 
         Raises:
             HarnessError: grading is impossible here.
@@ -55,6 +55,6 @@ def explanation(record: Record) -> str:
 
 
 def pick_fields(record: Record) -> dict[str, object]:
-    """Return the part of a record to store beside a score, as JSON values."""
+    """Return the fields to store beside a score, as JSON values."""
     printed = record.to_json_values()
     return {name: printed[name] for name in FIELDS if name in printed}

@@ -1,4 +1,4 @@
-"""Writers of challenges as tasks of other frameworks, by option of `harness export`."""
+"""Writers of tasks for other frameworks, by option of `harness export`."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""Challenges as a verifiers taskset, with grades as rewards: https://docs.primeintellect.ai/verifiers.
+"""Challenges as a verifiers taskset: https://docs.primeintellect.ai/verifiers.
 
-On a failure of ours the reward function raises, and verifiers records the error on a trace without a reward. Needs the
-extra `verifiers`.
+On a failure of ours the reward function raises, and verifiers records the error without a reward. Needs the extra
+`verifiers`.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ class KernelConfig(vf.TasksetConfig):
 
 
 class KernelData(vf.TaskData):
-    """Data with which a task grades its replies."""
+    """Arguments of a task's grader."""
 
     challenge: str
     profile: str

@@ -1,1 +1,1 @@
-"""Reports: a pure function of challenges, records and reviews. Nothing here runs code."""
+"""Reports: a pure function of challenges, records and reviews."""

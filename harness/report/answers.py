@@ -1,4 +1,4 @@
-"""What a model answered to a challenge, as reports show it: one record, or those of several attempts."""
+"""A model's answer to a challenge: one record, or those of several attempts."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,17 +15,17 @@ AnyMarked = TypeVar("AnyMarked", bound=Marked)
 
 @dataclass(frozen=True)
 class ModelAnswer:
-    """One model's answer to one challenge; `Marked`.
+    """One model's answer to one challenge; implements `Marked`.
 
     Attributes:
-        records: its record, or those of its attempts by number.
+        records: sorted by attempt number.
     """
 
     records: tuple[Record, ...]
 
     @cached_property
     def attempts(self) -> Attempts | None:
-        """The attempts taken together; None for a single answer."""
+        """Attempts taken together; None for a single answer."""
         if self.records[0].attempt is None:
             return None
         (found,) = by_answer(map(RecordSummary.of, self.records))
@@ -33,9 +33,9 @@ class ModelAnswer:
 
     @cached_property
     def shown(self) -> Record:
-        """The record whose details stand for the answer: of several attempts the middle one by mark, the lower of two.
+        """Record that stands for the answer: the median attempt by mark, the lower of two.
 
-        Attempts without a mark stand for it only where none has one.
+        Attempts without a mark count only if none has one.
         """
         marked = [r for r in self.records if r.overall.score is not None and r.status is not Status.JUDGE_ERROR]
         ordered = sorted(marked or self.records, key=lambda r: (r.overall.score or 0.0, r.attempt or 0))
@@ -47,47 +47,47 @@ class ModelAnswer:
 
     @property
     def model(self) -> str:
-        """Who answered."""
+        """Id of the model."""
         return self.shown.model
 
     @property
     def challenge(self) -> str:
-        """What was answered."""
+        """Id of the challenge."""
         return self.shown.challenge
 
     @property
     def provenance(self) -> Provenance:
-        """Where the files come from."""
+        """Provenance of the files."""
         return self._marked.provenance
 
     @property
     def status(self) -> Status:
-        """How far the grade got; of several, that of the furthest."""
+        """Status of the grade; the best of several."""
         return self._marked.status
 
     @property
     def ranked(self) -> bool:
-        """Whether the marks count in ranks."""
+        """True if the marks count in ranks."""
         return self._marked.ranked
 
     @property
     def turns(self) -> int:
-        """Replies the model was allowed."""
+        """Number of replies that the model was allowed."""
         return self._marked.turns
 
     @property
     def overall(self) -> Score:
-        """The mark over all."""
+        """Overall mark."""
         return self._marked.overall
 
     @property
     def dimensions(self) -> Mapping[str, Score]:
-        """Marks by heading."""
+        """Marks by dimension id."""
         return self._marked.dimensions
 
 
 def answers(records: Iterable[Record]) -> tuple[ModelAnswer, ...]:
-    """One for each model and challenge, in the order they first come."""
+    """Group records by challenge and model, in order of first appearance."""
     groups: dict[tuple[str, str], list[Record]] = {}
     for record in records:
         groups.setdefault((record.challenge, record.model), []).append(record)
@@ -95,10 +95,7 @@ def answers(records: Iterable[Record]) -> tuple[ModelAnswer, ...]:
 
 
 def in_order(marked: Iterable[AnyMarked]) -> list[AnyMarked]:
-    """The best overall first, those without one after them, then answers made in several turns, baselines last.
-
-    Equal ones by name.
-    """
+    """Sort by overall, missing ones last, then by name; several turns follow, then baselines."""
 
     def place(one: AnyMarked) -> tuple[bool, bool, float, str]:
         point = one.overall.score

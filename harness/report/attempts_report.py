@@ -1,4 +1,4 @@
-"""Several attempts in words: the mean with its spread, best and worst, pass@k, and what how many of them meet."""
+"""Several attempts in words: mean and spread, best and worst, pass@k, criteria and faults."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from harness.scoring.record_summary import RecordSummary
 
 NO_FIGURE = "–"
 ALL_K = 5
-"""pass@k is shown for every k up to this, then for 10, 20, 50 and so on, and for all attempts."""
+"""Largest k up to which every pass@k is listed; beyond it 10, 20, 50 and so on, and the number of attempts."""
 MOST_FAULTS = 12
-"""So many faults are listed."""
+"""Most faults listed."""
 
 
 @dataclass(frozen=True)
 class AttemptRow:
-    """One attempt: its name as the command line takes it, its mark, and the gravest finding."""
+    """One attempt; `name` is its name on the command line."""
 
     name: str
     number: str
@@ -29,7 +29,7 @@ class AttemptRow:
 
 @dataclass(frozen=True)
 class CriterionCount:
-    """How many attempts meet one criterion; `short` where some miss it."""
+    """Number of attempts that meet a criterion; `short` if some miss it."""
 
     id: str
     title: str
@@ -43,16 +43,12 @@ class AttemptsReport:
     """Several attempts of one model at one challenge.
 
     Attributes:
-        count: how many there are, how many have a mark, and how many of these gave no code.
-        mean: with the interval and the coverage.
-        deviation: sample standard deviation.
-        best, worst: mark and number.
-        passed: how many pass.
-        pass_at: k, and the chance that one of k attempts passes.
-        rows: each attempt.
-        criteria: every criterion of the rubric.
-        faults: severity, title and how many attempts have it; the gravest first.
-        more: how many faults there are besides.
+        count: attempts in all, with a mark and without code.
+        mean: with interval and coverage.
+        best, worst: mark and attempt number.
+        pass_at: k, and the probability that one of k attempts passes.
+        faults: severity, title and number of attempts, gravest first.
+        more: number of faults not in `faults`.
     """
 
     model: str
@@ -71,17 +67,17 @@ class AttemptsReport:
 
     @property
     def gravest(self) -> str:
-        """The gravest fault, and how many attempts have it; empty where nothing was found."""
+        """Gravest fault with its number of attempts, or empty."""
         return f"{self.faults[0][1]} (in {self.faults[0][2]})" if self.faults else ""
 
     @property
     def missed(self) -> tuple[CriterionCount, ...]:
-        """The criteria that not every attempt meets."""
+        """Criteria that some attempt misses."""
         return tuple(count for count in self.criteria if count.short)
 
     @property
     def met_by_all(self) -> tuple[str, ...]:
-        """The others."""
+        """Ids of the other criteria."""
         return tuple(count.id for count in self.criteria if not count.short)
 
     @property
@@ -99,12 +95,7 @@ class AttemptsReport:
 
 
 def attempts_report(challenge: Challenge, attempts: Attempts) -> AttemptsReport:
-    """The view of several attempts.
-
-    Args:
-        challenge: the rubric, for its titles.
-        attempts: of one model at it.
-    """
+    """Build the report of several attempts."""
     known, total = len(attempts.marked), len(attempts.summaries)
     tallies = {tally.criterion: tally for tally in attempts.criteria}
     return AttemptsReport(
@@ -134,17 +125,17 @@ def attempts_report(challenge: Challenge, attempts: Attempts) -> AttemptsReport:
 
 
 def deviation(attempts: Attempts) -> str:
-    """The sample standard deviation of the overalls."""
+    """Return the sample standard deviation of the overalls."""
     return NO_FIGURE if attempts.deviation is None else formatting.mark(attempts.deviation)
 
 
 def passed(attempts: Attempts) -> str:
-    """How many attempts with a mark pass."""
+    """Say how many of the marked attempts pass."""
     return f"{attempts.passed} of {len(attempts.marked)}"
 
 
 def gave_none(attempts: Attempts) -> str:
-    """How many attempts count though their reply holds no answer; empty where each holds one."""
+    """Say how many marked attempts have a reply without code; empty if none has."""
     return (
         f"{attempts.unanswered} of {len(attempts.marked)} gave no code that can be graded"
         if attempts.unanswered
@@ -153,12 +144,12 @@ def gave_none(attempts: Attempts) -> str:
 
 
 def not_read(attempts: Attempts) -> str:
-    """How many attempts count in nothing, for their reply could not be read; empty where there is none."""
+    """Say how many attempts have an unreadable reply, and so count nowhere; empty if none has."""
     return f"{attempts.unread} of {len(attempts.summaries)} could not be read" if attempts.unread else ""
 
 
 def mean_of(attempts: Attempts) -> str:
-    """What a mean is of, behind its mark."""
+    """Describe the attempts behind a mean, to follow its mark."""
     count = len(attempts.marked)
     if count < 2:
         words = "1 attempt" if count else "no attempt has a mark"
@@ -168,7 +159,7 @@ def mean_of(attempts: Attempts) -> str:
 
 
 def met(tally: CriterionTally, of: int) -> str:
-    """How many attempts meet a criterion."""
+    """Say how many attempts meet a criterion."""
     unseen = of - tally.assessed
     if not tally.assessed:
         return f"{formatting.NOT_ASSESSED} in any of {of}"
@@ -176,7 +167,7 @@ def met(tally: CriterionTally, of: int) -> str:
 
 
 def common_faults(attempts: Attempts) -> tuple[tuple[str, str, str], ...]:
-    """What was found, the gravest first: its weight, what it is, and how many attempts have it."""
+    """Return severity, title and number of attempts of each fault, gravest first."""
     of = len(attempts.summaries)
     return tuple(
         (
@@ -189,7 +180,7 @@ def common_faults(attempts: Attempts) -> tuple[tuple[str, str, str], ...]:
 
 
 def attempts_data(attempts: Attempts) -> dict[str, Any]:
-    """The figures over all attempts as JSON values."""
+    """Return the figures as JSON values."""
     marked = len(attempts.marked)
     return {
         "attempts": len(attempts.summaries),
@@ -205,7 +196,6 @@ def attempts_data(attempts: Attempts) -> dict[str, Any]:
 
 
 def _shown_k(n: int) -> Iterator[int]:
-    """1 to 5, then 10, 20, 50, 100 and so on, and n."""
     yield from range(1, min(n, ALL_K) + 1)
     yield from (k for power in range(1, 7) for k in (10**power, 2 * 10**power, 5 * 10**power) if k < n)
     if n > ALL_K:

@@ -1,4 +1,4 @@
-"""Several attempts of one model at one challenge: for a terminal, as Markdown, as CSV and as JSON."""
+"""Several attempts of one model at one challenge: for a terminal, and as Markdown, CSV and JSON."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -19,12 +19,12 @@ _FAULTS = ("Finding", "Severity", "Attempts")
 
 
 def attempts_shown(challenge: Challenge, attempts: Attempts) -> RenderableType:
-    """For a terminal of any width."""
+    """Lay the attempts out for a terminal of any width."""
     return Group(*_parts(attempts_report(challenge, attempts)))
 
 
 def attempts_markdown(challenge: Challenge, attempts: Attempts) -> str:
-    """The same as a page of Markdown."""
+    """Write the attempts as a page of Markdown."""
     view = attempts_report(challenge, attempts)
     parts = [f"# {markdown(f'{view.model}/{view.challenge}')}"]
     parts += [markdown_table(("", ""), view.figures), markdown_table(_ATTEMPTS, _rows(view))]
@@ -34,7 +34,7 @@ def attempts_markdown(challenge: Challenge, attempts: Attempts) -> str:
 
 
 def attempts_csv(attempts: Attempts) -> str:
-    """One line for each attempt, with a header; empty where there is no figure."""
+    """Write a header and a line per attempt; absent figures are empty."""
     lines = [
         [
             s.name,
@@ -52,7 +52,7 @@ def attempts_csv(attempts: Attempts) -> str:
 
 
 def attempts_json(attempts: Attempts) -> dict[str, Any]:
-    """The figures over all attempts, each attempt, and how many meet each criterion, as JSON values."""
+    """Return the figures over all attempts, each attempt and each criterion as JSON values."""
     return {
         "model": attempts.model,
         "challenge": attempts.challenge,

@@ -1,4 +1,4 @@
-"""The rows of the scoreboard: one model each, with its mark on every challenge."""
+"""Rows of the scoreboard: a model each, with its mark on every challenge."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ from harness.scoring.marked import Marked
 from harness.scoring.record_summary import RecordSummary
 
 MOST_FINDINGS = 3
-"""How many findings of one submission are listed in short."""
+"""Most findings listed per submission."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A challenge."""
+    """One challenge."""
 
     id: str
     title: str
@@ -28,29 +28,29 @@ class Column:
 
 @dataclass(frozen=True)
 class Entry:
-    """One model on one challenge; `marked` is None where it has no mark there."""
+    """One model on one challenge; `marked` is None without a mark."""
 
     rubric: Challenge
     marked: Marked | None
 
     @property
     def challenge(self) -> str:
-        """Its id."""
+        """Id of the challenge."""
         return self.rubric.id
 
     @property
     def status(self) -> Status | None:
-        """How far the grade got; None where there is none."""
+        """Status of the grade; None without one."""
         return self.marked.status if self.marked else None
 
     @property
     def overall(self) -> Score | None:
-        """The mark over all."""
+        """Overall mark; None without one."""
         return self.marked.overall if self.marked else None
 
     @property
     def text(self) -> str:
-        """The mark in words, or why there is none."""
+        """Mark in words, or why it is missing."""
         if self.status is None or self.overall is None:
             return "no record"
         status = "" if self.status is Status.GRADED else f" ({formatting.status(self.status)})"
@@ -59,7 +59,7 @@ class Entry:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """What `text` says, one below the other: mark and coverage, interval, and what else must be known."""
+        """Lines of `text`: mark and coverage, interval, remarks."""
         if self.status is None or self.overall is None:
             return (self.text,)
         mark, *interval = formatting.standing_lines(self.overall)
@@ -69,37 +69,37 @@ class Entry:
 
     @property
     def attempts(self) -> Attempts | None:
-        """Its attempts, where it has several."""
+        """Attempts, if several."""
         return self.marked if isinstance(self.marked, Attempts) else None
 
     @property
     def spread(self) -> str:
-        """Of how many attempts the mark is the mean, and how they scatter; empty for a single answer."""
+        """Number and spread of attempts; empty for a single answer."""
         return mean_of(self.attempts) if self.attempts else ""
 
     @property
     def integrity(self) -> int:
-        """How many findings tell of conduct in the box; they carry no mark."""
+        """Number of findings about conduct in the sandbox."""
         return self.marked.integrity if isinstance(self.marked, MeasuredAnswer) else 0
 
     @property
     def doubts(self) -> tuple[DoubtKind, ...]:
-        """What is doubtful about its records."""
+        """Doubts about its records."""
         return self.marked.doubts if isinstance(self.marked, MeasuredAnswer) else ()
 
     @property
     def findings(self) -> tuple[str, ...]:
-        """The gravest in short."""
+        """Gravest findings in short."""
         return self._faults[:MOST_FINDINGS]
 
     @property
     def more(self) -> int:
-        """How many findings there are besides."""
+        """Number of other findings."""
         return len(self._faults) - len(self.findings)
 
     @cached_property
     def _faults(self) -> tuple[str, ...]:
-        """Each fault once with its weight; criteria that failed for the same words are one fault."""
+        """Faults with weights; criteria that failed for the same words are one fault."""
         if self.attempts:
             return tuple(
                 f"{title} ({weight}, in {count} attempts)" for weight, title, count in common_faults(self.attempts)
@@ -113,11 +113,10 @@ class Entry:
 
 @dataclass(frozen=True)
 class SuitePlaces:
-    """Where models stand over another suite than that of the board.
+    """Places of the models over another suite than the board's.
 
     Attributes:
-        id: of the suite.
-        of: how many of its challenges count.
+        of: number of challenges that count.
         places: by model.
     """
 
@@ -127,22 +126,22 @@ class SuitePlaces:
 
     @property
     def title(self) -> str:
-        """What heads its column."""
+        """Heading of its column."""
         return f"{self.id} ({self.of})"
 
     def lines(self, model: str) -> tuple[str, ...]:
-        """A model's place, then its mean and coverage; nothing where it has no mark of the suite."""
+        """Return a model's place, mean and coverage; empty without a mark in the suite."""
         standing = self.places.get(model)
         return tuple(filter(None, (ranked(standing), *mean(standing)))) if standing and standing.graded else ()
 
 
 def ranked(standing: Standing) -> str:
-    """The rank with the medal, if any; empty where there is none."""
+    """Return the rank, with the medal if any; empty without a rank."""
     return f"{standing.place} ({standing.medal})" if standing.medal else standing.place
 
 
 def mean(standing: Standing) -> tuple[str, ...]:
-    """Mean of its overalls with their mean coverage, and of how many challenges where it lacks some."""
+    """Return lines: mean overall and coverage, then the number of challenges if some are missing."""
     covered = f", {formatting.percent(standing.coverage)}" if standing.graded and standing.coverage < 1 else ""
     some = 0 < standing.graded < standing.of
     return (formatting.whole(standing.mean) + covered, *([f"{standing.graded} of {standing.of}"] if some else []))
@@ -158,12 +157,12 @@ class ScoreboardRow:
 
     @property
     def best(self) -> str:
-        """The challenge_winners with its highest mark."""
+        """Challenges with its highest mark; empty with fewer than two marks."""
         return self._extreme(max)
 
     @property
     def worst(self) -> str:
-        """The challenge_winners with its lowest mark."""
+        """Challenges with its lowest mark; empty with fewer than two marks."""
         return self._extreme(min)
 
     def _extreme(self, pick: Callable[[Iterable[float]], float]) -> str:
@@ -182,32 +181,32 @@ class ScoreboardRow:
 
     @property
     def anchor(self) -> str:
-        """Where its part of a challenge's page starts."""
+        """Anchor of its section on a challenge's page."""
         return formatting.anchor(self.standing.model)
 
     @property
     def strength(self) -> str:
-        """Its strength in whole points; empty where there is none."""
+        """Strength in whole points, or empty."""
         return "" if self.standing.strength is None else formatting.whole(self.standing.strength)
 
     @property
     def rank(self) -> str:
-        """Its rank with the medal, if any."""
+        """Rank, with the medal if any."""
         return ranked(self.standing)
 
     @property
     def provenance(self) -> str:
-        """Where its files come from."""
+        """Provenance of its files."""
         return formatting.provenances(self.standing.provenance)
 
     @property
     def heading(self) -> tuple[str, ...]:
-        """The model, and below it where its files come from."""
+        """Model and provenance."""
         return (self.standing.model, *self.provenance.split(", "))
 
     @property
     def remark(self) -> str:
-        """Why it has no rank or no medal; empty for a baseline, whose provenance explains it."""
+        """Reason for a missing rank or medal; empty for a baseline."""
         return "" if Provenance.BASELINE in self.standing.provenance else self.standing.note
 
     @property
@@ -222,5 +221,5 @@ class ScoreboardRow:
 
     @property
     def mean_lines(self) -> tuple[str, ...]:
-        """The mean with the mean coverage, and below them of how many challenges where some are missing."""
+        """Mean and coverage, then the number of challenges if some are missing."""
         return mean(self.standing)

@@ -1,4 +1,4 @@
-"""What the templates see: frozen views of challenges and records, in words, still to be escaped."""
+"""Views of challenges and records for the templates: frozen, in words, not yet escaped."""
 
 from collections.abc import Collection as Names
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ from harness.scoring.record_summary import RecordSummary
 
 @dataclass(frozen=True)
 class Failure:
-    """A failing input, and how to see it again."""
+    """A failing input, and the command that repeats it."""
 
     criterion: str
     probe: str
@@ -50,7 +50,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Ceiling:
-    """A gate: what it caps, at what, why, and the failures behind it."""
+    """A gate: its target, ceiling, reason and failures."""
 
     target: str
     ceiling: str
@@ -70,10 +70,12 @@ class Strength:
 
 @dataclass(frozen=True)
 class Weakness:
-    """A finding; criteria that failed for the same words are listed once.
+    """One fault; criteria that failed for the same words are merged.
 
-    `weight` says what it weighs: its severity, or that it carries no mark; `linked` names the race on which it depends;
-    `contradicted` says how the original prompt asked for the contrary as well.
+    Attributes:
+        weight: severity, or that it carries no mark.
+        linked: the race that it depends on.
+        contradicted: contrary requests of the original prompt.
     """
 
     criteria: tuple[str, ...]
@@ -98,7 +100,7 @@ class CriteriaGroup:
 
 @dataclass(frozen=True)
 class Uncredited:
-    """Criteria that earn nothing while another one fails, and what came out for them by themselves."""
+    """Criteria without credit while `cause` fails, and their own outcome (`how`)."""
 
     how: str
     cause: str
@@ -107,9 +109,9 @@ class Uncredited:
 
 @dataclass(frozen=True)
 class SubmissionReport:
-    """One model's submission; of several attempts the middle one by mark stands for all, under their mean.
+    """One model's submission; of several attempts the median one by mark, under their mean.
 
-    `name` is that of the submission whose findings are listed.
+    `name` is the submission whose findings are listed.
     """
 
     name: str
@@ -151,7 +153,7 @@ class SubmissionReport:
 
 @dataclass(frozen=True)
 class ChallengeReport:
-    """Everything on one page about one challenge."""
+    """One challenge's page."""
 
     id: str
     title: str
@@ -170,12 +172,12 @@ class ChallengeReport:
 
     @property
     def submissions(self) -> int:
-        """How many were graded, each attempt counted."""
+        """Number of graded submissions, each attempt counted."""
         return sum(len(answer.attempts.rows) if answer.attempts else 1 for answer in self.answers)
 
     @property
     def attempts(self) -> tuple[AttemptsReport, ...]:
-        """Of the models that answered several times."""
+        """Reports of models with several attempts."""
         return tuple(answer.attempts for answer in self.answers if answer.attempts)
 
 
@@ -186,14 +188,14 @@ def challenge_report(
     unfetched: Names[str] = (),
     doubts: Mapping[str, tuple[DoubtKind, ...]] = MappingProxyType({}),
 ) -> ChallengeReport:
-    """The view of one challenge.
+    """Build the report of one challenge.
 
     Args:
         challenge: the rubric.
-        records: of submissions to it, in any order.
-        reviews: of these submissions, in any order.
+        records: submissions to it, in any order.
+        reviews: reviews of these submissions, in any order.
         unfetched: collections whose answers are not on this machine.
-        doubts: what is doubtful about records, by name.
+        doubts: doubts about records, by name.
     """
     records = tuple(records)
     ordered = in_order(answers(records))
@@ -216,7 +218,7 @@ def challenge_report(
 
 
 def grouped(evidence: Iterable[tuple[str, str]]) -> tuple[CriteriaGroup, ...]:
-    """Criteria by the reason they share, from pairs of reason and criterion."""
+    """Group pairs of reason and criterion by reason."""
     by_reason: dict[str, list[str]] = {}
     for reason, criterion in evidence:
         by_reason.setdefault(reason, []).append(criterion)
@@ -224,7 +226,7 @@ def grouped(evidence: Iterable[tuple[str, str]]) -> tuple[CriteriaGroup, ...]:
 
 
 def uncredited(record: Record) -> tuple[Uncredited, ...]:
-    """The criteria whose credit rests on another one, by that one and by what came out for them."""
+    """Group the criteria without credit by their outcome and the failing criterion."""
     groups: dict[tuple[str, str], list[str]] = {}
     for item in record.marked:
         if item.rests_on:
@@ -233,10 +235,7 @@ def uncredited(record: Record) -> tuple[Uncredited, ...]:
 
 
 def weaknesses(challenge: Challenge, record: Record) -> tuple[Weakness, ...]:
-    """Return the findings of a record, each fault once; options that are not offered are left out.
-
-    Findings of one title are one fault, but those of an option are its own.
-    """
+    """Return the findings of a record, one per title; those of an optional feature stay separate."""
     evidence = {e.criterion: e for e in record.evidence}
     options = {c.id: c.capability for c in challenge.criteria}
     merged: dict[tuple[Severity, str, str | None], list[Finding]] = {}
@@ -247,14 +246,14 @@ def weaknesses(challenge: Challenge, record: Record) -> tuple[Weakness, ...]:
 
 
 def unassessed(challenge: Challenge, record: Record) -> tuple[CriteriaGroup, ...]:
-    """The unassessed criteria of a record, by the reason they share."""
+    """Group the unassessed criteria of a record by reason."""
     rubric = {c.id: c for c in challenge.criteria}
     open_ones = (e for e in asked(record) if not e.outcome.assessed)
     return grouped((formatting.unassessed(rubric.get(e.criterion), e), e.criterion) for e in open_ones)
 
 
 def ceilings(challenge: Challenge, record: Record) -> tuple[Ceiling, ...]:
-    """The gates of a record with the failing inputs behind them."""
+    """Return the gates of a record with their failing inputs."""
     titles = {d.id: d.title for d in challenge.dimensions}
     evidence = {e.criterion: e for e in record.evidence}
     return tuple(
@@ -327,7 +326,6 @@ def _rubric_order(challenge: Challenge, record: Record) -> list[Evidence]:
 
 
 def _critical(record: Record) -> str:
-    """Critical criteria met, of those assessed."""
     critical = [e for e in record.marked if e.severity is Severity.CRITICAL and e.outcome.assessed]
     passed = sum(e.outcome is Outcome.PASSED for e in critical)
     return f"{passed} of {len(critical)}" if critical else formatting.NOT_ASSESSED
@@ -361,7 +359,7 @@ def _weakness(
 
 
 def _seen(group: Sequence[Finding]) -> Iterator[str]:
-    """What findings of one fault saw, each sight once, those after the first under the name of their criterion."""
+    """Yield each observation of one fault once; those after the first finding are prefixed by their criterion."""
     listed: set[str] = set()
     for finding in group:
         further = (o.detail if o.title == finding.title else str(o) for o in finding.also)

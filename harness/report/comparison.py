@@ -1,4 +1,4 @@
-"""Two models compared criterion by criterion, from their records: the view, and the formats it is printed in."""
+"""Two models compared criterion by criterion, from their records, for all output formats."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,12 +24,12 @@ from harness.scoring.duels import Duel, attempts_duel, win_table
 from harness.scoring.record_summary import RecordSummary
 
 DRAWN = "where N are right, a fault in about 3 of N such cases would be missed once in 20 times"
-"""How sure they make; said once, not in each row."""
+"""Confidence of drawn cases; printed once, not per row."""
 
 
 @dataclass(frozen=True)
 class CriterionPair:
-    """One criterion on both sides."""
+    """One criterion of both models."""
 
     criterion: Criterion
     left: CriterionSide
@@ -37,19 +37,19 @@ class CriterionPair:
 
     @cached_property
     def measured(self) -> bool:
-        """Whether any figure was measured on either side."""
+        """True if either side has a figure."""
         return self.left.measured or self.right.measured
 
     @property
     def drawn(self) -> bool:
-        """Whether a side counts cases that were drawn, and none of them wrong."""
+        """True if a side has drawn cases, all of them right."""
         return any(
             side.evidence and side.evidence.draws and not side.evidence.draws.failed for side in (self.left, self.right)
         )
 
     @cached_property
     def lead(self) -> float | None:
-        """How much more of the criterion the left one meets; None unless both were assessed."""
+        """Share met on the left less that on the right; None unless both were assessed."""
         if self.left.met is None or self.right.met is None:
             return None
         return self.left.met - self.right.met
@@ -67,17 +67,17 @@ class ChallengeComparison:
 
     @property
     def apart(self) -> tuple[CriterionPair, ...]:
-        """What tells them apart, the gravest first."""
+        """Criteria that differ, gravest first."""
         return tuple(row for row in self._gravest_first if row.lead)
 
     @property
     def unmet(self) -> tuple[str, ...]:
-        """Criteria that both miss wholly, the gravest first."""
+        """Criteria that both miss wholly, gravest first."""
         return tuple(row.criterion.id for row in self._gravest_first if row.left.met == row.right.met == 0)
 
     @property
     def half_met(self) -> tuple[str, ...]:
-        """Criteria that both meet in the same part, the gravest first, with that part."""
+        """Criteria that both meet in the same part, with that part, gravest first."""
         rows = (row for row in self._gravest_first if row.lead == 0 and row.left.met not in (0, 1))
         return tuple(f"{row.criterion.id} ({_parts_met(row)})" for row in rows)
 
@@ -87,12 +87,12 @@ class ChallengeComparison:
 
     @property
     def one_sided(self) -> tuple[str, ...]:
-        """Criteria that only one of them was assessed on, which no duel counts."""
+        """Criteria assessed on one side only, which no duel counts."""
         return tuple(r.criterion.id for r in self.rows if (r.left.met is None) != (r.right.met is None))
 
     @property
     def result(self) -> str:
-        """Who won, by how much, and on what."""
+        """Winner, margin and basis in a sentence."""
         one = self.duel
         if not one.played:
             return "Nothing was assessed on both: there is no winner."
@@ -114,11 +114,10 @@ class ModelComparison:
     """Two models on every challenge they share.
 
     Attributes:
-        left, right: their names.
-        challenges: those that both have a record of, by id.
-        alone: `MODEL/CHALLENGE` that only one of them has a record of.
+        challenges: those with a record of both, by id.
+        alone: `MODEL/CHALLENGE` with a record of one only.
         tally: duels won by each; a split is half for both.
-        notes: what a reader must know before comparing these records.
+        notes: warnings about comparing these records.
     """
 
     left: str
@@ -136,13 +135,13 @@ def compare(
     right: str,
     doubts: Mapping[str, tuple[DoubtKind, ...]] = MappingProxyType({}),
 ) -> ModelComparison:
-    """Compare two models; nothing is scored anew but the duels, on what both were assessed on.
+    """Compare two models; only the duels are scored anew, on criteria assessed on both.
 
     Args:
-        challenges: in any order; records of others are left out, with a note.
-        records: of at least these two models, in any order.
+        challenges: in any order; records of other challenges are left out, with a note.
+        records: records of at least these two models, in any order.
         left, right: names of the models.
-        doubts: what is doubtful about records, by name.
+        doubts: doubts about records, by name.
     """
     own = sorted((r for r in records if r.model in (left, right)), key=lambda r: (r.challenge, r.submission_name.order))
     by_name = {(answer.model, answer.challenge): answer for answer in answers(own)}
@@ -166,7 +165,7 @@ def compare(
 
 
 def compare_challenge(challenge: Challenge, left: AnswerSides, right: AnswerSides, result: Duel) -> ChallengeComparison:
-    """Two answers to one challenge, criterion by criterion, and the duel between them."""
+    """Compare two answers to one challenge criterion by criterion."""
     left_sides, right_sides = left.by_criterion, right.by_criterion
     rows = tuple(
         CriterionPair(c, left_sides.get(c.id, ABSENT), right_sides.get(c.id, ABSENT)) for c in challenge.criteria
@@ -175,12 +174,11 @@ def compare_challenge(challenge: Challenge, left: AnswerSides, right: AnswerSide
 
 
 def _parts_met(row: CriterionPair) -> str:
-    """Describe how much of a criterion each side meets, once where both say the same."""
     return " and ".join(dict.fromkeys(side.share for side in (row.left, row.right)))
 
 
 def compared_table(compared: ModelComparison) -> RenderableType:
-    """For a terminal of any width."""
+    """Lay the comparison out for a terminal of any width."""
     return Group(*_parts(compared))
 
 
@@ -216,7 +214,6 @@ def _mark_titles(shared: ChallengeComparison) -> list[str]:
 
 
 def _marks(shared: ChallengeComparison) -> Iterator[list[str]]:
-    """Overall and dimensions: mark, interval and coverage of both."""
     pair = (shared.left, shared.right)
     yield ["Overall", *(formatting.standing(a.overall) for a in pair)]
     if any(a.attempts for a in pair):
@@ -246,7 +243,7 @@ def _apart(shared: ChallengeComparison) -> Iterator[list[str]]:
 
 
 def _text_once(side: CriterionSide, criterion: str, seen: dict[str, str]) -> str:
-    """Return the text of a side; a fault that an earlier row of `seen` states is named by the criterion of that row."""
+    """Return the text of a side; a fault known from an earlier row in `seen` is named by that row's criterion."""
     first = seen.setdefault(side.fault, criterion)
     return side.text if first == criterion or not side.fault else side.text_of(f"as {first}")
 
@@ -281,7 +278,7 @@ def _tally(compared: ModelComparison) -> Iterator[list[str]]:
 
 
 def compared_markdown(compared: ModelComparison) -> str:
-    """The same as a page of Markdown."""
+    """Write the comparison as a page of Markdown."""
     parts = [f"# {markdown(compared.left)} against {markdown(compared.right)}"]
     for shared in compared.challenges:
         parts.append(f"## {markdown(shared.challenge.title)}")
@@ -297,7 +294,7 @@ def compared_markdown(compared: ModelComparison) -> str:
 
 
 def compared_csv(compared: ModelComparison) -> str:
-    """One line for each criterion of each challenge; shares met run from 0 to 1, figures are a JSON object."""
+    """Write a line per criterion of each challenge; shares met run from 0 to 1, figures are a JSON object."""
     side = ("", "_outcome", "_met", "_fault", "_figures")
     titles = ["challenge", "criterion", "dimension", "severity", *(f"{s}{t}" for s in ("left", "right") for t in side)]
     lines = []
@@ -327,7 +324,7 @@ def _csv_side(model: str, side: CriterionSide) -> list[object]:
 
 
 def compared_data(compared: ModelComparison) -> dict[str, Any]:
-    """The same as plain data, with the evidence of both sides as their records hold it."""
+    """Return the comparison as plain data, with both sides' evidence as recorded."""
     return {
         "left": compared.left,
         "right": compared.right,

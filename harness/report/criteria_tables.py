@@ -1,4 +1,4 @@
-"""Criteria side by side: what came out for each of them in every answer to a challenge."""
+"""Tables of criteria, with the outcome of each in every answer to a challenge."""
 
 from collections.abc import Collection as Names
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class CriterionRow:
-    """One criterion side by side."""
+    """One criterion in every answer."""
 
     id: str
     title: str
@@ -34,7 +34,7 @@ class CriterionRow:
 
 @dataclass(frozen=True)
 class DimensionSection:
-    """One dimension side by side."""
+    """One dimension in every answer."""
 
     title: str
     weight: str
@@ -44,7 +44,7 @@ class DimensionSection:
 
 @dataclass(frozen=True)
 class _Column:
-    """One answer: evidence and findings by criterion; of several attempts how many meet each, and the faults."""
+    """One answer: evidence and findings by criterion, or the tallies of several attempts."""
 
     seen: Mapping[str, Evidence]
     found: Mapping[str, Finding]
@@ -53,13 +53,11 @@ class _Column:
 
     @classmethod
     def of(cls, answer: ModelAnswer) -> Self:
-        """The column of an answer."""
         record = answer.shown
         seen = {e.criterion: e for e in record.evidence}
         return cls(seen, {f.criterion: f for f in record.findings}, answer.attempts, record.unmarked.keys())
 
     def cell(self, criterion: Criterion) -> Cell:
-        """What came out for a criterion."""
         if criterion.id in self.unmarked and criterion.id in self.seen:
             return Cell(f"{formatting.outcome(self.seen[criterion.id])}, in no mark")
         if self.attempts is None:
@@ -69,7 +67,7 @@ class _Column:
 
 
 def criteria_tables(challenge: Challenge, answers: Sequence[ModelAnswer]) -> Iterator[DimensionSection]:
-    """Every dimension with its criteria, a cell for each answer in their order."""
+    """Yield every dimension with its criteria, and a cell per answer in their order."""
     columns = [_Column.of(answer) for answer in answers]
     for dimension in challenge.dimensions:
         marks = [answer.dimensions.get(dimension.id) for answer in answers]
@@ -98,7 +96,7 @@ def _cell(criterion: Criterion, evidence: Mapping[str, Evidence], findings: Mapp
 
 
 def _counted(attempts: Attempts, tally: CriterionTally | None, criterion: str) -> Cell:
-    """How many attempts meet a criterion, with the fault that most of the others have."""
+    """Count the attempts that meet a criterion, with the commonest fault of the others."""
     if tally is None:
         return Cell("not in these records")
     own = [fault for fault in attempts.faults if fault.criterion == criterion]

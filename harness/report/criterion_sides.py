@@ -1,4 +1,4 @@
-"""How one answer stands on each criterion: its outcome, or how many of several attempts meet it."""
+"""One answer's standing on each criterion: its outcome, or the number of attempts that meet it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,10 +17,10 @@ class CriterionSide:
     """One criterion in one answer.
 
     Attributes:
-        evidence: of its record; None where the record does not know the criterion, and for several attempts.
-        fault: what is wrong; in most of several attempts.
-        attempts: the evidence of each of several attempts; empty for a single answer.
-        marked: whether it enters marks.
+        evidence: None if the record lacks the criterion, or for several attempts.
+        fault: title of the fault; the commonest of several attempts.
+        attempts: evidence of each of several attempts; empty for a single answer.
+        marked: True if it counts in marks.
     """
 
     evidence: Evidence | None
@@ -30,7 +30,7 @@ class CriterionSide:
 
     @cached_property
     def met(self) -> float | None:
-        """Share of the criterion that is met, 0 to 1, the mean over attempts; None where no mark is made of it."""
+        """Share met, 0 to 1, the mean over attempts; None without a mark."""
         if not self.marked:
             return None
         seen = [e for e in (self.evidence, *self.attempts) if e is not None and e.outcome.assessed]
@@ -38,12 +38,12 @@ class CriterionSide:
 
     @property
     def measured(self) -> bool:
-        """Whether any figure was measured."""
+        """True if it has any figure."""
         return any(e is not None and e.measured for e in (self.evidence, *self.attempts))
 
     @property
     def share(self) -> str:
-        """How much of it is met: how many of several attempts, or how much in a single answer."""
+        """Number of attempts that meet it, or the outcome of a single answer."""
         if self.attempts:
             full = sum(e.satisfied == 1 for e in self.attempts if e.outcome.assessed)
             assessed = sum(e.outcome.assessed for e in self.attempts)
@@ -54,11 +54,11 @@ class CriterionSide:
 
     @cached_property
     def text(self) -> str:
-        """The outcome with the fault and the figures behind it."""
+        """Outcome with fault and figures."""
         return self.text_of(self.fault)
 
     def text_of(self, fault: str) -> str:
-        """Return the outcome and the figures, with these words for the fault."""
+        """Return outcome and figures, with these words for the fault."""
         if self.attempts:
             return f"{self.share}: {fault}" if fault else self.share
         if self.evidence is None:
@@ -73,14 +73,14 @@ ABSENT = CriterionSide(None, "")
 
 @dataclass(frozen=True)
 class AnswerSides:
-    """An answer, and how it stands on each criterion."""
+    """An answer's standing on each criterion."""
 
     answer: ModelAnswer
     by_criterion: Mapping[str, CriterionSide]
 
 
 def sides(answer: ModelAnswer) -> AnswerSides:
-    """Every criterion of an answer."""
+    """Build an answer's standing on each criterion."""
     if answer.attempts:
         return AnswerSides(answer, _sides_of_attempts(answer, answer.attempts))
     record = answer.shown

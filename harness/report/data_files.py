@@ -17,20 +17,17 @@ if TYPE_CHECKING:
 
 
 def as_json_lines(table: DataTable) -> str:
-    """One JSON object a row; a number that is not finite is "NaN", "Infinity" or "-Infinity", as in a record."""
+    """Write a JSON object per row; non-finite numbers are "NaN", "Infinity" or "-Infinity", as in a record."""
     return "".join(json.dumps(plain(row), allow_nan=False) + "\n" for row in table.as_dicts())
 
 
 def as_csv(table: DataTable) -> str:
-    """A header and a line for each row, empty where there is no value, figures as JSON.
-
-    Text that a spreadsheet would take for a formula begins with an apostrophe: an answer may have written it.
-    """
+    """Write a header and a line per row; absent values are empty, figures are JSON, formulas get an apostrophe."""
     return csv_text(list(table.dtypes), ([_csv_cell(cell) for cell in row] for row in table.rows))
 
 
 def as_parquet(table: DataTable) -> bytes:
-    """The data frame as a Parquet file; columns of mixed values as text.
+    """Return a Parquet file, with columns of mixed values as text.
 
     Raises:
         PrerequisiteError: pyarrow is not installed.
@@ -41,7 +38,7 @@ def as_parquet(table: DataTable) -> bytes:
 
 
 def write_parquet(tables: Iterable[DataTable], file: BinaryIO) -> int:
-    """Write the parts of a table, each as a row group, as `as_parquet`; how many rows they have.
+    """Write each part of a table as a row group, and return the number of rows.
 
     Raises:
         PrerequisiteError: pyarrow is not installed.
@@ -62,7 +59,7 @@ def write_parquet(tables: Iterable[DataTable], file: BinaryIO) -> int:
 
 
 def write_text(format: str, tables: Iterable[DataTable], write: Callable[[str], object]) -> int:
-    """Write the parts of a table as JSON Lines or CSV, each with one call; how many rows they have."""
+    """Write each part of a table as JSON Lines or CSV, and return the number of rows."""
     rows = 0
     for number, table in enumerate(tables):
         text = TEXTS[format](table)
@@ -73,10 +70,10 @@ def write_text(format: str, tables: Iterable[DataTable], write: Callable[[str], 
 
 
 def write_file(format: str, tables: Iterable[DataTable], path: Path) -> int:
-    """Write the parts of a table to a file, in place of what it was once all are written; how many rows they have.
+    """Write the parts of a table, replace the file once all are written, and return the number of rows.
 
     Raises:
-        PrerequisiteError: the format needs what is not installed.
+        PrerequisiteError: a package that the format needs is missing.
         StoreError: the file cannot be written, or the records cannot be read.
     """
     with replacing(path) as file:
@@ -86,10 +83,10 @@ def write_file(format: str, tables: Iterable[DataTable], path: Path) -> int:
 
 
 def check_installed(format: str) -> None:
-    """Look for what writing a format needs.
+    """Check that a format's packages are installed.
 
     Raises:
-        PrerequisiteError: it is not installed.
+        PrerequisiteError: a package is missing.
     """
     if format != PARQUET:
         return
@@ -104,7 +101,7 @@ def check_installed(format: str) -> None:
 
 PARQUET = "parquet"
 TEXTS: Mapping[str, Callable[[DataTable], str]] = {"jsonl": as_json_lines, "csv": as_csv}
-"""What writes each format that is text, by its name."""
+"""Writers of the text formats, by name."""
 
 
 def _frame(table: DataTable) -> "pandas.DataFrame":
@@ -120,5 +117,4 @@ def _csv_cell(value: Cell) -> object:
 
 
 def _text(value: Cell) -> str:
-    """A cell of any kind as text: figures as JSON."""
     return json_text(value) if isinstance(value, dict) else str(plain(value))

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def data_frame(table: DataTable) -> "pandas.DataFrame":
-    """The table as a data frame with the types that it states; the same ones where it has no rows."""
+    """Return the table as a data frame with its declared types, even without rows."""
     # loaded here: it takes longer to load than everything else that a command needs
     import pandas
 

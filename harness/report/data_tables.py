@@ -1,4 +1,4 @@
-"""Records as tables of plain values: a row a grade, or a row a criterion of a grade; docs/data.md describes them."""
+"""Records as tables of plain values, a row per grade or per criterion of a grade; docs/data.md describes them."""
 
 import json
 import math
@@ -13,19 +13,19 @@ from harness.scoring.doubts import DoubtKind
 from harness.store.record_rows import RecordParts
 
 Cell = str | bool | int | float | datetime | dict[str, Any] | None
-"""One value; None where there is none."""
+"""One value; None if absent."""
 
 TEXT, NUMBER, WHOLE, FLAG, TIME, ANY = "string", "float64", "Int64", "bool", "datetime64[us, UTC]", "object"
 """Types of columns, as pandas names them."""
 
 PART = 20_000
-"""Rows of a part where a table is too long to be held whole."""
+"""Rows per part of a table too long for memory."""
 NOT_TIME = "box"
-"""The part of the stages' time that was spent in the box: no stage of its own."""
+"""Time in the sandbox, which is part of other stages' time."""
 
 Source = TypeVar("Source")
 Doubts = Mapping[str, tuple[DoubtKind, ...]]
-"""What is doubtful about records, by name."""
+"""Doubts about records, by name."""
 NO_DOUBTS: Doubts = {}
 
 
@@ -34,9 +34,8 @@ class DataColumn(Generic[Source]):
     """One column.
 
     Attributes:
-        name: in data frames and files.
-        dtype: of pandas.
-        value: what a row has there.
+        dtype: name of the pandas type.
+        value: reads the cell of a row's source.
     """
 
     name: str
@@ -49,15 +48,15 @@ class DataTable:
     """Rows of equal columns.
 
     Attributes:
-        dtypes: of pandas, by the name of the column, in their order.
-        rows: cells in the order of the columns.
+        dtypes: names of pandas types by column, in column order.
+        rows: cells in column order.
     """
 
     dtypes: dict[str, str]
     rows: tuple[tuple[Cell, ...], ...]
 
     def as_dicts(self) -> Iterator[dict[str, Cell]]:
-        """The rows by the names of their columns."""
+        """Return the rows as dicts by column."""
         return (dict(zip(self.dtypes, row, strict=True)) for row in self.rows)
 
 
@@ -70,41 +69,40 @@ class GradedCriterion:
 
 
 def record_table(records: Sequence[Record], doubts: Doubts = NO_DOUBTS) -> DataTable:
-    """One row for each record, in their order; a column for each dimension and each stage that any of them has."""
+    """Return a row per record, in order, with columns for every dimension and stage of any of them."""
     return _table(_of_records(map(parts_of, records), doubts), records)
 
 
 def evidence_table(records: Iterable[Record], doubts: Doubts = NO_DOUBTS) -> DataTable:
-    """One row for each criterion of each record, in their order."""
+    """Return a row per criterion of each record, in order."""
     return _table(_of_evidence(doubts), _graded(records))
 
 
 def record_parts(
     records: Iterable[Record], parts: Iterable[RecordParts], rows: int = PART, doubts: Doubts = NO_DOUBTS
 ) -> Iterator[DataTable]:
-    """The same as `record_table` in parts of so many rows, at least one; each record is let go once its row is made.
+    """Yield `record_table` in parts, at least one, without holding records whose row is made.
 
     Args:
-        records: of any number.
-        parts: of the same records.
-        rows: of each part but the last.
-        doubts: what is doubtful about records, by name.
+        parts: parts of the same records.
+        rows: rows of each part but the last.
+        doubts: doubts about records, by name.
     """
     return _in_parts(_of_records(parts, doubts), records, rows)
 
 
 def evidence_parts(records: Iterable[Record], rows: int = PART, doubts: Doubts = NO_DOUBTS) -> Iterator[DataTable]:
-    """The same as `evidence_table` in parts, as `record_parts` makes them."""
+    """Yield `evidence_table` in parts, as `record_parts` does."""
     return _in_parts(_of_evidence(doubts), _graded(records), rows)
 
 
 def parts_of(record: Record) -> RecordParts:
-    """Which parts a record has."""
+    """Return the dimensions and stages of a record."""
     return RecordParts(frozenset(record.dimensions), frozenset(record.seconds))
 
 
 def plain(value: Any) -> Any:
-    """A cell as JSON values: what is not finite by the names that records use, a time in ISO 8601."""
+    """Return a cell as JSON values: non-finite numbers by name, as in records, and times in ISO 8601."""
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     if isinstance(value, datetime):
@@ -113,7 +111,7 @@ def plain(value: Any) -> Any:
 
 
 def json_text(value: Any) -> str:
-    """A cell as JSON on one line."""
+    """Return a cell as JSON on one line."""
     return json.dumps(plain(value), allow_nan=False)
 
 
@@ -183,8 +181,6 @@ def _count(counts: Callable[[Evidence], bool]) -> Callable[[Record], Cell]:
 
 
 def _of_example(value: Callable[[Counterexample], Figure | None]) -> Callable[[GradedCriterion], Cell]:
-    """What the smallest failing input says; None where there is none, or it does not say."""
-
     def said(graded: GradedCriterion) -> Cell:
         found = value(graded.evidence.counterexample) if graded.evidence.counterexample else None
         return None if found == "" else found
@@ -199,7 +195,7 @@ def _seconds(record: Record) -> float:
 _NAMES = tuple(
     DataColumn(name, dtype, _field(name)) for name, dtype in (("model", TEXT), ("challenge", TEXT), ("attempt", WHOLE))
 )
-"""What tells one grade from another."""
+"""Columns that identify a grade."""
 
 _GRADE: tuple[DataColumn[Record], ...] = (
     DataColumn("provenance", TEXT, lambda r: r.provenance.value),

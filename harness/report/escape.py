@@ -1,8 +1,7 @@
-"""Text from outside made safe to show: on a terminal, and in Markdown.
+"""Escaping of outside text for terminals, Markdown and HTML.
 
-Everything a template prints goes through `markdown` unless it was made safe here before, so that nothing a submission
-wrote can end a table cell, open a link or a tag, hide behind control characters or move the cursor of a terminal.
-A bare web address stays what it is; it cannot hide behind other words.
+Templates pass every value through `markdown` unless it is already safe. So a submission's text cannot end a table cell,
+open a link or a tag, hide behind control characters or move a cursor. Bare web addresses stay unescaped.
 """
 
 import re
@@ -11,20 +10,20 @@ from functools import lru_cache
 from markupsafe import Markup
 
 LIMIT = 600
-"""Longest text shown on a line; the record keeps all of it."""
+"""Most characters on a line; the record keeps all."""
 BLOCK_LINES = 30
-"""Most lines shown of a block such as a compiler's output."""
+"""Most lines of a block such as a compiler's output."""
 
 _MARKS = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"} | {c: "\\" + c for c in "\\`*_{}[]|~$!"})
 _INDEX = re.compile(r"(\[\d[\d., ]*\](?![(\[:]))")
-"""Figures in brackets, such as `dx[0, 3]`, can be no link and read better bare."""
+"""Figures in brackets, such as `dx[0, 3]`, which cannot be a link and read better unescaped."""
 _CODE = re.compile(r"(?<!`)`([^`\s](?:[^`]*[^`\s])?)`(?!`)")
 _INSIDE_WORD = re.compile(r"(?<=[^\W_])\\_(?=[^\W_])")
 _BLOCK_START = re.compile(r"^([-+#=:](?=[-+#=:\s]|$)|\d{1,9}(?=[.)](?:\s|$)))(.?)", re.DOTALL)
 
 
 def plain(text: object, limit: int = LIMIT) -> str:
-    """The text on one line, without control, format or private characters, clipped at `limit` characters."""
+    """Return one line of at most `limit` characters, without control, format or private characters."""
     shown = str(text)
     if not shown.isprintable():
         shown = "".join(c if c.isprintable() or c.isspace() else "\ufffd" for c in shown)
@@ -33,7 +32,7 @@ def plain(text: object, limit: int = LIMIT) -> str:
 
 
 def markdown(value: object) -> Markup:
-    """The value as text that Markdown shows as it is; what is safe already passes unchanged."""
+    """Escape a value for Markdown; safe values pass as they are."""
     return value if isinstance(value, Markup) else _markdown(str(value))
 
 
@@ -47,17 +46,13 @@ def _markdown(text: str) -> Markup:
 
 
 def _words(text: str) -> str:
-    """Text without code in it."""
     parts = _INDEX.split(text)
     parts[::2] = [_INSIDE_WORD.sub("_", part.translate(_MARKS)) for part in parts[::2]]
     return "".join(parts)
 
 
 def html(value: object) -> Markup:
-    """Return the value as HTML shows it: what stands between backticks is code; what is safe already passes unchanged.
-
-    No tag but `<code>` is in what comes back, so that it holds in an attribute, too.
-    """
+    """Escape a value for HTML, with text between backticks as `<code>`, the only tag; safe values pass as they are."""
     if isinstance(value, Markup):
         return value
     parts = _CODE.split(plain(value))
@@ -67,7 +62,7 @@ def html(value: object) -> Markup:
 
 
 def code(value: object) -> Markup:
-    """The value as a code span that also holds in a table; backticks and bars are replaced by look-alikes."""
+    """Return a code span, valid in a table too: look-alikes replace backticks and bars."""
     return _code(str(value))
 
 
@@ -78,7 +73,7 @@ def _code(value: str) -> Markup:
 
 
 def fenced(text: object) -> Markup:
-    """The text as a code block of its own, which must start a line."""
+    """Return a code block, which must start a line."""
     lines = [_blockline(line) for line in str(text).splitlines()]
     if len(lines) > BLOCK_LINES:
         lines[BLOCK_LINES:] = [f"… {len(lines) - BLOCK_LINES} more lines in the record"]

@@ -1,4 +1,4 @@
-"""The lines of code at the locations of a finding, where the submission's files are at hand."""
+"""Lines of code at the locations of a finding, if the submission's files are present."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -7,12 +7,12 @@ from pathlib import Path
 from harness.model import Location, Record
 
 AROUND = 3
-"""Lines shown before and after the one that is meant."""
+"""Lines of context before and after the location."""
 MOST_PLACES = 4
-"""So many places are shown of one finding."""
+"""Most locations excerpted per finding."""
 
 MAX_BYTES = 1 << 20
-"""A larger file is not read for a few of its lines."""
+"""Largest file that is read for excerpts."""
 
 Sources = Mapping[str, Mapping[str, str]]
 """Texts of submissions' files, by `MODEL/CHALLENGE` and path."""
@@ -20,7 +20,7 @@ Sources = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True)
 class ExcerptLine:
-    """A line, and whether it is the one that is meant."""
+    """A line; `meant` if it is the location itself."""
 
     number: int
     text: str
@@ -29,7 +29,7 @@ class ExcerptLine:
 
 @dataclass(frozen=True)
 class Excerpt:
-    """Some lines of a file around one of them."""
+    """Lines of a file around line `number`."""
 
     path: str
     number: int
@@ -37,7 +37,7 @@ class Excerpt:
 
 
 def excerpts(locations: Iterable[Location], files: Mapping[str, str]) -> tuple[Excerpt, ...]:
-    """The lines around each location, once each, as far as `files` (text by path) have them."""
+    """Return the lines around each location once, as far as `files` (text by path) has them."""
     places = dict.fromkeys(
         (place.file, place.line)
         for place in locations
@@ -47,11 +47,11 @@ def excerpts(locations: Iterable[Location], files: Mapping[str, str]) -> tuple[E
 
 
 def cited_files(folder_of: Callable[[Record], Path], records: Iterable[Record]) -> dict[str, dict[str, str]]:
-    """The files at which findings point, as far as they are there and may be shown; see `Sources`.
+    """Return the files that findings cite, if they are present and quotable; see `Sources`.
 
     Args:
-        folder_of: where the submission of a record lies.
-        records: whose findings.
+        folder_of: returns the folder of a record's submission.
+        records: records with the findings.
     """
     found = {}
     for record in records:
@@ -66,7 +66,6 @@ def cited_files(folder_of: Callable[[Record], Path], records: Iterable[Record]) 
 
 
 def _read(folder: Path, path: str) -> str | None:
-    """The text of a regular file in the folder; None where it is anything else."""
     place = folder / path
     try:
         inside = place.resolve().is_relative_to(folder.resolve()) and place.is_file()

@@ -1,4 +1,4 @@
-"""Marks, figures and outcomes as a reader sees them; plain text, still to be escaped."""
+"""Marks, figures and outcomes as plain text, not yet escaped."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -31,21 +31,21 @@ from harness.scoring.gates import UNMET_POINTS
 
 NOT_ASSESSED = "not assessed"
 UNMARKED = "carries no mark, look at it"
-"""What a finding weighs that tells of conduct in the box."""
+"""Weight of a finding about conduct in the sandbox."""
 MOST_FIGURES = 4
-"""So many figures of one criterion are shown; the record holds them all."""
+"""Most figures per criterion; the record holds all."""
 MOST_PLACES = 5
-"""So many places of one finding are named; the record holds them all."""
+"""Most locations per finding; the record holds all."""
 
 FLAG = "!"
-"""Behind a mark on the scoreboard whose record has such a finding."""
+"""Suffix of a mark on the scoreboard with such a finding."""
 DOUBT = "(?)"
-"""Behind one whose record cannot be checked, or has no signature though it should have one."""
+"""Suffix of a mark whose record cannot be checked, or lacks a required signature."""
 
 _UNITS = {"bytes": "bytes", "lines": "lines", "percent": "%", "seconds": "s"}
-"""Words that, last in a figure's name, are its unit."""
+"""Units by the last word of a figure's name."""
 NAMED = 3
-"""How many records a note names."""
+"""Most records named in a note."""
 _STATUS = {Status.GRADED: "graded", Status.BUILD_FAILED: "does not build", Status.JUDGE_ERROR: "could not be graded"}
 _DOUBTS = {
     DoubtKind.OLDER_RUBRIC: "graded by an older version of the rubric, so that nothing can be checked: grade again",
@@ -62,19 +62,19 @@ _OUTCOME = {
 
 
 def mark(value: float | None) -> str:
-    """A mark to one decimal, half up; nothing assessed is said, never shown as a number."""
+    """Format a mark to one decimal, half up; None is "not assessed"."""
     if value is None:
         return NOT_ASSESSED
     return f"{Decimal(repr(value)).quantize(Decimal('0.1'), ROUND_HALF_UP):f}".removesuffix(".0")
 
 
 def interval(score: Score) -> str:
-    """The ends of the mark's interval."""
+    """Format the ends of the mark's interval."""
     return f"[{mark(score.low)}, {mark(score.high)}]"
 
 
 def ceiling(gate: Gate) -> str:
-    """The most that a gate leaves of its mark, with the formula where it caps the overall."""
+    """Format the ceiling of a gate, with the formula if it caps the overall."""
     if gate.unmet is None:
         return mark(gate.ceiling)
     highest = round(gate.ceiling - UNMET_POINTS * gate.unmet, 2)
@@ -85,12 +85,12 @@ def ceiling(gate: Gate) -> str:
 
 
 def percent(share: float) -> str:
-    """A share in whole per cent, rounded down: 100 % means all of it."""
+    """Format a share in whole per cent, rounded down, so that 100 % means all."""
     return f"{math.floor(Decimal(repr(share)) * 100)} %"
 
 
 def standing(score: Score) -> str:
-    """Mark, interval and coverage in one phrase, as `49 [40, 53], 87 %`; what leaves nothing open is the mark alone."""
+    """Format mark, interval and coverage, as `49 [40, 53], 87 %`, without redundant parts."""
     if score.score is None:
         return NOT_ASSESSED
     if score.coverage < 1:
@@ -99,7 +99,7 @@ def standing(score: Score) -> str:
 
 
 def standing_lines(score: Score) -> tuple[str, ...]:
-    """Return what `standing` says as lines for a narrow cell: the mark with its coverage, then its interval."""
+    """Return `standing` in lines: mark with coverage, then interval."""
     if score.score is None:
         return (NOT_ASSESSED,)
     open = score.coverage < 1
@@ -108,29 +108,29 @@ def standing_lines(score: Score) -> tuple[str, ...]:
 
 
 def whole(value: float | None) -> str:
-    """A mean of marks in whole points, half up."""
+    """Format a mean of marks in whole points, half up."""
     return NOT_ASSESSED if value is None else str(Decimal(repr(float(value))).quantize(Decimal(1), ROUND_HALF_UP))
 
 
 def doubts(kinds: Iterable[DoubtKind]) -> str:
-    """Describe what is doubtful about a record that is shown all the same; empty where nothing is."""
+    """Describe doubts about a record; empty without any."""
     return "; ".join(_DOUBTS[kind] for kind in kinds)
 
 
 def some(names: Iterable[str]) -> str:
-    """Up to three of `names` in order, and how many more there are."""
+    """List the first three of `names` in order, and count the others."""
     first, rest = (every := sorted(names))[:NAMED], every[NAMED:]
     return ", ".join(first) + (f" and {len(rest)} more" if rest else "")
 
 
 def points(lead: Fraction) -> str:
-    """A difference of marks."""
+    """Format a difference of marks."""
     text = mark(float(lead))
     return f"{text} point{'' if text == '1' else 's'}"
 
 
 def number(value: Figure) -> str:
-    """A figure, short enough to read."""
+    """Format a figure briefly."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, str):
@@ -143,14 +143,14 @@ def number(value: Figure) -> str:
 
 
 def precise(value: Figure | None) -> str:
-    """A figure to nine digits."""
+    """Format a figure to nine digits; None is empty."""
     if isinstance(value, float) and math.isfinite(value):
         return f"{value:.9g}"
     return "" if value is None else number(value)
 
 
 def expected_and_got(example: Counterexample) -> tuple[str, str]:
-    """What is right and what came, empty where it is not stated, with digits until the two differ."""
+    """Format a counterexample's two values with enough digits to differ; absent ones are empty."""
     pair = example.expected, example.got
     if any(isinstance(value, float) for value in pair) and all(map(_is_number, pair)):
         # loaded here: a page without such a pair needs no numpy
@@ -165,7 +165,7 @@ def _is_number(value: Figure | None) -> bool:
 
 
 def figures(measured: Mapping[str, Figure]) -> str:
-    """Figures by name in a phrase, a unit at the end of the name behind the number."""
+    """Format figures by name, with units from the names."""
     shown = [_figure(name, value) for name, value in list(measured.items())[:MOST_FIGURES]]
     more = len(measured) - len(shown)
     return ", ".join([*shown, *([f"{more} more in the record"] if more else [])])
@@ -179,31 +179,30 @@ def _figure(name: str, value: Figure) -> str:
 
 
 def measured(evidence: Evidence, sure: bool = True) -> str:
-    """Return the figures of a criterion, what its drawn cases showed and what was left out of them.
+    """Format a criterion's figures, drawn cases and left-out functions.
 
     Args:
-        evidence: of the criterion.
-        sure: whether to say how rare a fault the drawn cases miss.
+        sure: True to state how rare a fault the drawn cases miss.
     """
     drawn = (draws if sure else drawn_cases)(evidence.draws) if evidence.draws else ""
     return "; ".join(filter(None, (figures(evidence.measured), drawn, left_out(evidence.unserved))))
 
 
 def left_out(functions: Iterable[str]) -> str:
-    """Say of which functions calls were left out; empty where of none."""
+    """Name functions whose calls were left out, if any."""
     named = ", ".join(f"`{name}`" for name in functions)
     return f"without calls of {named} that our adapter does not serve" if named else ""
 
 
 def draws(seen: Draws) -> str:
-    """How many cases were drawn, and how rare a fault they could have missed."""
+    """Format the number of drawn cases, and the rarest fault that they would reveal."""
     rare = f"{seen.missable:.1%}".replace("%", " %")
     missed = "" if seen.failed else f" (a fault in {rare} of such cases would be missed once in 20 times)"
     return drawn_cases(seen) + missed
 
 
 def drawn_cases(seen: Draws) -> str:
-    """Return how many cases were drawn, and how many were wrong."""
+    """Format the number of drawn cases, and of wrong ones."""
     if seen.failed:
         return f"wrong in {seen.failed} of {seen.tried} drawn cases"
     left = seen.planned - seen.tried
@@ -211,64 +210,64 @@ def drawn_cases(seen: Draws) -> str:
 
 
 def input_label(example: Counterexample) -> str:
-    """Name what the sizes of a counterexample are."""
+    """Return the label of a counterexample's sizes."""
     if example.program:
         return "Drawn with"
     return "Failing input, after other calls" if example.after_others else "Smallest failing input found"
 
 
 def program_label(example: Counterexample) -> str:
-    """Name what the program of a counterexample is."""
+    """Return the label of a counterexample's program."""
     return "Program that failed after other calls" if example.after_others else "Shortest failing program found"
 
 
 def sizes(example: Counterexample) -> str:
-    """The sizes and settings of a counterexample."""
+    """Format the sizes and settings of a counterexample."""
     return ", ".join(f"{name} = {precise(value)}" for name, value in example.case.items())
 
 
 def values(example: Counterexample) -> str:
-    """Where it went wrong, with what was right there and what came."""
+    """Format a counterexample's place, expected and actual value."""
     texts = zip(("expected", "got"), expected_and_got(example), strict=True)
     parts = [f"{name} {text}" for name, text in texts if text]
     return f"{example.where}: {', '.join(parts)}" if example.where and parts else example.where or ", ".join(parts)
 
 
 def places(locations: Iterable[Location]) -> str:
-    """Places in a submission, as `kv_cache.py:93`."""
+    """Format locations in a submission, as `kv_cache.py:93`."""
     named = list(map(str, locations))
     more = len(named) - MOST_PLACES
     return ", ".join([*named[:MOST_PLACES], *([f"{more} more in the record"] if more > 0 else [])])
 
 
 def unassessed(criterion: Criterion | None, evidence: Evidence) -> str:
-    """Why a criterion was not assessed, without the question to a reviewer, which is the rubric's."""
+    """Return why a criterion was not assessed."""
     return NEEDS_REVIEW if criterion is not None and evidence.needs_review(criterion) else evidence.detail
 
 
 def when(made: datetime) -> str:
-    """A point in time, in UTC."""
+    """Format a point in time, in UTC."""
     return f"{made.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def isolation(where: Environment) -> str:
-    """The tier, and why it was no stronger one, where the record states that."""
+    """Format the tier, with recorded reasons against stronger ones."""
     return describe(where.tier, where.unused_tiers or ())
 
 
 def device(where: Environment) -> str:
-    """Name the device that ran the kernels, and the GPU that was passed over."""
+    """Name the device that ran the kernels, and the unused GPU."""
     return f"{where.device} (not {where.passed_over})" if where.passed_over else where.device
 
 
 def took(seconds: Mapping[str, float]) -> str:
-    """How long the stages of a grade took; the box is part of the first of them."""
+    """Format the seconds of each stage."""
     stages = [f"{stage.replace('_', ' ')} {spent:.1f} s" for stage, spent in seconds.items() if stage != "box"]
     return ", ".join(stages) + (f" (in the box: {seconds['box']:.1f} s)" if "box" in seconds else "")
 
 
 def limits(limits: Limits) -> str:
-    """What a submission could use."""
+    """Format the limits on a submission."""
     longer = "".join(f" ({seconds:g} s of `{name}`)" for name, seconds in sorted(limits.function_seconds.items()))
     build = "" if limits.build_seconds == Limits().build_seconds else f"{limits.build_seconds:g} s a compiler, "
     return (
@@ -279,7 +278,7 @@ def limits(limits: Limits) -> str:
 
 
 def outcome(evidence: Evidence) -> str:
-    """The outcome of a criterion, in a word or two."""
+    """Format the outcome of a criterion in a word or two."""
     if evidence.outcome is Outcome.PARTIAL:
         return f"{percent(evidence.satisfied)} met"
     if evidence.rests_on and evidence.outcome is Outcome.FAILED:
@@ -288,13 +287,13 @@ def outcome(evidence: Evidence) -> str:
 
 
 def seen(evidence: Evidence) -> str:
-    """Name the outcome of a criterion, and each kind of fault that was seen."""
+    """Format the outcome of a criterion, with its faults."""
     titles = dict.fromkeys((evidence.title, *(further.title for further in evidence.also)))
     return ": ".join(filter(None, (outcome(evidence), "; ".join(titles))))
 
 
 def uncredited(evidence: Evidence) -> str:
-    """Say what came out for a criterion that earns nothing while another one fails."""
+    """Describe the own outcome of a criterion without credit."""
     if evidence.rests_on == UNBUILT and evidence.own_outcome is None:
         return "Not run"
     if evidence.outcome is Outcome.NOT_RUN:
@@ -307,38 +306,38 @@ def uncredited(evidence: Evidence) -> str:
 
 
 def again(record: Record, criterion: str) -> str:
-    """Return the command that runs a criterion again with the inputs of a record."""
+    """Return the command that repeats a criterion with a record's inputs."""
     if record.outside:
         return f"harness grade FOLDER --challenge {record.challenge} --criterion {criterion} --seed {record.seed}"
     return f"harness replay {record.name} {criterion}"
 
 
 def status(status: Status) -> str:
-    """How far a grade got."""
+    """Format the status of a grade."""
     return _STATUS[status]
 
 
 def provenance(provenance: Provenance) -> str:
-    """Where a submission's files come from."""
+    """Format a submission's provenance."""
     return "baseline, not ranked" if provenance is Provenance.BASELINE else provenance.value.replace("-", " ")
 
 
 def provenances(all: Iterable[Provenance]) -> str:
-    """Where the files of several submissions come from."""
+    """Format the provenances of several submissions."""
     return ", ".join(provenance(each) for each in all)
 
 
 def score(won: float, lost: float) -> str:
-    """Challenges won against challenges lost, as 2.5-0.5."""
+    """Format challenges won and lost, as 2.5-0.5."""
     return f"{won:g}-{lost:g}"
 
 
 def anchor(heading: str) -> str:
-    """What readers of Markdown make of a heading to jump to."""
+    """Return Markdown's anchor of a heading."""
     return "".join(c for c in heading.lower() if c.isalnum() or c in " -_").replace(" ", "-")
 
 
 def pair_page(left: str, right: str) -> str:
-    """Path below the reports of the page on two models, whichever is named first."""
+    """Return the path of a pair's page below the reports."""
     first, second = sorted((left, right))
     return f"head_to_head/{first}_vs_{second}.md"

@@ -1,4 +1,4 @@
-"""Two models head to head: their criteria side by side, with an edge where one of them earned more."""
+"""Two models head to head: their criteria side by side, with an edge for the one that earned more."""
 
 import math
 from collections.abc import Sequence
@@ -17,12 +17,12 @@ from harness.scoring.duels import Duel, HeadToHead, tally
 from harness.scoring.marked import Marked
 
 TIE = ""
-"""No edge on either side."""
+"""No edge."""
 
 
 @dataclass(frozen=True)
 class EdgeRow:
-    """One criterion, how it stands with both, and whose edge it is; none when `edge` is empty."""
+    """One criterion of both models; `edge` is the model that earned more, or empty."""
 
     criterion: str
     left: str
@@ -33,17 +33,15 @@ class EdgeRow:
 
 @dataclass(frozen=True)
 class HeadToHeadSection:
-    """One challenge: who won, why, and the criteria.
+    """One challenge: the winner, why, and the criteria.
 
     Attributes:
-        id, title: of the challenge.
         left, right: marks in words.
         winner: a model, or "split".
-        why: how the winner follows.
-        lines: criteria that differ or carry figures.
-        alike: ids of the others that both were assessed on.
-        open: ids of criteria that one of them was not assessed on.
-        edges: how many each side has, in words.
+        lines: criteria that differ or have figures.
+        alike: ids of the other criteria assessed on both.
+        open: ids of criteria assessed on one side only, or neither.
+        edges: number of edges of each side, in words.
     """
 
     id: str
@@ -59,13 +57,13 @@ class HeadToHeadSection:
 
     @property
     def anchor(self) -> str:
-        """Where it starts on the page."""
+        """Anchor on the page."""
         return formatting.anchor(self.title)
 
 
 @dataclass(frozen=True)
 class HeadToHeadReport:
-    """Two models on all challenges that both have marks on."""
+    """Two models on all challenges with marks of both."""
 
     source: MarkSource
     left: str
@@ -77,12 +75,7 @@ class HeadToHeadReport:
 
 
 class HeadToHeads:
-    """Any two models head to head, by the marks of one source; what is the same for all pairs is found once.
-
-    Args:
-        inputs: rubrics, records and published tables.
-        marks: of one source.
-    """
+    """Reports of any two models by the marks of one source; builds once what all pairs share."""
 
     def __init__(self, inputs: ReportInputs, marks: Marks) -> None:
         self._marks = marks
@@ -94,7 +87,7 @@ class HeadToHeads:
             self._provenances.setdefault(marked.model, set()).add(marked.provenance)
 
     def of(self, left: str, right: str) -> HeadToHeadReport:
-        """Two models, in the order of the columns."""
+        """Compare two models, in the order of the columns."""
         results = sorted(self._marks.between(left, right), key=lambda f: f.challenge)
         sections = [
             self._section(one, left, right) for one in results if one.played and one.challenge in self._challenges
@@ -152,7 +145,7 @@ def _summary(left: str, right: str, lead: float, behind: float) -> str:
 
 
 def _said(table: Comparison, left: str) -> tuple[EdgeRow, ...]:
-    """The rows of a published table; its sides turned where they are the other way round."""
+    """Convert a published table's rows, with the sides swapped if `left` is on its right."""
     return tuple(
         EdgeRow(
             row.criterion,

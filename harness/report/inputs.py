@@ -1,4 +1,4 @@
-"""What reports are made from, read once; everything after it is a pure function."""
+"""Inputs of reports, read once."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,22 +34,16 @@ class ReportInputs:
     """Everything that reports are made from.
 
     Attributes:
-        challenges: the rubrics.
-        records: one for each submission graded.
-        reviews: of any kind.
-        rounds: named groups of models.
-        comparisons: published two-way tables.
-        ranking: the published final order; None where there is none.
-        letters: grades that published pages give as letters.
-        defects: what published reviews said is wrong.
-        sources: the files that findings speak of; where one is not there, its lines are not shown.
+        comparisons: published comparisons of two models.
+        ranking: published final order, if any.
+        sources: files that findings cite, as far as present.
         unfetched: collections whose answers are not on this machine.
-        suite: what models are ranked over; None where the workspace has no such suite.
-        suites: all there are; places over others than that stand beside.
-        removed: names of records that are left out: their submissions are gone.
-        left_out: names of records that are left out: they cannot be read, or be believed.
-        doubts: what is doubtful about records that are shown all the same, by name.
-        unranked: why challenges of the workspace rank nobody.
+        suite: suite that models are ranked over, if any.
+        suites: all suites, for places beside the ranks.
+        removed: names of omitted records, whose submissions are gone.
+        left_out: names of omitted records, unreadable or untrusted.
+        doubts: doubts about the records, by name.
+        unranked: reasons why challenges of the workspace rank nobody.
     """
 
     challenges: Sequence[Challenge]
@@ -70,12 +64,12 @@ class ReportInputs:
     unranked: tuple[str, ...] = ()
 
     def challenge(self, id: str) -> Challenge | None:
-        """The rubric of that id; None where it is not here."""
+        """Return the rubric of that id, if present."""
         return self._rubrics.get(id)
 
     @cached_property
     def measured(self) -> MeasuredMarks:
-        """The marks of the records."""
+        """Marks of the records."""
         summaries = tuple(RecordSummary.of(r, self.doubts.get(r.name, ())) for r in self.records)
         fought = duels(self.challenges, summaries)
         return MeasuredMarks(tuple(self.challenges), summaries, fought, self.removed, self.left_out)
@@ -86,7 +80,7 @@ class ReportInputs:
 
 
 def gather(workspace: Workspace) -> ReportInputs:
-    """Read all of it.
+    """Read the inputs of all reports.
 
     Raises:
         SpecError: a challenge, a review or a file of published figures is malformed.

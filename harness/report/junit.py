@@ -1,7 +1,7 @@
-"""Records as JUnit XML, which CI systems show: a suite for each submission, a test case for each criterion.
+"""Records as JUnit XML for CI systems: a suite per submission, a test case per criterion.
 
-Jenkins's junit-10.xsd is the schema kept to. A case passes, fails, is skipped where the criterion says nothing of the
-answer (not run, unsupported, not offered, no credit of its own), and errs where our side failed.
+The schema is Jenkins's junit-10.xsd. A case is skipped if the criterion was not run, unsupported, not offered or has no
+credit of its own, and an error if the harness failed.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ _COUNTS = {"failure": "failures", "error": "errors", "skipped": "skipped"}
 
 
 def junit(records: Iterable[Record]) -> str:
-    """One document of all records, by name; the same records give the same bytes."""
+    """Return one document of all records, by name; equal records give equal bytes."""
     root = ET.Element("testsuites", name="harness")
     suites = [_suite(root, record) for record in sorted(records, key=lambda r: (r.challenge, r.model))]
     for total in ("tests", "failures", "errors"):
@@ -71,7 +71,7 @@ def _properties(record: Record) -> dict[str, str]:
 
 
 def _case(suite: ET.Element, record: Record, item: Evidence, finding: Finding | None) -> str:
-    """Add the case of one criterion; the name of its result, empty where it passed."""
+    """Add the case of one criterion, and return the name of its result, empty if it passed."""
     case = ET.SubElement(suite, "testcase", classname=f"{record.name}.{item.dimension}", name=item.criterion, time="0")
     result = _result(item)
     if result:
@@ -94,7 +94,7 @@ def _result(item: Evidence) -> str:
 
 
 def _why(record: Record, item: Evidence, finding: Finding | None) -> tuple[str, str]:
-    """Why a case did not pass, in a line and in full."""
+    """Return why a case did not pass, in a line and in full."""
     if item.rests_on:
         return f"{formatting.uncredited(item)} while {item.rests_on} fails", item.detail
     if finding is None:
@@ -104,7 +104,7 @@ def _why(record: Record, item: Evidence, finding: Finding | None) -> tuple[str, 
 
 
 def _failed_case(suite: ET.Element, record: Record, finding: Finding) -> str:
-    """Add a finding that is about no criterion, such as a failed build."""
+    """Add a finding about no criterion, such as a failed build."""
     case = ET.SubElement(suite, "testcase", classname=record.name, name=finding.criterion, time="0")
     _add_result(case, "failure", Outcome.FAILED.value, finding.title, _words(finding))
     return "failure"
@@ -122,7 +122,6 @@ def _add_text(parent: ET.Element, name: str, lines: Iterable[str]) -> None:
 
 
 def _words(finding: Finding) -> str:
-    """All that was seen, where it failed, and the likeliest fault; a line each."""
     example = finding.counterexample
     lines = [finding.title, finding.detail, *map(str, finding.also)]
     lines.append(f"In: {formatting.places(finding.locations)}" if finding.locations else "")

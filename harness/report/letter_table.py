@@ -1,7 +1,6 @@
-"""Grades that published pages give as letters: shown as they stand beside measured marks, never converted to marks.
+"""Published letter grades beside measured marks, without conversion into marks.
 
-What compares the two compares orders alone: which of two answers to a challenge has the better letter, and which the
-better mark.
+Comparisons use order alone: the better letter and the better mark of two answers to a challenge.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,10 +23,8 @@ class LetteredCell:
     """A letter beside the measured mark of the same answer.
 
     Attributes:
-        model, challenge, title: whose answer to what.
-        letter: as it was given.
-        by_letter, by_mark: its rank among the answers to the challenge that have both; empty where it lacks a mark.
-        score: the measured mark; None without one.
+        title: title of the challenge.
+        by_letter, by_mark: rank among the challenge's answers with both; empty without a mark.
     """
 
     model: str
@@ -40,53 +37,53 @@ class LetteredCell:
 
     @property
     def mark(self) -> str:
-        """The measured mark with its coverage."""
+        """Measured mark with its coverage, in words."""
         return "no record" if self.score is None else formatting.standing_lines(self.score)[0]
 
     @property
     def point(self) -> float | None:
-        """The measured mark; None where there is none."""
+        """Measured mark, if any."""
         return None if self.score is None else self.score.score
 
     @property
     def grade(self) -> tuple[int, int]:
-        """What letters are ordered by, the better the greater; no distance between two of them is meant."""
+        """Sort key, greater for better letters."""
         return -ord(self.letter[0]), {"+": 1, "-": -1}.get(self.letter[1:], 0)
 
 
 @dataclass(frozen=True)
 class LetteredPair:
-    """Two answers to one challenge: `better` has the better letter, or where it is the same the better mark."""
+    """Two answers to one challenge; `better` has the better letter, or else the better mark."""
 
     better: LetteredCell
     worse: LetteredCell
 
     @property
     def lead(self) -> float:
-        """How much higher the mark of the second is."""
+        """Mark of `worse` less that of `better`."""
         return (self.worse.point or 0.0) - (self.better.point or 0.0)
 
     @property
     def one_letter(self) -> bool:
-        """Whether both have the same letter."""
+        """True if both have the same letter."""
         return self.better.grade == self.worse.grade
 
     @property
     def apart(self) -> str:
-        """By how many points their marks differ."""
+        """Difference of the marks, in points."""
         return formatting.mark(abs(self.lead))
 
 
 @dataclass(frozen=True)
 class PairCounts:
-    """How letters and marks order the pairs of answers to the same challenge.
+    """Agreement of letters and marks on pairs of answers to the same challenge.
 
     Attributes:
-        alike: both put the same one first.
-        opposite: each puts another one first, the widest lead in marks first.
-        same_letter: the marks alone tell them apart, those furthest apart first.
-        same_mark: the letters alone tell them apart: the marks are no more than the noise of a duel from each other.
-        neither: nothing tells them apart.
+        alike: number in the same order by both.
+        opposite: pairs in opposite orders, widest difference in marks first.
+        same_letter: pairs of equal letters, widest difference in marks first.
+        same_mark: number with different letters, and marks within the noise of a duel.
+        neither: number with equal letters, and marks within the noise.
     """
 
     alike: int
@@ -98,20 +95,19 @@ class PairCounts:
 
     @property
     def all(self) -> int:
-        """How many pairs there are."""
+        """Number of pairs."""
         return self.alike + len(self.opposite) + len(self.same_letter) + self.same_mark + self.neither
 
 
 @dataclass(frozen=True)
 class LetterTable:
-    """Models by challenges.
+    """Letters of models by challenges.
 
     Attributes:
-        challenges: those with a letter, by id.
-        rows: one for each model, in the published order.
-        cells: every letter beside its mark, by challenge, the best letter first.
-        orders: how far letters and marks order the answers to each challenge alike.
-        pairs: the same, pair by pair.
+        challenges: challenges with a letter, by id.
+        rows: one per model, in published order.
+        cells: letters by challenge, best first.
+        orders: rank correlation of letters and marks per challenge.
     """
 
     challenges: tuple[Challenge, ...]
@@ -122,27 +118,27 @@ class LetterTable:
 
     @property
     def has_overall(self) -> bool:
-        """Whether any model has a grade over all."""
+        """True if any model has an overall grade."""
         return any(row.overall for row in self.rows)
 
     @property
     def given(self) -> int:
-        """How many letters there are."""
+        """Number of letters."""
         return len(self.cells)
 
     @property
     def measured(self) -> int:
-        """How many of them stand beside a mark."""
+        """Number of letters beside a mark."""
         return sum(cell.point is not None for cell in self.cells)
 
     @property
     def possible(self) -> int:
-        """How many there would be if every model had one for every challenge."""
+        """Number of letters if every model had one for every challenge."""
         return len(self.rows) * len(self.challenges)
 
 
 def letter_table(inputs: "ReportInputs") -> LetterTable:
-    """The letters of all models, beside the measured marks of the same answers."""
+    """Build the table of letters and measured marks."""
     named = {challenge for grades in inputs.letters for challenge in grades.letters}
     challenges = tuple(sorted((c for c in inputs.challenges if c.id in named), key=lambda c: c.id))
     scores = {(m.model, m.challenge): m.overall for m in measured_marks(inputs.measured).marked}
@@ -164,7 +160,7 @@ def letter_table(inputs: "ReportInputs") -> LetterTable:
 
 
 def _ranked(given: Iterable[LetteredCell]) -> list[LetteredCell]:
-    """The answers to one challenge with their ranks, the best letter first; equal ones share a rank."""
+    """Rank the answers to one challenge, best letter first; equal ones share a rank."""
     cells = sorted(given, key=lambda cell: (cell.grade, cell.point or 0.0), reverse=True)
     both = [(cell.grade, cell.point) for cell in cells if cell.point is not None]
     ranked = []
@@ -177,7 +173,6 @@ def _ranked(given: Iterable[LetteredCell]) -> list[LetteredCell]:
 
 
 def _order(title: str, cells: Iterable[LetteredCell]) -> TauRow:
-    """How far letters and marks order the answers alike; the places of letters in their order stand for them."""
     both = [(cell.grade, cell.point) for cell in cells if cell.point is not None]
     grades = sorted({grade for grade, _ in both})
     return tau_row(title, [(float(grades.index(grade)), point) for grade, point in both])

@@ -1,4 +1,4 @@
-"""Where marks come from: measured by running, or published by judges who read. The same pages are made of both."""
+"""Sources of marks: measured by running, or published by judges who read."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class MarkSource(StrEnum):
-    """Where marks come from."""
+    """A source of marks."""
 
     MEASURED = "measured"
     PUBLISHED = "published"
@@ -26,12 +26,11 @@ class MarkSource(StrEnum):
 
 @dataclass(frozen=True)
 class Marks:
-    """Marks from one source, and who won against whom by them.
+    """Marks from one source, with duels or comparisons.
 
     Attributes:
-        source: where they come from.
-        marked: one for each model and challenge.
-        head_to_heads: every comparison of two models on a challenge.
+        marked: one per model and challenge.
+        head_to_heads: comparisons of two models on a challenge.
     """
 
     source: MarkSource
@@ -40,11 +39,11 @@ class Marks:
 
     @cached_property
     def models(self) -> tuple[str, ...]:
-        """All that have marks, baselines left out."""
+        """Models with marks, without baselines."""
         return tuple(sorted({m.model for m in self.marked if m.provenance is not Provenance.BASELINE}))
 
     def among(self, models: Sequence[str], challenges: Sequence[str]) -> "Marks":
-        """Only these models on these challenges."""
+        """Return the marks of these models on these challenges."""
         known, asked = {*models}, {*challenges}
         if isinstance(self.head_to_heads, Duels):
             fought: Sequence[HeadToHead] = self.head_to_heads.among(known, asked)
@@ -55,7 +54,7 @@ class Marks:
         return Marks(self.source, marked, fought)
 
     def on(self, challenges: Collection[str]) -> "Marks":
-        """Only those on these challenges."""
+        """Return the marks on these challenges."""
         if all(m.challenge in challenges for m in self.marked):
             return self
         return Marks(
@@ -65,11 +64,11 @@ class Marks:
         )
 
     def between(self, left: str, right: str) -> tuple[HeadToHead, ...]:
-        """The comparisons of two models, whichever of them is named first."""
+        """Return the comparisons of two models, in either order."""
         return tuple(self._by_pair.get(frozenset((left, right)), ()))
 
     def of(self, model: str) -> tuple[HeadToHead, ...]:
-        """The comparisons of one model with any other."""
+        """Return the comparisons of one model with any other."""
         return tuple(self._by_model.get(model, ()))
 
     @cached_property
@@ -89,12 +88,10 @@ class Marks:
 
 
 def marks(inputs: "ReportInputs", source: MarkSource, round: Round | None = None) -> Marks:
-    """The marks of one source, of one round or of all.
+    """Return the marks of one source.
 
     Args:
-        inputs: what there is.
-        source: where to take them from.
-        round: its models and challenges; published marks are those of its own reviews, where it has any.
+        round: only its models and challenges, by preference with the published marks of its own reviews.
     """
     if source is MarkSource.MEASURED:
         found = measured_marks(inputs.measured)
@@ -107,12 +104,12 @@ def marks(inputs: "ReportInputs", source: MarkSource, round: Round | None = None
 
 
 def measured_marks(measured: MeasuredMarks) -> Marks:
-    """All measured marks of challenges that are here."""
+    """Return all measured marks of known challenges."""
     return Marks(MarkSource.MEASURED, measured.known, measured.duels)
 
 
 def _by_overalls(marked: Iterable[Marked]) -> Iterable[Duel]:
-    """Who has the higher overall, as a judge declares a winner: by any lead."""
+    """Yield duels that any lead in overalls wins, as with judges."""
     by_challenge: dict[str, list[Marked]] = {}
     for one in sorted(marked, key=lambda m: (m.challenge, m.model)):
         by_challenge.setdefault(one.challenge, []).append(one)

@@ -1,4 +1,4 @@
-"""What the original prompt of a published answer did not ask for: seen, shown beside, in no mark."""
+"""Criteria outside a published answer's original prompt: displayed, without marks."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from harness.report import formatting
 
 @dataclass(frozen=True)
 class NotAsked:
-    """A criterion that the original prompt did not ask for: what was seen, and why it was not asked."""
+    """A criterion outside the original prompt, with its outcome and the reason."""
 
     criterion: str
     seen: str
@@ -17,13 +17,13 @@ class NotAsked:
 
 
 def asked(record: Record) -> list[Evidence]:
-    """Return the evidence of a record but for what the original prompt did not ask for."""
+    """Return the evidence of a record on criteria in the original prompt."""
     beside = record.origin.not_asked if record.origin else {}
     return [e for e in record.evidence if e.criterion not in beside]
 
 
 def not_asked(record: Record) -> tuple[NotAsked, ...]:
-    """Return the criteria of a record that the original prompt did not ask for."""
+    """Return a record's criteria outside the original prompt."""
     why = record.origin.not_asked if record.origin else {}
     return tuple(
         NotAsked(e.criterion, formatting.seen(e), why[e.criterion]) for e in record.evidence if e.criterion in why
@@ -31,13 +31,13 @@ def not_asked(record: Record) -> tuple[NotAsked, ...]:
 
 
 def contradictions(record: Record, criteria: Iterable[str]) -> tuple[str, ...]:
-    """Return how the original prompt asked for the contrary of these criteria as well, each sentence once."""
+    """Return the original prompt's contrary requests about these criteria."""
     why = record.origin.contradicted if record.origin else {}
     return tuple(dict.fromkeys(why[id] for id in criteria if id in why))
 
 
 def build_note(record: Record) -> str:
-    """Say that a submission that does not build was not asked to, and what its repaired copy shows; else nothing."""
+    """Say that the prompt did not ask for a build that failed, and how the repaired copy did; else empty."""
     why = record.origin.not_asked if record.origin else {}
     reason = next((why[id] for id in record.build.criteria if id in why), "") if record.build else ""
     if not reason:

@@ -1,4 +1,4 @@
-"""The board with and without what the original prompts did not ask for, from the evidence of the same records."""
+"""The board with and without criteria that the original prompts did not ask for, from the same records."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,20 +13,20 @@ from harness.scoring.doubts import DoubtKind
 
 @dataclass(frozen=True)
 class MarkPair:
-    """A mark as it counts, and as it would be with what was not asked; empty without a record."""
+    """A mark without (as it counts) and with criteria not asked for; empty without a record."""
 
     without: str = ""
     having: str = ""
 
     @property
     def differ(self) -> bool:
-        """Whether what was not asked changes it."""
+        """True if these criteria change it."""
         return self.without != self.having
 
 
 @dataclass(frozen=True)
 class PairRow:
-    """One model: its place and its mean of the challenges that count, both ways, then its marks."""
+    """One model: place, mean over the compared challenges, and marks, all in pairs."""
 
     model: str
     place: MarkPair
@@ -36,7 +36,7 @@ class PairRow:
 
 @dataclass(frozen=True)
 class CriterionNotAsked:
-    """A criterion that a prompt did not ask for, why that is so, and the models that meet it or do not."""
+    """A criterion outside a prompt, why, and the models that meet or miss it."""
 
     criterion: str
     severity: Severity
@@ -47,14 +47,11 @@ class CriterionNotAsked:
 
 @dataclass(frozen=True)
 class AskedPrompt:
-    """What the answers of a collection to one challenge were written to.
+    """Prompts of a collection's answers to one challenge.
 
     Attributes:
-        challenge: its column.
-        collection: its id.
         prompts: path and SHA-256 of each prompt, and the models that answered it.
-        criteria: those that were not asked for.
-        contradicted: those that were asked for, and the contrary elsewhere, and how.
+        contradicted: criteria whose contrary was also asked for, and how.
     """
 
     challenge: Column
@@ -75,20 +72,20 @@ class NotAskedBoard:
 
     @property
     def changed(self) -> int:
-        """How many marks what was not asked changes."""
+        """Number of marks that differ."""
         return sum(pair.differ for row in self.rows for pair in row.marks)
 
     @property
     def marks(self) -> int:
-        """How many marks there are."""
+        """Number of marks."""
         return sum(bool(pair.without) for row in self.rows for pair in row.marks)
 
 
 def not_asked_board(inputs: ReportInputs, compared: Sequence[str]) -> NotAskedBoard:
-    """Return the marks of the answers of collections, both ways.
+    """Return the marks of collections' answers, both ways.
 
     Args:
-        inputs: what there is; records that the rubric of today did not make are left out.
+        inputs: records of an older rubric are left out.
         compared: ids of the challenges that the board ranks over.
     """
     known = {c.id: c for c in inputs.challenges}
@@ -120,7 +117,7 @@ def not_asked_board(inputs: ReportInputs, compared: Sequence[str]) -> NotAskedBo
 
 
 def _with_everything(challenge: Challenge, record: Record) -> Record:
-    """The record with the marks that its evidence has when what was not asked counts."""
+    """Return the record with marks that include the criteria not asked for."""
     assert record.origin is not None
     scored = score(challenge, record.evidence, built=record.build is None, unmarked=record.origin.not_charged)
     return record.model_copy(update={"overall": scored.overall, "dimensions": scored.dimensions})
@@ -144,7 +141,6 @@ def _prompts(
 
 
 def _written_to(own: Iterable[Record]) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """Each prompt, its SHA-256, and the models that answered it."""
     models: dict[tuple[str, str], list[str]] = {}
     for record in own:
         if record.origin and record.origin.prompt and record.origin.prompt_sha256:

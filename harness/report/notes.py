@@ -1,4 +1,4 @@
-"""What a reader must know before comparing records."""
+"""Warnings about comparing records."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -24,7 +24,7 @@ UNSIGNED = "Not signed, though this workspace has keys: who changed them cannot 
 
 
 def notes(challenges: Iterable[Challenge], records: Sequence[RecordSummary]) -> tuple[str, ...]:
-    """Sentences on records that do not compare, or do not count; none when all is well."""
+    """Return sentences on records that do not compare or count; empty if all do."""
     by_challenge: dict[str, list[RecordSummary]] = {}
     for record in records:
         by_challenge.setdefault(record.challenge, []).append(record)
@@ -59,19 +59,19 @@ def notes(challenges: Iterable[Challenge], records: Sequence[RecordSummary]) -> 
 
 
 def removed_note(names: Sequence[str]) -> Iterator[str]:
-    """That records are left out whose submissions are gone, and the command that removes them."""
+    """Name the records left out because their submissions are gone, and the command that removes them."""
     if names:
         gone = f"Left out, as their submissions are no longer here: {', '.join(names)}"
         yield f"{gone}. To remove what is left of them: harness rm {' '.join(names[:3])}{' ...' if names[3:] else ''}."
 
 
 def left_out_note(names: Sequence[str]) -> Iterator[str]:
-    """Say which records are left out because they cannot be read, or be believed."""
+    """Name the records left out as unreadable or untrusted."""
     yield from _listing("Left out, as they cannot be read or believed; a command says why", names)
 
 
 def thin_note(challenges: Sequence[str]) -> Iterator[str]:
-    """Say which challenges place nobody, and why."""
+    """Name the challenges without places, and why."""
     if challenges:
         share = formatting.percent(LEAST_COVERAGE)
         yield (
@@ -87,14 +87,13 @@ def suite_notes(
     all_provisional: bool,
     unranked: Iterable[str] = (),
 ) -> Iterator[str]:
-    """What a reader must know about the challenges that models are ranked over.
+    """Describe the challenges that models are ranked over.
 
     Args:
-        suite: that of the board; None where it has none.
         compared: ids of the challenges ranked over.
-        uncounted: ids of the others that have marks.
-        all_provisional: whether no model has a mark on all that are ranked over.
-        unranked: why challenges of the workspace rank nobody.
+        uncounted: ids of the other challenges with marks.
+        all_provisional: True if no model has a mark on all compared challenges.
+        unranked: reasons why challenges of the workspace rank nobody.
     """
     over, others = ", ".join(compared), ", ".join(uncounted)
     if others and suite:

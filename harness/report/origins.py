@@ -1,4 +1,4 @@
-"""Where a published answer comes from, and what its reader should know beside its marks."""
+"""Origins of published answers, and their terms."""
 
 from collections.abc import Collection as Names
 
@@ -6,20 +6,19 @@ from harness.model import Record
 from harness.workspace import Workspace
 
 Facts = tuple[tuple[str, str], ...]
-"""Pairs of a label and what it stands before."""
+"""Pairs of label and text."""
 NOT_RERUN = "not re-run here"
 
 
 def unfetched(workspace: Workspace) -> frozenset[str]:
-    """The collections whose answers are not on this machine, so that their records are from another one."""
+    """Return the collections whose answers are not on this machine, so that other machines made their records."""
     return frozenset(id for id in workspace.collections() if not workspace.fetched_folder(id).is_dir())
 
 
 def origin_facts(record: Record, unfetched: Names[str] = ()) -> Facts:
-    """What a report says about where an answer comes from; nothing of one that is of no collection.
+    """Describe the origin of an answer; empty outside collections.
 
     Args:
-        record: its grade.
         unfetched: collections whose answers are not on this machine.
     """
     origin = record.origin

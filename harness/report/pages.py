@@ -1,4 +1,4 @@
-"""The report files: what they are called, what is in them, and writing only those that changed."""
+"""Report files: their names, contents and writing."""
 
 from collections.abc import Iterator, Mapping
 from itertools import combinations
@@ -27,19 +27,18 @@ LETTERS = "letters.md"
 NOT_ASKED = "not_asked.md"
 INDEX = "index.html"
 FOLDERS = ("head_to_head", "rounds")
-"""Folders with generated pages only; stale pages in them are removed."""
+"""Folders of generated pages only, in which stale pages are removed."""
 
 
 def render_all(inputs: ReportInputs, source: MarkSource = MarkSource.MEASURED) -> dict[str, str]:
-    """All reports by the marks of one source, by path below their folder.
+    """Render all reports by the marks of one source, by path below their folder.
 
     Args:
-        inputs: what they are made from, in any order.
-        source: both make scoreboard, head to head and rounds; measured marks also a page for each challenge with a
-            record and the one page with everything. Without any published review there is no published report.
+        source: both give scoreboard, head to head and rounds; measured marks also `index.html` and a page per challenge
+            with a record. Published marks give no report without a published review.
 
     Raises:
-        SpecError: two reports have one name, as where a challenge is called `scoreboard`.
+        SpecError: two reports share a name, for example with a challenge called `scoreboard`.
     """
     found = marks(inputs, source)
     if source is MarkSource.PUBLISHED and not found.marked and not found.head_to_heads:
@@ -77,7 +76,7 @@ def _reports(inputs: ReportInputs, found: Marks) -> Iterator[tuple[str, str]]:
 
 
 def write(reports: Mapping[str, str], folder: Path) -> list[Path]:
-    """Write what differs from the files under `folder`, each in one step; returns what was written or removed.
+    """Write the reports that differ from the files under `folder`, and return the paths written or removed.
 
     Raises:
         StoreError: a file cannot be written or removed.
@@ -99,7 +98,7 @@ def write(reports: Mapping[str, str], folder: Path) -> list[Path]:
 
 
 def _beside(inputs: ReportInputs, board: Scoreboard) -> Iterator[tuple[str, str]]:
-    """The pages that only the scoreboard leads to."""
+    """Yield the pages linked from the scoreboard only."""
     if board.source is MarkSource.PUBLISHED:
         if inputs.letters:
             yield LETTERS, render("letters.md.j2", table=letter_table(inputs))

@@ -1,4 +1,4 @@
-"""How far published and measured marks agree: the rows of two tables."""
+"""Agreement of published and measured marks: the rows of two tables."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class AlphaRow:
 
     @property
     def value(self) -> str:
-        """The figure, or why there is none."""
+        """Coefficient, or why it is missing."""
         if self.units == 0:
             return "nothing to compare"
         return "not defined: all marks are equal" if self.alpha is None else _coefficient(self.alpha)
@@ -28,14 +28,14 @@ class AlphaRow:
 
 @dataclass(frozen=True)
 class TauRow:
-    """Kendall's tau-b between the published and the measured order of models."""
+    """Kendall's tau-b between the published and the measured order."""
 
     scope: str
     order: Order
 
     @property
     def tau(self) -> str:
-        """The figure, or why there is none."""
+        """Coefficient, or why it is missing."""
         if self.order.tau is not None:
             return _coefficient(self.order.tau)
         few = self.order.models < LEAST_MODELS
@@ -43,7 +43,7 @@ class TauRow:
 
     @property
     def p(self) -> str:
-        """The p-value and what it is worth."""
+        """P-value, with a warning if it cannot be small."""
         if self.order.p is None:
             return "–"
         text = f"{self.order.p:.2g}" + ("" if self.order.counted else " (approximated)")
@@ -54,22 +54,22 @@ class TauRow:
 
 
 def alpha_row(scope: str, units: Iterable[Sequence[float]]) -> AlphaRow:
-    """The agreement over units of two marks or more."""
+    """Compute the agreement over units of two marks or more."""
     known = list(units)
     return AlphaRow(scope, len(known), alpha(known))
 
 
 def tau_row(scope: str, pairs: Iterable[Pair]) -> TauRow:
-    """The agreement of two orders, from one pair a model."""
+    """Compute the agreement of two orders, from a pair per model."""
     known = list(pairs)
     return TauRow(scope, order([judged for judged, _ in known], [measured for _, measured in known]))
 
 
 def tau_rows(overalls: Sequence[tuple[str, Mapping[str, Pair]]]) -> tuple[TauRow, ...]:
-    """The agreement of orders on each challenge and, where there are several, of the means.
+    """Compute the agreement of orders on each challenge and, with several, of the means.
 
     Args:
-        overalls: titles of challenges, each with its pairs by model.
+        overalls: titles of challenges, each with pairs by model.
     """
     each = [tau_row(title, pairs.values()) for title, pairs in overalls]
     if len(each) < 2:
@@ -81,5 +81,4 @@ def tau_rows(overalls: Sequence[tuple[str, Mapping[str, Pair]]]) -> tuple[TauRow
 
 
 def _coefficient(value: float) -> str:
-    """Two decimals, with a sign that is no hyphen and never before nought."""
     return f"{round(value, 2) + 0.0:.2f}".replace("-", "−")

@@ -1,4 +1,4 @@
-"""Defects that published reviews name, checked against what ran; and failures that no published review names."""
+"""Published defects checked against records, and failures that no published review names."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -11,15 +11,13 @@ from harness.review.defects import NOT_ASKED, OTHER_FAULT, DefectRuling, RuledDe
 
 @dataclass(frozen=True)
 class DefectRow:
-    """A defect that a published review names, and what running says about it.
+    """A published defect and its ruling.
 
     Attributes:
-        defect: as the review names it.
-        provenance: where the submission's files come from.
+        provenance: provenance of the submission's files.
         link: page and anchor of the submission; empty without a record.
-        ruling: what running says.
-        shown: pairs of a criterion that shows it and what that criterion saw.
-        rest: criteria that passed, or what keeps them out of sight.
+        shown: criteria that confirm it, each with its observation.
+        rest: criteria that passed, or that could not reveal it, by reason.
     """
 
     defect: PublishedDefect
@@ -31,18 +29,18 @@ class DefectRow:
 
     @property
     def unseen(self) -> bool:
-        """Whether running says nothing of it."""
+        """True if running decides nothing about it."""
         return self.ruling is DefectRuling.UNSEEN
 
     @property
     def severity(self) -> str:
-        """How grave it was said to be."""
+        """Published severity."""
         return "not stated" if self.defect.severity is None else self.defect.severity.value
 
 
 @dataclass(frozen=True)
 class UnpublishedFailure:
-    """A failed criterion that no published defect accounts for."""
+    """A failed criterion that no published defect explains."""
 
     model: str
     challenge: str
@@ -55,7 +53,7 @@ class UnpublishedFailure:
 
 
 def defect_row(held: RuledDefect, record: Record | None) -> DefectRow:
-    """The view of a defect that was held to the record of its submission."""
+    """Build the row of a ruled defect."""
     defect = held.defect
     confirmed = held.ruling is DefectRuling.CONFIRMED
     passed = [("passed", e.criterion) for e in held.by if not confirmed]
@@ -72,12 +70,10 @@ def defect_row(held: RuledDefect, record: Record | None) -> DefectRow:
 def unpublished_failures(
     challenge: Challenge, record: Record, held: Iterable[RuledDefect]
 ) -> Iterator[UnpublishedFailure]:
-    """Critical and major criteria of a submission that were not met, and that no confirmed defect accounts for.
+    """Yield failed critical and major criteria of a submission that no confirmed defect explains.
 
     Args:
-        challenge: the rubric.
-        record: of the submission.
-        held: its own defects.
+        held: the submission's own defects.
     """
     criteria = {c.id: c for c in challenge.criteria}
     accounted = {e.criterion for t in held if t.ruling is DefectRuling.CONFIRMED for e in t.by}
@@ -99,7 +95,7 @@ def unpublished_failures(
 
 
 def shared_reason(held: RuledDefect) -> str:
-    """Why a defect is out of sight, in words that several defects share."""
+    """Return why a defect is undecided, in words that several defects share."""
     reason, criterion = held.hidden[0]
     if not criterion:
         return NOT_ASKED
@@ -107,17 +103,17 @@ def shared_reason(held: RuledDefect) -> str:
 
 
 def origin(record: Record | None) -> str:
-    """Where the files of a submission come from."""
+    """Format the provenance of a submission's files."""
     return "no record" if record is None else formatting.provenance(record.provenance)
 
 
 def link(challenge: str, heading: str) -> str:
-    """The page of a challenge at a heading."""
+    """Return the link to a heading of a challenge's page."""
     return f"{challenge}.md#{formatting.anchor(heading)}"
 
 
 def _sight(evidence: Evidence, record: Record | None, probe: str = "") -> str:
-    """What a criterion that was not met saw, in a phrase, with the likeliest fault where there is one."""
+    """Describe a failed criterion's observation, with the likeliest fault if known."""
     if evidence.outcome is Outcome.NOT_OFFERED:
         return "is not offered"
     if probe:

@@ -34,7 +34,7 @@ from harness.report.published_defects import (
 from harness.review.defects import DefectRuling, RuledDefect, rule
 
 MOST_DIFFERENCES = 5
-"""How many of the largest differences the page shows."""
+"""Most differences listed."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +43,11 @@ class ComparedMark:
 
     Attributes:
         published: pairs of round and mark, by round.
-        score: the measured mark; None without a record.
-        own_text: whether the measured mark comes from the text of a reconstruction, not from the model's.
+        score: measured mark; None without a record.
+        own_text: True if the measured mark comes from the text of a reconstruction, not the model's.
         link: page and anchor of the evidence; empty without a record.
-        reasons: the gates behind an overall, in sentences.
-        behind: criteria by what became of them.
+        reasons: gates of an overall, in sentences.
+        behind: criteria not passed, by outcome.
     """
 
     model: str
@@ -63,46 +63,46 @@ class ComparedMark:
 
     @property
     def judged(self) -> float | None:
-        """The mean of the published marks."""
+        """Mean of the published marks, if any."""
         return fmean(mark for _, mark in self.published) if self.published else None
 
     @property
     def difference(self) -> float | None:
-        """Measured less published; None where one of them is missing."""
+        """Measured less published mark; None unless both exist."""
         if self.judged is None or self.score is None or self.score.score is None:
             return None
         return self.score.score - self.judged
 
     @property
     def difference_text(self) -> str:
-        """The difference in words, and whether it leaves the measured interval."""
+        """Difference in words, and whether it leaves the measured interval."""
         if self.difference is None or self.score is None:
             return "–"
         return f"{signed(self.difference)}, {'inside' if self.inside else 'outside'}"
 
     @property
     def inside(self) -> bool:
-        """Whether every published mark lies in the measured interval."""
+        """True if every published mark lies in the measured interval."""
         return self.score is not None and all(self.score.low <= mark <= self.score.high for _, mark in self.published)
 
     @property
     def rounds(self) -> str:
-        """The published marks with their rounds."""
+        """Published marks with their rounds."""
         return ", ".join(f"{formatting.mark(mark)} ({name})" for name, mark in self.published) or "no mark"
 
     @property
     def measured(self) -> str:
-        """The measured mark."""
+        """Measured mark."""
         return "no record" if self.score is None else formatting.mark(self.score.score)
 
     @property
     def interval(self) -> str:
-        """The interval of the measured mark."""
+        """Interval of the measured mark."""
         return "–" if self.score is None else formatting.interval(self.score)
 
     @property
     def coverage(self) -> str:
-        """The share of the rubric's weight that was assessed."""
+        """Assessed share of the rubric's weight."""
         return "–" if self.score is None else formatting.percent(self.score.coverage)
 
 
@@ -117,7 +117,7 @@ class ComparedSubmission:
 
     @property
     def rows(self) -> tuple[ComparedMark, ...]:
-        """All of them."""
+        """Overall and dimensions."""
         return (self.overall, *self.lines)
 
 
@@ -132,7 +132,7 @@ class ComparedChallenge:
 
 @dataclass(frozen=True)
 class PublishedVsMeasured:
-    """Everything on the page; lines, defects and findings keep their figures for other pages."""
+    """Everything on the page."""
 
     origins: tuple[tuple[str, tuple[str, ...]], ...]
     sections: tuple[ComparedChallenge, ...]
@@ -146,33 +146,33 @@ class PublishedVsMeasured:
 
     @property
     def overalls(self) -> tuple[ComparedMark, ...]:
-        """The overalls marked by both sides."""
+        """Overalls with both marks."""
         return tuple(c.overall for s in self.sections for c in s.submissions if c.overall.difference is not None)
 
     @property
     def lines(self) -> tuple[ComparedMark, ...]:
-        """The dimensions marked by both sides."""
+        """Dimensions with both marks."""
         return tuple(
             line for s in self.sections for c in s.submissions for line in c.lines if line.difference is not None
         )
 
     @property
     def largest(self) -> tuple[ComparedMark, ...]:
-        """The dimensions marked most differently, marks read off a reconstruction's text left out."""
+        """Dimensions with the largest differences, without marks from a reconstruction's text."""
         lines = [line for line in self.lines if not line.own_text]
         return tuple(sorted(lines, key=lambda line: -abs(line.difference or 0))[:MOST_DIFFERENCES])
 
     @property
     def outside(self) -> int:
-        """How many dimensions have a published mark outside the measured interval."""
+        """Number of dimensions with a published mark outside the measured interval."""
         return sum(not line.inside for line in self.lines)
 
     def mean_difference(self, lines: Sequence[ComparedMark]) -> str:
-        """The mean of some differences, with its sign."""
+        """Return the signed mean of the differences."""
         return signed(fmean(line.difference or 0 for line in lines))
 
     def count(self, ruling: DefectRuling | str) -> int:
-        """How many published defects have this ruling."""
+        """Count the published defects with this ruling."""
         return sum(n.ruling == ruling for n in self.defects)
 
 
@@ -183,14 +183,13 @@ def published_vs_measured(
     defects: Iterable[PublishedDefect],
     letters: Iterable[LetterGrades] = (),
 ) -> PublishedVsMeasured:
-    """Compare what was published with what was measured.
+    """Compare published with measured marks.
 
     Args:
-        challenges: in any order.
-        records: one for each submission graded, in any order.
-        reviews: of any kind and in any order; only published ones count.
-        defects: named by published reviews, in the order of the page.
-        letters: grades that published reviews give as letters; who has one was reviewed, too.
+        records: one per graded submission.
+        reviews: reviews of any kind, of which only published ones count.
+        defects: published defects, in the order of the page.
+        letters: published letter grades; a submission with one counts as reviewed.
     """
     rubrics = {c.id: c for c in sorted(challenges, key=lambda c: c.id)}
     known = {r.name: r for r in records}
@@ -225,13 +224,12 @@ def published_vs_measured(
 
 
 def signed(difference: float) -> str:
-    """A difference of marks with its sign."""
+    """Format a difference of marks with its sign."""
     text = formatting.mark(abs(difference))
     return text if text == "0" else ("+" if difference > 0 else "−") + text
 
 
 def _origins(known: Mapping[str, Record], read: Iterable[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Submissions by where their files come from."""
     by_origin: dict[str, list[str]] = {}
     for name in sorted(read):
         by_origin.setdefault(origin(known.get(name)), []).append(name)
@@ -287,7 +285,6 @@ def _line(challenge: Challenge, dimension: Dimension, reviews: Sequence[Review],
 
 
 def _behind(evidence: Iterable[Evidence]) -> tuple[CriteriaGroup, ...]:
-    """Criteria that did not pass, by what became of them."""
     return grouped((_became(e), e.criterion) for e in evidence if e.outcome is not Outcome.PASSED)
 
 
@@ -298,7 +295,6 @@ def _became(evidence: Evidence) -> str:
 
 
 def _gates(challenge: Challenge, record: Record) -> tuple[str, ...]:
-    """The gates of a record, those of one reason together."""
     titles = {d.id: d.title for d in challenge.dimensions}
     by_reason: dict[str, list[str]] = {}
     for gate in record.gates:
@@ -324,11 +320,9 @@ def _agreements(sections: Sequence[ComparedChallenge]) -> Iterator[AlphaRow]:
 
 
 def _overalls(section: ComparedChallenge) -> dict[str, Pair]:
-    """The overalls of one challenge that both sides have, by model."""
     return {c.model: _pair(c.overall) for c in section.submissions if c.overall.difference is not None}
 
 
 def _pair(line: ComparedMark) -> Pair:
-    """The published and the measured mark of a line that has both."""
     assert line.judged is not None and line.score is not None and line.score.score is not None
     return line.judged, line.score.score

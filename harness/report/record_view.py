@@ -1,4 +1,4 @@
-"""One record for a terminal, plain lines in a file and colour where there is some; as Markdown; and as CSV."""
+"""One record for a terminal or a file, and as Markdown and CSV."""
 
 import json
 from collections.abc import Collection as Names
@@ -38,11 +38,9 @@ _EVIDENCE = ("Criterion", "Severity", "Outcome", "Figures")
 
 
 def show(challenge: Challenge, record: Record, unfetched: Names[str] = ()) -> RenderableType:
-    """Everything a record holds that a reader wants to see.
+    """Lay a record out for a terminal.
 
     Args:
-        challenge: the rubric, for its titles.
-        record: the grade of one submission.
         unfetched: collections whose answers are not on this machine.
     """
     return Group(*_parts(challenge, record, unfetched))
@@ -205,7 +203,7 @@ def _item(text: object) -> Padding:
 
 
 def shown_csv(record: Record) -> str:
-    """One line for each criterion; the share met runs from 0 to 1, figures are a JSON object."""
+    """Write a line per criterion; the share met runs from 0 to 1, figures are a JSON object."""
     faults = {f.criterion: f.title for f in record.findings}
     titles = ("criterion", "dimension", "severity", "outcome", "met", "figures", "seed", "fault", "detail", "diagnosis")
     return csv_text(titles, (_csv_row(item, faults.get(item.criterion)) for item in record.evidence))
@@ -229,7 +227,7 @@ def _csv_row(item: Evidence, fault: str | None) -> list[object]:
 
 
 def shown_markdown(challenge: Challenge, record: Record, unfetched: Names[str] = ()) -> str:
-    """Marks, gates, findings and evidence as a page of Markdown."""
+    """Write marks, gates, findings and evidence as a page of Markdown."""
     text = formatting.standing(record.overall)
     gates = [f"* Gate: {markdown(f'{c.target} at most {c.ceiling}: {c.reason}')}" for c in ceilings(challenge, record)]
     origin = [f"* {label}: {markdown(text)}" for label, text in origin_facts(record, unfetched)]

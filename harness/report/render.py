@@ -1,4 +1,4 @@
-"""From views to text: one strict environment, the same bytes for the same views."""
+"""Rendering of templates in strict environments; equal views give equal bytes."""
 
 from functools import cache
 
@@ -8,19 +8,19 @@ from harness.report import escape
 
 
 def render(template: str, **views: object) -> str:
-    """One template with its views.
+    """Render a Markdown template.
 
     Raises:
-        jinja2.UndefinedError: the template names something that its view lacks.
+        jinja2.UndefinedError: the template uses a name that its view lacks.
     """
     return markdown_environment().get_template(template).render(**views).rstrip() + "\n"
 
 
 def render_svg(template: str, **views: object) -> str:
-    """One template of a picture with its views, all text escaped for XML.
+    """Render an SVG template, with all text escaped for XML.
 
     Raises:
-        jinja2.UndefinedError: the template names something that its view lacks.
+        jinja2.UndefinedError: the template uses a name that its view lacks.
     """
     return _svg_environment().get_template(template).render(**views).rstrip() + "\n"
 
@@ -38,7 +38,7 @@ def _svg_environment() -> Environment:
 
 @cache
 def markdown_environment() -> Environment:
-    """Templates whose every expression is escaped for Markdown, unless a filter here made it safe."""
+    """Return a template environment that escapes every expression for Markdown, unless a filter made it safe."""
     environment = Environment(
         loader=PackageLoader("harness.report"),
         undefined=StrictUndefined,

@@ -1,4 +1,4 @@
-"""What the repaired copy of a submission that does not build shows, as the reports see it: each fault once."""
+"""Results of the repaired copy of a submission that does not build, each fault once."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,15 +21,13 @@ class RepairedFault:
 
 @dataclass(frozen=True)
 class RepairedCopyReport:
-    """What was repaired, and what the copy then showed.
+    """The repairs, and the results of the copy.
 
     Attributes:
-        heading: above all of it.
-        repairs: in their order, each in a sentence.
-        not_run: why no probe ran; empty when they did.
-        faults: what is wrong with the copy, the gravest first.
-        held: criteria that the copy meets.
-        unassessed: criteria without a mark of their own.
+        repairs: sentences, in order.
+        not_run: reason if no probe ran, or empty.
+        faults: gravest first.
+        held, unassessed: ids of criteria.
     """
 
     heading: str
@@ -41,7 +39,7 @@ class RepairedCopyReport:
 
 
 def repaired_copy_report(record: Record) -> RepairedCopyReport | None:
-    """The view of a record's repaired copy; None where there is none."""
+    """Build the report of a record's repaired copy, if any."""
     grade = record.repaired
     if grade is None:
         return None
@@ -56,7 +54,7 @@ def repaired_copy_report(record: Record) -> RepairedCopyReport | None:
 
 
 def _faults(grade: RepairedGrade) -> tuple[RepairedFault, ...]:
-    """Findings and their further observations, one fault for each title."""
+    """Merge findings and further observations into one fault per title."""
     merged: dict[str, RepairedFault] = {}
     for finding in grade.findings:
         for title, seen, diagnosis in _observed(finding):
@@ -89,7 +87,7 @@ def labelled_lines(report: RepairedCopyReport) -> Iterator[tuple[str, str]]:
 
 
 def fault_lines(fault: RepairedFault) -> Iterator[tuple[str, str]]:
-    """Label and text below the title of a fault."""
+    """Yield label and text of a fault's details."""
     if fault.seen:
         yield "Seen", "; ".join(line.strip() for line in fault.seen.splitlines())
     if fault.diagnosis:

@@ -1,4 +1,4 @@
-"""A round: a named group of models on some challenges, who won each and who won it all."""
+"""Rounds: named groups of models on some challenges, with their winners."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class RoundRow:
 
 @dataclass(frozen=True)
 class RoundView:
-    """One round as its page shows it."""
+    """One round's page."""
 
     id: str
     title: str
@@ -42,7 +42,7 @@ class RoundView:
 
 
 def round_view(inputs: ReportInputs, round: Round, source: MarkSource) -> RoundView:
-    """The view of one round, by the marks of one source."""
+    """Build the view of one round, by the marks of one source."""
     found = marks(inputs, source, round)
     rubrics = [c for id in round.challenges if (c := inputs.challenge(id))]
     places = standings(found.marked, [c.id for c in rubrics], found.head_to_heads)
@@ -81,7 +81,7 @@ def round_view(inputs: ReportInputs, round: Round, source: MarkSource) -> RoundV
 
 
 def _verdict(places: Sequence[Standing]) -> str:
-    """Who won, by how much; the averages as they are printed."""
+    """Name the winner and the margin, from the averages as printed."""
     ranked = first_group([place for place in places if place.rank is not None])
     if not ranked:
         return "No model of this round has a mark on all of its challenges."

@@ -1,6 +1,6 @@
-"""Findings as SARIF 2.1.0, which code hosts show beside the lines: a rule for each criterion, a result for each fault.
+"""Findings as SARIF 2.1.0 for code hosts: a rule per criterion, a result per fault.
 
-The format is OASIS's "Static Analysis Results Interchange Format (SARIF) Version 2.1.0"; section numbers are of it.
+Section numbers refer to OASIS's "Static Analysis Results Interchange Format (SARIF) Version 2.1.0".
 """
 
 import json
@@ -15,19 +15,19 @@ from harness.report.tables import LONGEST, storable
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
 MOST_PLACES = 20
-"""So many further places of one fault are listed."""
+"""Most further locations per fault."""
 ROOT = "%SRCROOT%"
-"""The folder that paths are relative to, as code hosts know it."""
+"""Base of relative paths, by the name that code hosts use."""
 _LEVEL = {"critical": "error", "major": "warning", "minor": "note"}
 
 
 def sarif(challenges: Iterable[Challenge], records: Iterable[Record], version: str) -> str:
-    """One document of all records, by name; the same records give the same bytes.
+    """Return one document of all records, by name; equal records give equal bytes.
 
     Args:
-        challenges: their rubrics; a finding that is about no criterion of them has a rule of its name alone.
-        records: in any order; those of other challenges are left out, as in every report.
-        version: of the harness that writes it.
+        challenges: the rubrics; a finding about none of their criteria gets a rule of its own.
+        records: in any order; those of other challenges are left out.
+        version: version of the harness.
     """
     known = sorted(records, key=lambda r: (r.challenge, r.model))
     answered = {r.challenge for r in known}
@@ -56,14 +56,13 @@ def document(
     notifications: Sequence[str] = (),
     roots: Mapping[str, Any],
 ) -> str:
-    """The text of a document of one run.
+    """Return a document of one run.
 
     Args:
-        version: of the harness that writes it.
-        rules: in the order that `ruleIndex` of the results counts.
-        results: what was found.
-        notifications: why the run was not a whole one, in words; none when it was.
-        roots: the folders that places are relative to, by name.
+        version: version of the harness.
+        rules: in the order of the results' `ruleIndex`.
+        notifications: reasons for an incomplete run, if any.
+        roots: base folders of locations, by name.
     """
     run = {
         "tool": {"driver": {"name": "harness", "version": version, "rules": rules}},
@@ -117,7 +116,7 @@ def _text(record: Record, fault: Weakness) -> str:
 
 
 def _published_roots(records: Iterable[Record]) -> dict[str, Any]:
-    """The repositories of collections, as roots of the places of their answers."""
+    """Return the repositories of collections, as base folders of their answers."""
     origins = {r.origin.collection: r.origin for r in records if r.origin}
     return {
         id: {"description": {"text": f"A clone of {origin.repository} at commit {origin.commit}."}}
@@ -135,11 +134,11 @@ def _file(record: Record, path: str, line: int | None = None) -> dict[str, Any]:
 
 
 def location(path: str, line: int | None = None, root: str = ROOT) -> dict[str, Any]:
-    """A place in a file.
+    """Return a location in a file.
 
     Args:
         path: relative to `root`.
-        line: from 1; None for the file as a whole.
+        line: from 1; None for the whole file.
         root: one of the document's roots.
     """
     place: dict[str, Any] = {"artifactLocation": {"uri": quote(path), "uriBaseId": root}}
@@ -147,7 +146,7 @@ def location(path: str, line: int | None = None, root: str = ROOT) -> dict[str, 
 
 
 def message(text: str) -> dict[str, str]:
-    """A message of these words, whatever signs they hold."""
+    """Return a message with this text, with SARIF's placeholders and links escaped."""
     # braces stand for placeholders (3.11.5), `[text](target)` for a link (3.11.6): a submission's words are neither
     shown = storable(text, LONGEST).replace("{", "{{").replace("}", "}}").replace("](", "] (")
     return {"text": shown}

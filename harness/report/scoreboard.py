@@ -37,19 +37,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Scoreboard:
-    """All models on all challenges that any mark is about; what the marks come to is found where a page asks for it.
+    """All models on all challenges with marks.
 
     Attributes:
-        marks: of the source at hand.
-        challenges: those of the suite, or those with a mark.
-        compared: ids of those that models are ranked over.
-        rows: one for each model, the best first.
-        notes: what a reader must know before comparing.
-        contradicting: published figures that do not agree with each other.
-        uncounted: ids of challenges with a mark that models are not ranked over.
-        thin: ids of those among the challenges of which too little was assessed to place anybody.
-        beside: where models stand over other suites.
-        made: the first and the last day that a grade of it was made, in UTC; None where the records are not at hand.
+        compared: ids of the challenges that models are ranked over.
+        rows: one per model, best first.
+        notes: warnings about comparing.
+        contradicting: contradictions between published figures.
+        uncounted: ids of other challenges with a mark.
+        thin: ids of challenges with too little assessed to place anybody.
+        beside: places over other suites.
+        made: first and last day of the grades, in UTC; None without records.
     """
 
     marks: Marks
@@ -66,12 +64,12 @@ class Scoreboard:
 
     @property
     def mean_title(self) -> str:
-        """What heads the column of means: how many challenges they are over."""
+        """Heading of the means."""
         return f"Mean of {len(self.compared)}" if self.compared else "Mean"
 
     @property
     def graded(self) -> str:
-        """When its grades were made, in words; empty where that is not known."""
+        """Dates of the grades in words; empty if unknown."""
         if self.made is None:
             return ""
         first, last = (f"{day.day} {day:%B %Y}" for day in self.made)
@@ -79,22 +77,22 @@ class Scoreboard:
 
     @property
     def source(self) -> MarkSource:
-        """Where the marks come from."""
+        """Source of the marks."""
         return self.marks.source
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
-        """One for each challenge."""
+        """One per challenge."""
         return tuple(Column(c.id, c.title) for c in self.challenges)
 
     @cached_property
     def meetings(self) -> tuple[Meeting, ...]:
-        """Every two models that met."""
+        """Pairs of models that met."""
         return tuple(meetings(self.marks, [row.standing.model for row in self.rows]))
 
     @cached_property
     def attempts(self) -> tuple[AttemptsReport, ...]:
-        """What is known of several attempts, by challenge and then in the order of the rows."""
+        """Reports of several attempts, by challenge and then row."""
         return tuple(
             attempts_report(column, entry.attempts)
             for number, column in enumerate(self.challenges)
@@ -104,44 +102,44 @@ class Scoreboard:
 
     @cached_property
     def challenge_winners(self) -> tuple[ChallengeWinner, ...]:
-        """Challenge by challenge."""
+        """Winners by challenge."""
         return challenge_winners(self.challenges, self.marks)
 
     @cached_property
     def gaps(self) -> tuple[Gap, ...]:
-        """What lies between neighbours."""
+        """Differences between neighbours."""
         counted = [challenge for challenge in self.challenges if challenge.id in self.compared]
         return gaps(counted, [row.standing for row in self.rows], self.marks)
 
     @cached_property
     def hybrids(self) -> tuple[Hybrid, ...]:
-        """The best of every part."""
+        """Best marks of every dimension."""
         return hybrids(self.challenges, self.marks)
 
     @cached_property
     def contradictions(self) -> Mapping[str, tuple[Contradiction, ...]]:
-        """Published figures that do not agree with each other, by kind."""
+        """Contradictions between published figures, by kind."""
         kinds = dict.fromkeys(one.kind for one in self.contradicting)
         return {kind: tuple(one for one in self.contradicting if one.kind == kind) for kind in kinds}
 
     @property
     def ranked(self) -> tuple[ScoreboardRow, ...]:
-        """Rows of models with a rank, those asked in several turns after the others."""
+        """Rows of ranked models, those of several turns last."""
         return tuple(row for row in self.rows if row.standing.rank is not None)
 
     @property
     def apart(self) -> bool:
-        """Whether any model was asked in several turns, and is ranked apart."""
+        """True if a model was asked in several turns, and so is ranked apart."""
         return any(row.standing.apart for row in self.rows)
 
     @property
     def provisional(self) -> bool:
-        """Whether any place is."""
+        """True if any place is provisional."""
         return any(row.standing.provisional is not None for row in self.rows)
 
     @property
     def certainty(self) -> str:
-        """How sure the order is, from drawing the challenges anew."""
+        """Certainty of the order under resampling of the challenges, in sentences; empty if unknown."""
         ranked = first_group([row.standing for row in self.ranked])
         sure = [
             f"{place.model} comes first in {formatting.percent(place.chances[0])}"
@@ -159,12 +157,7 @@ class Scoreboard:
 
 
 def scoreboard(inputs: "ReportInputs", source: MarkSource = MarkSource.MEASURED) -> Scoreboard:
-    """The scoreboard over all marks of one source.
-
-    Args:
-        inputs: challenges in any order, of which those without a mark are left out; records in any order.
-        source: where the marks come from.
-    """
+    """Build the scoreboard over all marks of one source; challenges without a mark are left out."""
     if source is MarkSource.MEASURED:
         board = measured_scoreboard(inputs.measured, inputs.suite, inputs.unranked, inputs.suites)
         shown = {challenge.id for challenge in board.challenges}
@@ -180,13 +173,12 @@ def measured_scoreboard(
     unranked: Iterable[str] = (),
     suites: Iterable[ChallengeSuite] = (),
 ) -> Scoreboard:
-    """The scoreboard over measured marks.
+    """Build the scoreboard over measured marks.
 
     Args:
-        measured: all of them.
-        suite: the challenges to rank over; without one, those that most models have answered together.
-        unranked: why challenges of the workspace rank nobody.
-        suites: all there are; the places over those that count other challenges stand beside.
+        suite: suite to rank over; None for the challenges that most models have answered together.
+        unranked: reasons why challenges rank nobody.
+        suites: all suites, for places beside the ranks.
     """
     board = _scoreboard(measured_marks(measured), measured.challenges, suite, measured.memory, suites)
     ordered = sorted(measured.summaries, key=lambda s: (s.challenge, s.submission_name.order))
@@ -198,7 +190,7 @@ def measured_scoreboard(
 
 
 def as_table(board: Scoreboard) -> Group:
-    """For a terminal; no frame, so that it also reads well in a file. What is not in a cell follows below."""
+    """Lay the board out for a terminal, without a frame; remarks follow below."""
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     suites = [suite.title for suite in board.beside]
     for name in ("Rank", "Model", board.mean_title, *suites, *(c.title for c in board.columns)):
@@ -212,7 +204,7 @@ def as_table(board: Scoreboard) -> Group:
 
 
 def as_markdown(board: Scoreboard, beside: Names[str] = ()) -> str:
-    """As `reports/scoreboard.md`, with links to those of its further pages that lie `beside` it."""
+    """Return `reports/scoreboard.md`, with links to the pages in `beside`."""
     # loaded here: other formats need no templates
     from harness.report.render import render
 
@@ -220,7 +212,7 @@ def as_markdown(board: Scoreboard, beside: Names[str] = ()) -> str:
 
 
 def as_json(board: Scoreboard) -> str:
-    """Indented JSON with a final newline."""
+    """Return indented JSON with a final newline."""
     rows = [
         {
             **asdict(row.standing),
@@ -248,7 +240,7 @@ def as_json(board: Scoreboard) -> str:
 
 
 def as_csv(board: Scoreboard) -> str:
-    """One line for each model, with a header; empty fields where there is no figure."""
+    """Return a header and a line per model; absent figures are empty."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     parts = ("status", "score", "low", "high", "coverage", "integrity", "doubts")
@@ -311,7 +303,7 @@ def _scoreboard(
 def _beside(
     found: Marks, compared: Sequence[str], thin: Names[str], suites: Iterable[ChallengeSuite], memory: FigureMemory
 ) -> Iterator[SuitePlaces]:
-    """Return the places over the suites that count other challenges than the board does, and have a mark."""
+    """Yield the places over suites with other challenges than the board's and at least one mark."""
     known = {m.challenge for m in found.marked}
     for suite in suites:
         own = sorted(id for id in suite.challenges or known if id not in thin)

@@ -1,4 +1,4 @@
-"""The scoreboard as a picture: each mark over its bar, paler the less was assessed, and a line for its interval."""
+"""The scoreboard as a picture: each mark over its bar, paler with less coverage, and a line for its interval."""
 
 import textwrap
 from collections.abc import Iterator
@@ -12,18 +12,18 @@ from harness.report.scoreboard import Scoreboard
 
 LEFT, RIGHT, TOP, ROW, FOOT = 190, 92, 84, 50, 16
 MARKS = 700
-"""The room for all challenges together; all of these in pixels of the picture."""
+"""Room for all challenges together; these are pixels of the picture."""
 NARROWEST, WIDEST, GAP = 88, 220, 16
-"""The column of a challenge at least and at most, and what of it lies between two bars."""
+"""Least and greatest width of a challenge's column, and the gap between two bars."""
 LONGEST_NAME = 24
 TITLE_LINES = 3
 LETTER = 7
-"""The width of a letter of a title."""
+"""Width of a letter of a title."""
 
 
 @dataclass(frozen=True)
 class Bar:
-    """One mark: where it stands, how long it is, its interval, and how much was assessed; no bar without a mark."""
+    """One mark; `length` is None without one."""
 
     x: int
     text: str
@@ -49,7 +49,7 @@ class PictureRow:
 
 @dataclass(frozen=True)
 class Picture:
-    """The whole picture, in pixels; a column has its place and the lines of its title, the last one lowest."""
+    """The whole picture, in pixels; a column has its place and the lines of its title, bottom line last."""
 
     width: int
     height: int
@@ -61,7 +61,7 @@ class Picture:
 
 
 def as_svg(board: Scoreboard) -> str:
-    """As `reports/scoreboard.svg`; it follows the reader's choice of dark or light."""
+    """Return `reports/scoreboard.svg`, which follows the reader's choice of dark or light."""
     column = max(NARROWEST, min(WIDEST, MARKS // max(1, len(board.columns))))
     bar = column - GAP
     places = [LEFT + column * number for number in range(len(board.columns))]
@@ -92,7 +92,6 @@ def as_svg(board: Scoreboard) -> str:
 
 
 def _below(board: Scoreboard) -> Iterator[str]:
-    """What must be known of the marks, in lines."""
     if board.graded:
         yield (
             f"Graded {board.graded} by running the answers. Beside a mark stands the share of the rubric that was "
@@ -104,7 +103,7 @@ def _below(board: Scoreboard) -> Iterator[str]:
 
 
 def _title(title: str, column: int) -> tuple[tuple[int, str], ...]:
-    """The lines of a title that fit its column, each with its height; the first ones empty where fewer suffice."""
+    """Wrap a title to its column, with each line's height; the first lines may be empty."""
     lines = textwrap.wrap(plain(title), column // LETTER, max_lines=TITLE_LINES, placeholder="…")
     lines = [""] * (TITLE_LINES - len(lines)) + lines
     return tuple((TOP - 28 - 15 * (TITLE_LINES - 1 - number), line) for number, line in enumerate(lines))

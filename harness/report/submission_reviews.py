@@ -1,4 +1,4 @@
-"""What reviewers said of one submission, beside what was measured."""
+"""Reviews of one submission, beside its measured marks."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from harness.scoring.joined import join_reviews
 
 @dataclass(frozen=True)
 class ReviewRemark:
-    """One reviewer's reason for a mark, with the words of the submission it rests on."""
+    """One reviewer's reason for a mark, with quotes from the submission."""
 
     reviewer: str
     target: str
@@ -23,10 +23,10 @@ class SubmissionReviews:
     """All reviews of one submission.
 
     Attributes:
-        reviewers: who, in words, in the order of the columns.
-        rows: what was marked, what was measured of it, and each reviewer's mark.
-        remarks: reasons given.
-        joined: the overall with the reviewers' marks for what nothing can measure; empty where they marked none.
+        reviewers: reviewers in words, in column order.
+        rows: subject, measured mark, and each reviewer's mark.
+        remarks: reasons for marks.
+        joined: overall with the reviewers' marks for unmeasurable criteria; empty without any.
     """
 
     reviewers: tuple[str, ...]
@@ -36,13 +36,7 @@ class SubmissionReviews:
 
 
 def submission_reviews(challenge: Challenge, record: Record, reviews: Iterable[Review]) -> SubmissionReviews | None:
-    """The view of a submission's reviews; None where there are none.
-
-    Args:
-        challenge: the rubric.
-        record: the grade of the submission.
-        reviews: of any model on this challenge.
-    """
+    """Return the submission's reviews among `reviews`; None if there are none."""
     name = (record.model, record.challenge, record.attempt)
     own = [r for r in reviews if (r.model, r.challenge, r.attempt) == name]
     if not own:
@@ -89,7 +83,7 @@ def _measured(score: Score | None) -> str:
 
 
 def _mark(mark: Mark | None) -> str:
-    """A mark, with the lowest and highest of a judge that was asked several times."""
+    """Format a mark, with the range of a judge's repeats."""
     if mark is None:
         return "none"
     spread = f" [{formatting.mark(min(mark.repeats))}, {formatting.mark(max(mark.repeats))}]" if mark.repeats else ""

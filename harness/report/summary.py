@@ -1,4 +1,4 @@
-"""What marks come to: task by task, what lies between neighbours, and the best of every part."""
+"""Summaries of marks: winners by challenge, differences between neighbours, and best dimensions."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ from harness.scoring.marked import Marked, first_group
 from harness.scoring.ranking import APART
 
 MOST_GAPS = 3
-"""How many of the widest differences between two neighbours are listed."""
+"""Most differences listed between two neighbours."""
 
 
 @dataclass(frozen=True)
 class ChallengeWinner:
-    """One challenge: who has which mark, the best first, and who won."""
+    """One challenge: its marks, best first, and its winner."""
 
     id: str
     title: str
@@ -30,7 +30,7 @@ class ChallengeWinner:
 
 @dataclass(frozen=True)
 class Gap:
-    """What lies between two neighbours in the ranking."""
+    """Differences between two neighbours in the ranking."""
 
     above: str
     below: str
@@ -40,7 +40,7 @@ class Gap:
 
 @dataclass(frozen=True)
 class BestDimension:
-    """One dimension, and who has the best mark in it."""
+    """One dimension, and the models with its best mark."""
 
     title: str
     models: tuple[str, ...]
@@ -49,7 +49,7 @@ class BestDimension:
 
 @dataclass(frozen=True)
 class Hybrid:
-    """One challenge with the best mark of every dimension, whoever has it."""
+    """One challenge with the best mark of every dimension, from any model."""
 
     id: str
     title: str
@@ -60,7 +60,7 @@ class Hybrid:
 
 @dataclass(frozen=True)
 class Meeting:
-    """Two models over all challenges: the tally in their order, and the page that shows it."""
+    """Two models over all challenges, with the tally in their order."""
 
     left: str
     right: str
@@ -69,17 +69,17 @@ class Meeting:
 
     @property
     def page(self) -> str:
-        """Beside the scoreboard."""
+        """Path of their page, beside the scoreboard."""
         return formatting.pair_page(self.left, self.right)
 
 
 def challenge_winners(challenges: Iterable[Challenge], marks: Marks) -> tuple[ChallengeWinner, ...]:
-    """Every challenge that any model has a mark on."""
+    """Return the winner of each challenge with a mark."""
     return tuple(_task(c, own, marks) for c in challenges if (own := _ordered(c, marks)))
 
 
 def gaps(challenges: Sequence[Challenge], standings: Sequence[Standing], marks: Marks) -> tuple[Gap, ...]:
-    """What lies between each ranked model and the next: their widest differences in a dimension."""
+    """Return the widest differences by dimension between each ranked model and the next."""
     ranked = first_group([s for s in standings if s.rank is not None])
     by_name = {(m.model, m.challenge): m for m in marks.marked}
     return tuple(
@@ -91,12 +91,12 @@ def gaps(challenges: Sequence[Challenge], standings: Sequence[Standing], marks: 
 
 
 def hybrids(challenges: Iterable[Challenge], marks: Marks) -> tuple[Hybrid, ...]:
-    """The best of every part, for challenges that two models or more have marks on, all asked alike."""
+    """Return the best marks for challenges with marks of two or more models, all asked alike."""
     return tuple(_hybrid(c, own) for c in challenges if len(own := first_group(_ordered(c, marks))) > 1)
 
 
 def meetings(marks: Marks, order: Sequence[str]) -> Iterator[Meeting]:
-    """Every two models that met, the better placed one first."""
+    """Yield the pairs of models that met, the better placed one first."""
     models = [model for model in order if model in marks.models]
     for left, right in combinations(models, 2):
         results = sorted((f for f in marks.between(left, right) if f.played), key=lambda f: f.challenge)
@@ -107,7 +107,7 @@ def meetings(marks: Marks, order: Sequence[str]) -> Iterator[Meeting]:
 
 
 def _ordered(challenge: Challenge, marks: Marks) -> list[Marked]:
-    """The models with a mark on it, the best first, those asked in several turns after the others."""
+    """Return marks on a challenge, best first, those of several turns last."""
     own = [m for m in marks.marked if m.challenge == challenge.id and m.overall.score is not None]
     models = [m for m in own if m.provenance is not Provenance.BASELINE]
     return sorted(models, key=lambda m: (m.turns > 1, -(m.overall.score or 0.0), m.model))

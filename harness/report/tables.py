@@ -1,4 +1,4 @@
-"""What the formats share: tables that fit a terminal, CSV, tables of Markdown, and text that any file can hold."""
+"""Shared parts of the formats: tables that fit a terminal, CSV, Markdown tables, and safe text."""
 
 import csv
 import io
@@ -16,18 +16,18 @@ from rich.text import Text
 from harness.report.escape import markdown
 
 LONGEST = 20_000
-"""Longest text put into a file for another tool; the record keeps all of it."""
+"""Most characters of a text in a file for another tool; the record keeps all."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-"""How text begins that spreadsheets run, full-width signs included; spaces before it change nothing."""
+"""Beginnings of text that spreadsheets run, full-width signs included; spaces before them change nothing."""
 _GAP = 2
 
 
 class ReflowingTable:
-    """A table where all its words fit side by side, else a block for each row; no word is cut but one too long alone.
+    """A table if its words fit side by side, else a block per row; only words too long for a line are cut.
 
     Args:
-        table: without a frame; its headers and cells are text. Its columns are given their widths here.
-        heading: so many columns, the first ones, head a block.
+        table: without a frame, with text as cells; its column widths are set here.
+        heading: number of columns that head a block.
     """
 
     def __init__(self, table: Table, heading: int = 1) -> None:
@@ -35,7 +35,6 @@ class ReflowingTable:
         self._heading = heading
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield the table or the blocks."""
         columns = [[_text(column.header), *map(_text, column.cells)] for column in self._table.columns]
         widths = _widths(console, options, columns)
         if widths is None:
@@ -60,13 +59,13 @@ class ReflowingTable:
 
 
 class SplitTable:
-    """A table that goes on below where its columns do not fit side by side, with the first ones repeated.
+    """A table split into parts below each other if too wide, each with the first columns repeated.
 
-    No line of a cell is broken. Where not even the first ones and one more fit, it is a block for each row.
+    Cells' lines stay whole. If not even one more column fits, it is a block per row.
 
     Args:
-        table: without a frame; its headers and cells are text.
-        heading: so many columns, the first ones, are repeated.
+        table: without a frame, with text as cells.
+        heading: number of columns to repeat.
     """
 
     def __init__(self, table: Table, heading: int = 1) -> None:
@@ -74,7 +73,6 @@ class SplitTable:
         self._heading = heading
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield the parts, or the blocks."""
         columns = [[_text(column.header), *map(_text, column.cells)] for column in self._table.columns]
         wide = options.update_width(1_000_000)
         widths = [
@@ -103,7 +101,7 @@ class SplitTable:
 
 
 def _parts(widths: Sequence[int], heading: int, room: int) -> list[list[int]] | None:
-    """Columns by the part they stand in, about as many in each; None where one does not fit beside the heading."""
+    """Divide the columns evenly into parts; None if one does not fit beside the heading."""
     first, rest = list(range(heading)), list(range(heading, len(widths)))
     room -= sum(widths[:heading]) + _GAP * heading
     if any(widths[column] > room for column in rest):
@@ -117,7 +115,7 @@ def _parts(widths: Sequence[int], heading: int, room: int) -> list[list[int]] | 
 
 
 def _lines(rows: Sequence[tuple[str, Text]], dim: Style, width: int) -> list[Segment]:
-    """A line for each title and cell where each fits on one; else none. A grid of rich takes ten times as long."""
+    """Return a line per title and cell if each fits on one, else nothing; ten times as fast as a grid of rich."""
     wide = max((cell_len(title) for title, _ in rows), default=0)
     if any(wide + _GAP + cell_len(cell.plain) > width or not _simple(cell) or not title for title, cell in rows):
         return []
@@ -129,7 +127,6 @@ def _lines(rows: Sequence[tuple[str, Text]], dim: Style, width: int) -> list[Seg
 
 
 def _simple(cell: Text) -> bool:
-    """Whether it is one line without styles."""
     return cell.plain.isprintable() and not cell.style and not cell.spans
 
 
@@ -148,7 +145,7 @@ def _text(cell: RenderableType) -> Text:
 
 
 def _widths(console: Console, options: ConsoleOptions, columns: Sequence[Sequence[Text]]) -> list[int] | None:
-    """A width for each column that cuts no word, what is left shared among them; None where there is none."""
+    """Return column widths that cut no word and share the free room; None if there are none."""
     wide = options.update_width(1_000_000)
     gaps = _GAP * (len(columns) - 1)
     if sum(Measurement.get(console, wide, column[0]).minimum for column in columns) + gaps > options.max_width:
@@ -169,7 +166,7 @@ def _widths(console: Console, options: ConsoleOptions, columns: Sequence[Sequenc
 
 
 def csv_text(titles: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Lines of CSV with a header; text that a spreadsheet would take for a formula gets an apostrophe before it."""
+    """Return CSV with a header; text that a spreadsheet would run as a formula gets an apostrophe."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(titles)
@@ -185,7 +182,7 @@ def _inert(cell: object) -> object:
 
 
 def markdown_table(titles: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
-    """A table whose every cell is escaped, unless it is safe already."""
+    """Return a table with every cell escaped, unless already safe."""
     lines = [titles, ["---"] * len(titles), *rows]
     return "\n".join(f"| {' | '.join(map(_cell, line))} |" for line in lines)
 
@@ -195,7 +192,7 @@ def _cell(value: object) -> str:
 
 
 def storable(text: str, limit: int | None = None) -> str:
-    """The text without what XML, CSV or JSON cannot hold or a terminal would obey; clipped, saying so, at `limit`."""
+    """Replace characters that XML, CSV or JSON cannot hold or a terminal would obey; cut, with a note, at `limit`."""
     text = text.replace("\r\n", "\n")
     more = 0 if limit is None else max(0, len(text) - limit)
     # printable leaves out control and format characters, lone surrogates and code points that are no characters

@@ -1,4 +1,4 @@
-"""The verdict on one challenge: sentences that follow from the records alone."""
+"""Verdict on one challenge: sentences that follow from the records alone."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ from harness.scoring.marked import first_group
 
 @dataclass(frozen=True)
 class ChallengeVerdict:
-    """What the records of one challenge come to.
+    """Verdict on one challenge.
 
     Attributes:
-        sentences: who leads, by how much, and what that is worth.
-        common: ids of criteria under a label: met by all, by none, by some of the models.
+        sentences: leader, margin and certainty.
+        common: label and ids of criteria met by all, none or some of the models.
     """
 
     sentences: tuple[str, ...]
@@ -24,12 +24,7 @@ class ChallengeVerdict:
 
 
 def verdict(challenge: Challenge, answers: Sequence[ModelAnswer]) -> ChallengeVerdict:
-    """The verdict on one challenge.
-
-    Args:
-        challenge: the rubric.
-        answers: to it, the best first.
-    """
+    """Return the verdict from a challenge's answers, best first."""
     marked = [r for r in answers if r.overall.score is not None]
     models = [r for r in marked if r.provenance is not Provenance.BASELINE]
     baselines = [
@@ -71,7 +66,6 @@ def _points(lead: float) -> str:
 
 
 def _critical(models: Sequence[ModelAnswer]) -> list[str]:
-    """Which models meet every critical criterion."""
     if not models:
         return []
     clean = [r.model for r in models if not _unmet_critical(r)]
@@ -82,7 +76,6 @@ def _critical(models: Sequence[ModelAnswer]) -> list[str]:
 
 
 def _common(challenge: Challenge, models: Sequence[ModelAnswer]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """What all models that build meet, what none meets, and what tells them apart."""
     if len(models) < 2:
         return ()
     assessed = [c.id for c in challenge.criteria if all(_assessed(r, c.id) for r in models)]
@@ -96,7 +89,7 @@ def _common(challenge: Challenge, models: Sequence[ModelAnswer]) -> tuple[tuple[
 
 
 def _unmet_critical(answer: ModelAnswer) -> list[str]:
-    """Critical criteria that it, or any of its attempts, does not meet."""
+    """Return critical criteria that any of its attempts misses."""
     return [
         e.criterion
         for record in answer.records
@@ -106,7 +99,6 @@ def _unmet_critical(answer: ModelAnswer) -> list[str]:
 
 
 def _met(answer: ModelAnswer, criterion: str) -> bool:
-    """Whether it, or every one of its attempts, meets a criterion."""
     return all(
         any(e.criterion == criterion and e.outcome is Outcome.PASSED for e in record.marked)
         for record in answer.records

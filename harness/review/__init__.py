@@ -1,4 +1,4 @@
-"""Reviews: marks by people, models and published pages for criteria that cannot be executed."""
+"""Reviews: marks by people, models and published pages for unmeasurable criteria."""
 
 from harness.review.files import read_reviews, reviews_of
 

@@ -1,4 +1,4 @@
-"""A judge's case: one submission, or two to the same challenge, and the questions."""
+"""A judge's case: one submission, or two to one challenge, and the questions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -32,8 +32,6 @@ class Case:
 
     Attributes:
         folder: the submission's folder.
-        challenge: its rubric.
-        questions: the judge's questions.
         material: its visible part.
         other: model of the other submission, if any.
         theirs: visible part of the other submission, if any.
@@ -51,7 +49,6 @@ class Case:
         """Read a case.
 
         Args:
-            workspace: place of the submissions.
             name: MODEL/CHALLENGE, or MODEL/CHALLENGE/attempt-N.
             against: model whose submission to the same challenge is compared.
 
@@ -87,15 +84,15 @@ class Case:
 
     @property
     def shown(self) -> tuple[tuple[str, Material], ...]:
-        """All material for the judge, each with its model."""
+        """Models with their material, for the judge."""
         own = (self.name.model, self.material)
         return (own, (self.other, self.theirs)) if self.other and self.theirs else (own,)
 
     def path(self, name: str, force: bool) -> Path:
-        """Return the path to store a review of that name.
+        """Return the path of a review of that name.
 
         Raises:
-            SpecError: the name is invalid, or taken and not to be replaced.
+            SpecError: the name is invalid, or taken without `force`.
         """
         try:
             TypeAdapter(Identifier).validate_python(name)
@@ -115,7 +112,6 @@ class Case:
 
         Args:
             ask: sends one prompt.
-            reviewer: the judge.
             repeats: number of requests; for a pair, in each order.
             notify: callback with a line after each repeat.
 

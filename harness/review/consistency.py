@@ -16,7 +16,7 @@ class Contradiction:
     """Two published figures that cannot both hold.
 
     Attributes:
-        kind: kind of contradiction, as a phrase.
+        kind: a phrase.
         where: subject.
         said: published figure.
         follows: figure that follows from the others.
@@ -38,13 +38,7 @@ STANDINGS = "A figure of the final ranking that does not follow from the reviews
 def contradictions(
     reviews: Iterable[Review], comparisons: Sequence[Comparison] = (), ranking: Ranking | None = None
 ) -> tuple[Contradiction, ...]:
-    """Return all contradictions, by kind.
-
-    Args:
-        reviews: reviews of any kind, of which only published ones count.
-        comparisons: published comparisons of two models.
-        ranking: published final ranking.
-    """
+    """Return all contradictions, by kind; only published reviews count."""
     given = sorted(
         (r for r in reviews if r.reviewer.kind is ReviewerKind.PUBLISHED),
         key=lambda r: (r.reviewer.id, r.challenge, r.model),
@@ -108,7 +102,6 @@ def _edges(comparisons: Iterable[Comparison]) -> Iterator[Contradiction]:
 
 
 def _check_winners(reviews: Sequence[Review], comparisons: Iterable[Comparison]) -> Iterator[Contradiction]:
-    """Compare winners with the rounds in which the same two were marked."""
     marks = {(r.reviewer.id, r.challenge, r.model): r.overall for r in reviews}
     for table in comparisons:
         for round in sorted({r.reviewer.id for r in reviews}):

@@ -38,7 +38,6 @@ class RuledDefect:
     """A defect with its verdict.
 
     Attributes:
-        defect: published defect.
         ruling: confirmed if a criterion shows it, refuted if all its criteria passed.
         by: decisive evidence, if any.
         hidden: obstacles, as pairs of a reason and a criterion or an empty string; empty if the evidence decides.
@@ -76,7 +75,7 @@ def read_defects(workspace: Workspace) -> tuple[PublishedDefect, ...]:
 
 
 def rule(defect: PublishedDefect, challenge: Challenge, record: Record | None) -> RuledDefect:
-    """Check a defect against its submission's record, which may be None."""
+    """Check a defect against its submission's record, if any."""
     if not defect.criteria:
         return RuledDefect(defect, DefectRuling.UNSEEN, hidden=((defect.unseen or NOT_ASKED, ""),))
     if record is None:
@@ -103,7 +102,7 @@ def rule(defect: PublishedDefect, challenge: Challenge, record: Record | None) -
 
 
 def out_of_sight(criterion: Criterion | None, evidence: Evidence | None, provenance: Provenance) -> str:
-    """Return why a criterion's evidence says nothing about the model's own code, or the empty string."""
+    """Return why a criterion's evidence says nothing about the model's own code, or an empty string."""
     if criterion is None or evidence is None:
         return "not in the record"
     if evidence.rests_on:

@@ -1,4 +1,4 @@
-"""Review files: read from beside a submission, and checked against it."""
+"""Review files, checked against the submission beside them."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -21,12 +21,10 @@ def read_reviews(challenge: Challenge, folder: Path) -> tuple[Review, ...]:
     """Return the reviews in `<folder>/reviews/`, by file name.
 
     Args:
-        challenge: the rubric.
         folder: folder of a submission, which names it.
 
     Raises:
-        SpecError: a review is malformed, names another submission, marks an unknown criterion, or quotes text that is
-            not in the files.
+        SpecError: a review is malformed, names another submission, marks an unknown criterion, or misquotes the files.
     """
     return tuple(_read_review(challenge, folder, path) for path in sorted((folder / FOLDER).glob("*.toml")))
 
@@ -51,7 +49,7 @@ def _plain(value: Any) -> Any:
 def reviews_of(workspace: Workspace) -> tuple[Review, ...]:
     """Return every review of the workspace's submissions and its collections, by place and file name.
 
-    Reviews beside collected submissions that may not be redistributed are left out, since they may quote them.
+    Reviews of submissions that may not be redistributed are left out, since they may quote them.
 
     Raises:
         SpecError: as in `read_reviews`.

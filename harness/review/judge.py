@@ -37,12 +37,10 @@ def reviewer(model: str, questions: Questions, date: datetime.date) -> Reviewer:
 def mark(
     ask: Ask, questions: Questions, material: Material, repeats: int, notify: Notify
 ) -> tuple[tuple[Mark, ...], tuple[Lost, ...]]:
-    """Return each question's median mark, with all repeats and the remark of the one nearest the median.
+    """Return each question's median mark, with all repeats and the remark nearest the median.
 
     Args:
         ask: sends one prompt.
-        questions: the challenge's questions.
-        material: the submission.
         repeats: number of requests.
         notify: callback with a line after each repeat.
 
@@ -70,10 +68,8 @@ def compare(
 
     Args:
         ask: sends one prompt.
-        questions: the challenge's questions.
         pair: the submission that wins and losses refer to, and the other.
         other: model of the other.
-        repeats: number of requests in each order.
         notify: callback with a line after each repeat.
 
     Raises:

@@ -78,7 +78,7 @@ class Questions:
 
     Attributes:
         task: text of PROMPT.md.
-        criteria: criteria with a question, in rubric order.
+        criteria: in rubric order.
     """
 
     task: str
@@ -91,14 +91,13 @@ class Questions:
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Ids of the criteria."""
+        """Criterion ids."""
         return tuple(c.id for c in self.criteria)
 
     def to_mark(self, material: Material, nonce: str, refused: str = "") -> Prompt:
         """Ask for a mark on every question.
 
         Args:
-            material: the submission.
             nonce: random text drawn after reading the submission.
             refused: why an earlier reply was unusable.
         """
@@ -112,7 +111,7 @@ class Questions:
 
     @property
     def hash(self) -> str:
-        """SHA-256 of a judge's prompt without the submissions: templates, task, questions."""
+        """SHA-256 of a judge's prompt without submissions."""
         asked = [(c.id, c.title, c.review) for c in self.criteria]
         fixed = (_SYSTEM, _MARK_RULES, _MARK_FORM, _PAIR_RULES, _PAIR_FORM, _USER, self.task, asked)
         return hashlib.sha256(json.dumps(fixed).encode()).hexdigest()

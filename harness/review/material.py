@@ -1,4 +1,4 @@
-"""The part of a submission visible to a judge: its text, limited, without model names."""
+"""A submission's text as a judge sees it: limited, without model names."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -23,7 +23,7 @@ SUBMISSION = "submission.toml"
 
 @dataclass(frozen=True)
 class Mask:
-    """Hides names in a text, and maps quotes of the masked text back to the original."""
+    """Hides names in a text, and maps quotes of the masked text back."""
 
     names: re.Pattern[str]
 
@@ -35,7 +35,7 @@ class Mask:
         return cls(re.compile(rf"(?<![a-z0-9])(?:{either})(?![a-z0-9])" if either else "(?!)", re.IGNORECASE))
 
     def hide(self, text: str) -> str:
-        """Replace every name in `text` by `HIDDEN`."""
+        """Replace every name by `HIDDEN`."""
         return self.names.sub(HIDDEN, text)
 
     def find(self, words: str, text: str) -> str | None:
@@ -51,7 +51,7 @@ class ShownFile:
 
     Attributes:
         path: path in the submission.
-        name: masked path, for the judge.
+        name: masked path.
         text: visible text, unmasked.
         cut: reason for an omission, or empty.
     """
@@ -64,7 +64,7 @@ class ShownFile:
 
 @dataclass(frozen=True)
 class Material:
-    """All that a judge sees of a submission."""
+    """Visible files of a submission, and the mask."""
 
     files: tuple[ShownFile, ...]
     mask: Mask
@@ -74,7 +74,7 @@ class Material:
         return self.mask.hide(file.text)
 
     def quote(self, name: str, words: str) -> Quote | None:
-        """Map a judge's quote back to the submission's own text; None if it is not in that file."""
+        """Map a judge's quote back to the submission's text; None if it is not in that file."""
         for file in self.files:
             if file.name == name:
                 found = self.mask.find(words, file.text)
@@ -83,7 +83,7 @@ class Material:
 
 
 def names_to_hide(workspace: Workspace) -> list[str]:
-    """Return the names of the workspace's models; baselines are not models, and often have common words as names."""
+    """Return the workspace's models, without baselines, whose names are often common words."""
     answers = [folder for folder in workspace.submissions() if not _is_baseline(workspace, folder)]
     return sorted({SubmissionName.of_folder(folder).model for folder in answers})
 
@@ -92,7 +92,7 @@ def gather(folder: Path, mask: Mask) -> Material:
     """Read a submission's text files, up to `MAX_FILE` characters of each and `MAX_SHOWN` of all.
 
     Raises:
-        SpecError: the submission contains files that are not allowed.
+        SpecError: the submission contains forbidden files.
     """
     with snapshot(folder) as copy:
         return Material(tuple(_show_files(copy.path, sorted(copy.hashes), mask)), mask)
@@ -119,7 +119,7 @@ def _show_files(place: Path, paths: Iterable[str], mask: Mask) -> Iterator[Shown
 
 
 def _cut_beginning(text: str, limit: int) -> str:
-    """Return at most `limit` characters of `text`, in whole lines if possible."""
+    """Return at most `limit` characters, in whole lines if possible."""
     return text if len(text) <= limit else text[: text.rfind("\n", 0, limit) + 1] or text[:limit]
 
 

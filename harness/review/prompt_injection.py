@@ -36,9 +36,9 @@ _SPEECH = tuple(
 
 
 def injections(material: Material) -> tuple[str, ...]:
-    """Return the places that address a judge, `FILE, line N: 'words'`, at most `MAX_PLACES`.
+    """Return places that may address a judge, `FILE, line N: 'words'`, at most `MAX_PLACES`.
 
-    The search is a list of phrases, so it may miss some, and a match only deserves a look.
+    A list of phrases, so it may miss some.
     """
     return tuple(dict.fromkeys(_places(material)))[:MAX_PLACES]
 

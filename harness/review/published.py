@@ -1,6 +1,6 @@
-"""Published reviews, comparisons and rankings by judges who read the code and did not run it.
+"""Published reviews, comparisons and rankings by judges who only read the code.
 
-They are displayed unchanged, outside our scoring rules and measured scores.
+They are displayed unchanged, outside measured scores.
 """
 
 from collections.abc import Iterable, Sequence
@@ -40,7 +40,6 @@ class Published:
     """Published marks of one model on one challenge: means over the reviews, intervals from lowest to highest.
 
     Attributes:
-        model, challenge: subject of the reviews.
         overall: the judges' own overall, not derived from the dimensions.
         dimensions: marks by dimension id.
         rounds: ids of the reviews, in order.
@@ -58,12 +57,7 @@ class Published:
 
 
 def published(reviews: Iterable[Review], round: str | None = None) -> tuple[Published, ...]:
-    """Return published marks by model and challenge.
-
-    Args:
-        reviews: reviews of any kind, of which only published ones count.
-        round: id of a round, or None for all.
-    """
+    """Return published marks by model and challenge, of one round or all."""
     groups: dict[tuple[str, str], list[Review]] = {}
     for review in reviews:
         if review.reviewer.kind is ReviewerKind.PUBLISHED and round in (None, review.reviewer.id):

@@ -1,4 +1,4 @@
-"""Errors and facts about kernels in the output of nvcc, its host compiler, ptxas and the linker."""
+"""Errors and kernel facts in the output of nvcc, ptxas, host compiler and linker."""
 
 import re
 from collections import Counter
@@ -44,7 +44,7 @@ class CompilerError:
 
 @dataclass(frozen=True)
 class KernelFacts:
-    """ptxas's figures for one kernel. Sizes in bytes; stack and spills per thread, static shared memory per block."""
+    """ptxas's figures for one kernel; stack and spills are per thread, static shared memory per block."""
 
     name: str
     registers: int
@@ -63,7 +63,7 @@ def errors(log: str) -> tuple[CompilerError, ...]:
 
 
 def find_suggestion(log: str, error: CompilerError) -> str:
-    """Return the name that gcc or clang suggests for the undeclared one of `error`, or an empty string."""
+    """Return the name that gcc or clang suggests for the undeclared one, or an empty string."""
     name = find_undeclared_name(error)
     for said in errors(log):
         problem, _, advice = said.text.partition("; did you mean ")
@@ -79,7 +79,7 @@ def find_undeclared_name(error: CompilerError) -> str:
 
 
 def find_nvcc_problem(log: str) -> str | None:
-    """Return nvcc's complaint about its command line or installation rather than the source, or None."""
+    """Return nvcc's complaint about its command line or installation, or None."""
     found = _FATAL.search(log)
     return found["text"][:TEXT_KEPT] if found else None
 
@@ -139,7 +139,7 @@ def _read_kernels(lines: list[str]) -> Iterator[KernelFacts]:
 
 
 def ptx_facts(ptx: str) -> Mapping[str, int]:
-    """Count kinds of instructions in the code, loads and stores by their width in bytes."""
+    """Count kinds of instructions, loads and stores by their width in bytes."""
     counts: Counter[str] = Counter()
     for found in _PTX.finditer(ptx):
         name = _classify(found["op"], found["modifiers"])

@@ -1,4 +1,4 @@
-"""nvcc in the sandbox: files of a submission to a shared library, with log and PTX."""
+"""nvcc in the sandbox, from a submission's files to a shared library."""
 
 import re
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ class Room:
 
     Attributes:
         memory_mib: address space of each process.
-        optimised: whether to optimise device code, which takes most of the time and affects no refusal.
+        optimised: True to optimise device code, which takes most of the time and affects no refusal.
     """
 
     tier: Tier
@@ -40,7 +40,7 @@ class Compilation:
 
     Attributes:
         library: the shared library, or None.
-        log: compiler output; paths are relative to the submission, or bare names outside it.
+        log: compiler output; paths are relative to the submission, or bare names.
         ptx: PTX of all files.
         exceeded: limit that ended the build, or None.
     """
@@ -57,7 +57,7 @@ class Compilation:
 
     @property
     def undecided(self) -> bool:
-        """True if wall-clock time ran out, for want of processor time on a busy machine."""
+        """True if wall-clock time ran out on a busy machine."""
         return self.exceeded is CommandLimit.WALL_CLOCK
 
 
@@ -74,7 +74,6 @@ def compile_library(
     """Compile each entry and link a shared library, in a folder below `into`.
 
     Args:
-        compiler: an nvcc.
         entries: files to compile, relative to `folder`.
         into: an empty folder.
         architecture: target device, e.g. `sm_80`.
@@ -149,7 +148,7 @@ def _run(compiler: CudaCompiler, words: Sequence[str], folder: Path, into: Path,
 
 
 def without_paths(text: str, compiler: CudaCompiler, folder: Path, into: Path) -> str:
-    """Shorten paths in `text`: the submission's become relative, all others lose their folders."""
+    """Make the submission's paths relative, and strip the folders of all others."""
     for own in dict.fromkeys((str(folder), str(folder.resolve()), "/submission")):
         text = re.sub(rf"(?<![\w.-]){re.escape(own)}/", "", text)
     mounted = [*(str(p) for p in compiler.folders.values()), *(f"/extra/{name}" for name in compiler.folders)]

@@ -1,4 +1,4 @@
-"""The compiler gate with NVRTC alone: device code is compiled, host code is left out and not judged."""
+"""The compiler gate with NVRTC alone, which compiles and judges device code only."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ _BODIES = ("compound_statement", "field_initializer_list")
 
 @dataclass
 class DeviceCode:
-    """A copy of the submission with host functions blanked, line by line the same.
+    """A copy of the submission with host functions blanked and the same lines.
 
     Attributes:
         device: line ranges of device functions, by file.
@@ -69,7 +69,6 @@ def device_code(folder: Path, into: Path) -> DeviceCode:
 
 
 def _find_functions(root: Node, text: bytes, marks: re.Pattern[bytes]) -> Iterator[tuple[Node, bool]]:
-    """Yield functions with a body, including template and linkage prefixes, and whether they run on the device."""
     waiting = [root]
     while waiting:
         node = waiting.pop()
@@ -94,11 +93,7 @@ def _find_definition(node: Node) -> Node | None:
 def compile_device_code(
     compiler: CudaCompiler, folder: Path, entries: Sequence[str], into: Path, room: Room, architecture: str
 ) -> tuple[Compilation, DeviceCode]:
-    """Compile the device code of each entry.
-
-    Args:
-        entries: files to compile, relative to `folder`.
-        into: an empty folder.
+    """Compile the device code of each entry, in the empty folder `into`.
 
     Raises:
         BoxError: failure to start the sandbox.

@@ -1,6 +1,6 @@
 """A check that CUDA source reads only the submission and the compiler's own headers.
 
-The sandbox hides other files where it can; this refuses the source before a compiler sees it, on every machine alike.
+It refuses the source before a compiler runs, on every machine alike; not every sandbox hides all other files.
 """
 
 import re
@@ -97,11 +97,7 @@ class _Walk:
 
 
 def refusals(folder: Path, entries: Sequence[str]) -> tuple[Refusal, ...]:
-    """Return every line of the entries and their includes that would read outside the submission.
-
-    Args:
-        entries: CUDA files, relative to `folder`.
-    """
+    """Return every line of the entries and their includes that would read outside `folder`."""
     root = folder.resolve()
     walk = _Walk(root)
     found: list[Refusal] = []
@@ -135,7 +131,7 @@ def _splice(text: str) -> str:
 
 
 def _blank_comments(text: str) -> str:
-    """Blank comments except line breaks, and `#` in raw strings, where it starts no directive."""
+    """Blank comments except line breaks, and `#` in raw strings, which starts no directive."""
 
     def keep(found: re.Match[str]) -> str:
         if found["comment"] is not None:

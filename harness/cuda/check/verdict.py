@@ -43,7 +43,7 @@ class CompilerResult:
 
     Attributes:
         compiler: name and version, or None.
-        ok: whether the submission compiles, links and exports all functions; None if undecided.
+        ok: True if the submission compiles, links and exports all functions; None if undecided.
         missing: required functions that the library does not export.
         text: the reason in a few lines unless `ok` is true.
         seconds: wall time.
@@ -78,7 +78,7 @@ def gate(
         symbols: C functions that the library must export.
         seconds: processor time for the whole build.
         memory_mib: address space of each compiler process.
-        optimised: whether to optimise device code; with nvcc, this affects no refusal.
+        optimised: True to optimise device code; with nvcc, this affects no refusal.
 
     Raises:
         BoxError: failure to start the sandbox.
@@ -166,7 +166,7 @@ def _format_late(allowed: float) -> str:
 
 
 def list_exports(library: Path) -> frozenset[str]:
-    """Return the functions that a shared library exports; empty for other files."""
+    """Return the functions that a shared library exports."""
     try:
         with library.open("rb") as file:
             table = ELFFile(file).get_section_by_name(".dynsym")

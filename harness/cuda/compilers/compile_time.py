@@ -1,4 +1,4 @@
-"""Compilers run in the sandbox on untrusted source, limited by processor time so that load does not matter."""
+"""Compilers in the sandbox on untrusted source, limited by processor time so that load does not matter."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,12 +14,7 @@ TOO_BUSY = "the machine gave the compiler too little time; grade again where it 
 
 
 class CompileTime:
-    """The processor time of a build.
-
-    Attributes:
-        allowed: initial seconds.
-        left: remaining seconds.
-    """
+    """The processor seconds of a build, initial (`allowed`) and remaining (`left`)."""
 
     def __init__(self, allowed: float = SECONDS) -> None:
         self.allowed = self.left = allowed

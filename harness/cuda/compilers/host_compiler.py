@@ -27,8 +27,7 @@ class HostCompiler:
 
     Attributes:
         kind: family of its options.
-        command: first words of the command line.
-        version: number such as `12.2.0`.
+        version: such as `12.2.0`.
     """
 
     kind: Literal["gcc", "clang", "zig"]
@@ -55,7 +54,7 @@ def host_compiler() -> HostCompiler | None:
 
 
 def recognise(command: tuple[str, ...]) -> HostCompiler | None:
-    """Identify the compiler behind a command by its version text; None if unknown or not running."""
+    """Identify the compiler behind a command by its version text; None if unknown."""
     try:
         done = subprocess.run((*command, "--version"), capture_output=True, timeout=_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired):

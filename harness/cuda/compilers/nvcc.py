@@ -25,7 +25,7 @@ class CudaCompiler:
     Attributes:
         kind: `nvcc` compiles whole files and links; `nvrtc` compiles device code only.
         command: first words of the command line; `{NAME}` stands for a folder of `folders`.
-        version: number such as `13.0.88`.
+        version: such as `13.0.88`.
         folders: folders that the sandbox must expose, by name.
     """
 
@@ -37,7 +37,7 @@ class CudaCompiler:
 
 @cache
 def cuda_compiler() -> CudaCompiler | None:
-    """Return the first available of a toolkit's nvcc, the wheels' nvcc and NVRTC, or None."""
+    """Return a toolkit's nvcc, else the wheels' nvcc, else NVRTC, or None."""
     return nvcc() or nvrtc()
 
 
@@ -58,7 +58,7 @@ def nvcc() -> CudaCompiler | None:
 
 
 def nvrtc() -> CudaCompiler | None:
-    """Return NVRTC of the wheels or of a toolkit, for a small program in the sandbox to load, or None."""
+    """Return NVRTC of the wheels or of a toolkit, or None."""
     for library, headers in _find_runtime_compilers():
         version = _read_nvrtc_version(library)
         if version:
@@ -69,7 +69,7 @@ def nvrtc() -> CudaCompiler | None:
 
 
 def lacking() -> tuple[str, ...]:
-    """Return the extras of this package that would supply the missing compilers."""
+    """Return this package's extras that would supply the missing compilers."""
     host = host_compiler()
     wanted = ("zig",) if host is None else ()
     if cuda_compiler() is not None:
@@ -79,7 +79,7 @@ def lacking() -> tuple[str, ...]:
 
 
 def toolkit(program: Path) -> Path | None:
-    """Return the folder above the real nvcc's `bin`, behind wrapper scripts and symbolic links, or None."""
+    """Return the folder above the real nvcc's `bin`, behind wrappers and links, or None."""
     said = _say(program, "-dryrun", "-E", "none.cu")
     found = re.search(r"^#\$ _HERE_=(.+)$", said, re.MULTILINE)
     if found is None:

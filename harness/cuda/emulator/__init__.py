@@ -1,1 +1,1 @@
-"""The emulated device: its compiled runtime, submissions built for it, and the trace it leaves."""
+"""The emulated device: its runtime, builds for it, and its traces."""

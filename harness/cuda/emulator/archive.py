@@ -1,4 +1,4 @@
-"""The device's runtime, compiled once per compiler, options and source, and kept."""
+"""The device's runtime, compiled once per compiler, options and source."""
 
 import contextlib
 import hashlib
@@ -57,7 +57,7 @@ def runtime(compiler: HostCompiler) -> Path:
 
 
 def in_use(compiler: HostCompiler) -> frozenset[str]:
-    """Return the names of the folder and objects that this runtime version keeps for a compiler."""
+    """Return the names of this runtime version's folder and objects."""
     keys, place = _find_keys_and_place(compiler)
     return frozenset({place.name, *(f"{key}.o" for key in keys.values())})
 
@@ -103,7 +103,7 @@ def objects(folder: Path, *, instrumented: bool) -> list[str]:
 
 
 def cache_folder() -> Path:
-    """Return the cache folder: HARNESS_CACHE, else `harness` in the user's cache folder.
+    """Return the cache folder: HARNESS_CACHE, else `harness` in the user's.
 
     Raises:
         PrerequisiteError: failure to create it.
@@ -118,7 +118,7 @@ def cache_folder() -> Path:
 
 
 def environment(compiler: HostCompiler) -> dict[str, str]:
-    """Return the compiler's environment variables: zig keeps its C++ library beside the runtime."""
+    """Return the compiler's environment variables; zig caches its C++ library beside the runtime."""
     if compiler.kind != "zig":
         return {}
     folder = cache_folder() / "zig"
@@ -127,7 +127,7 @@ def environment(compiler: HostCompiler) -> dict[str, str]:
 
 
 def parts() -> dict[str, list[Path]]:
-    """Return the runtime's sources by object; as one unit each they compile in a seventh of the time."""
+    """Return the runtime's sources by object; one unit per object compiles in a seventh of the time."""
     found: dict[str, list[Path]] = {CORE: [], WATCHING: [], STAND_IN: []}
     for path in sorted(RUNTIME.rglob("*.cpp")):
         watches = path.parent.name in _WATCHERS

@@ -1,4 +1,4 @@
-"""The build for the emulated device: CUDA source to a library or program, compiled in the sandbox."""
+"""The build for the emulated device, from CUDA source to a library or program."""
 
 import itertools
 import shutil
@@ -47,8 +47,8 @@ class Built:
         errors: compiler errors, with the author's files and lines.
         seconds: wall time.
         warnings: compiler output of a successful build.
-        refused: reasons to keep the compiled code away from the device; `path` is None then.
-        source_digest: digest of the author's preprocessed text; empty for a program.
+        refused: reasons to keep the code off the device; `path` is None then.
+        source_digest: of the author's preprocessed text; empty for a program.
     """
 
     path: Path | None
@@ -70,17 +70,17 @@ def build(
     Args:
         entries: files to compile, relative to `folder`.
         into: folder for `plain.so` or `instrumented.so`; a program's name has no suffix.
-        instrumented: whether memory accesses call the runtime, as checking and counting need.
-        program: whether the source has its own `main`.
+        instrumented: True to make memory accesses call the runtime, for checking and counting.
+        program: True if the source has its own `main`.
         seconds: processor time for the whole build.
         includes: header folders searched before ours, also outside `folder`.
         standard: one of `flags.STANDARDS`.
-        reuse: whether a cached program of the same text will do.
-        counted: whether to count arithmetic; dropped if it does not compile.
+        reuse: True to accept a cached program of the same text.
+        counted: True to count arithmetic; dropped if it does not compile.
 
     Raises:
         PrerequisiteError: no C++ compiler.
-        JudgeError: a runtime that does not compile, a broken sandbox, or too little processor time on a busy machine.
+        JudgeError: a runtime that does not compile, a broken sandbox, or a busy machine.
     """
     compiler = host_compiler()
     if compiler is None:
@@ -134,7 +134,7 @@ def _compile_without_lacking(
     folder: Path, entries: Sequence[str], into: Path, how: _How, rewritten: rewriting.Rewriting, start: float,
     *, own_unit: bool = False,
 ) -> Built:  # fmt: skip
-    """Compile; retry a program, unlike a submission, without the kernels that use what the device lacks."""
+    """Compile; retry programs without kernels that use what the device lacks."""
     lacking: dict[str, dict[int, str]] = {}
     first = built = _compile_rewritten(folder, entries, into, how, rewritten, start)
     while how.program and built.path is None and built.unsupported:
@@ -217,7 +217,7 @@ def _lay_out(place: Path, files: Mapping[str, bytes], host: Mapping[str, bytes] 
 
 @dataclass(frozen=True)
 class _Held:
-    """A compiler in the sandbox, with rewritten source in `place/source` and output in `place/out`."""
+    """A compiler in the sandbox, with source in `place/source` and output in `place/out`."""
 
     compiler: HostCompiler
     objects: Path
@@ -235,7 +235,6 @@ class _Held:
     digests: list[str] = field(default_factory=list)
 
     def compile(self, entries: Sequence[str], words: Sequence[str], link: Sequence[str], name: str) -> Completed:
-        """Compile files in parallel and link them without the sanitizer's own library."""
         how = [("-c", "o")] if not self.distrusted else [("-c", "o"), ("-E", "ii")]
 
         def one(step: tuple[tuple[int, str], tuple[str, str]]) -> Completed:
@@ -263,7 +262,6 @@ class _Held:
         return self._run((*made, *self._list_link_words(link, name)), self.place / "out")
 
     def _look(self, entries: Sequence[str]) -> None:
-        """Audit source and objects before any of it is linked with the device."""
         from harness.cuda.emulator import linkage  # reads ELF files, which takes long to load
 
         files = {p.relative_to(self.place / "source").as_posix() for p in (self.place / "source").rglob("*")}
@@ -297,7 +295,6 @@ class _Held:
         return (*words, *parsed, *_RUNTIME_INCLUDES, "-I", ".", *language, "-include", _HEADER, *counted)
 
     def parse(self, name: str) -> Completed:
-        """Precompile the header into `place/out`, for use under matching options."""
         words = flags.compile_flags(self.compiler, instrumented=self.instrumented)
         language = ("-x", "c++-header", *flags.LANGUAGE[2:])
         header = f"{{rewriting}}/{_HEADER}"

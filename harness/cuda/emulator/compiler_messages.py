@@ -19,17 +19,17 @@ _INSIDE = re.compile(r"(?:/submission|/extra/\w+|\S*/harness-\d+-\w+/(?:source|h
 
 
 def clean(text: str) -> str:
-    """Strip folders and names that the author does not know."""
+    """Strip folders and names unknown to the author."""
     return _INSIDE.sub("", _GENERATED_NAME.sub("", text)).strip()
 
 
 def select_runtime_suspects(suspects: Sequence[UnsupportedConstruct]) -> tuple[UnsupportedConstruct, ...]:
-    """Return the suspects of compiled source that end the run where they are reached."""
+    """Return the suspects of compiled source that end the run when reached."""
     return tuple(suspect for suspect in suspects if suspect.what.startswith(_ASSEMBLY))
 
 
 def reasons(errors: str, suspects: Sequence[UnsupportedConstruct]) -> tuple[UnsupportedConstruct, ...]:
-    """Return the suspects that stopped the compiler, and what the rewriting could not read."""
+    """Return the suspects that stopped the compiler, and constructs unreadable to the rewriting."""
     said = [(match["file"], int(match["line"]), match["text"]) for match in _SAID_AT.finditer(errors)]
     found = [
         suspect
@@ -42,7 +42,6 @@ def reasons(errors: str, suspects: Sequence[UnsupportedConstruct]) -> tuple[Unsu
 
 
 def _is_of(suspect: UnsupportedConstruct, errors: Sequence[str]) -> bool:
-    """Return whether the errors on a suspect's line are about it."""
     # an unknown name must be one that the device lacks, not one whose include the author forgot; further errors follow
     # from the first
     unknown = [error for error in errors if _UNKNOWN.search(error)]

@@ -1,4 +1,4 @@
-"""A submission on the emulated device as the grader runs it: two builds and a driver."""
+"""A submission on the emulated device: two builds and a driver."""
 
 import shutil
 from collections.abc import Sequence
@@ -22,8 +22,8 @@ class Emulation:
 
     Attributes:
         folder: contents of the sandbox: both libraries and the driver.
-        unsupported: constructs that the device lacks and that prevented the build.
-        refused: reasons to keep it away from the device, whose reports it could falsify.
+        unsupported: missing constructs that prevented the build.
+        refused: reasons to keep it off the device, whose reports it could falsify.
     """
 
     folder: Path
@@ -33,12 +33,12 @@ class Emulation:
 
     @property
     def ok(self) -> bool:
-        """True if the submission can be called."""
+        """True if it can be called."""
         return not self.unsupported and not self.errors and not self.refused
 
     @property
     def why_not(self) -> str:
-        """One sentence on why the device cannot or must not run the submission."""
+        """Sentence on why the device cannot or must not run it."""
         if self.refused:
             more = f"; {len(self.refused) - 5} more" if len(self.refused) > 5 else ""
             return f"refused: it could falsify what is measured: {'; '.join(self.refused[:5])}{more}"

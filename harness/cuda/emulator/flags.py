@@ -62,7 +62,7 @@ def compile_flags(compiler: HostCompiler, *, instrumented: bool) -> tuple[str, .
 
 
 def runtime_flags(compiler: HostCompiler) -> tuple[str, ...]:
-    """Return the options for compiling the runtime, whose symbols are hidden unless marked."""
+    """Return the options for the runtime, whose symbols are hidden unless marked."""
     return (*LANGUAGE, *_COMMON, *_choose_machine_flags(compiler), "-fvisibility=hidden")
 
 

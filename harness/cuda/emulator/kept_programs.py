@@ -1,4 +1,4 @@
-"""A cache of built programs, which spares repeated checks of the same text the build."""
+"""A cache of built programs, for repeated checks of the same text."""
 
 import contextlib
 import hashlib
@@ -26,7 +26,7 @@ def folder() -> Path:
 
 
 def key(parts: Iterable[object]) -> str:
-    """Return a cache key: a digest of all that a build depends on."""
+    """Return a cache key: a digest of all inputs of a build."""
     return hashlib.sha256("\0".join(map(repr, parts)).encode()).hexdigest()[:32]
 
 
@@ -34,7 +34,7 @@ def take(name: str, into: Path) -> tuple[str, tuple[UnsupportedConstruct, ...]] 
     """Copy the program cached under `name` to `into`.
 
     Returns:
-        The compiler's warnings and the constructs that end its run when reached; None on a cache miss.
+        The compiler's warnings and the constructs that end its run; None on a cache miss.
     """
     kept = folder() / name
     try:
@@ -48,7 +48,7 @@ def take(name: str, into: Path) -> tuple[str, tuple[UnsupportedConstruct, ...]] 
 
 
 def keep(name: str, program: Path, warnings: str, unsupported: Iterable[UnsupportedConstruct]) -> None:
-    """Cache a program under `name`; a cache that cannot be written is ignored."""
+    """Cache a program under `name`, if the cache can be written."""
     with contextlib.suppress(OSError):
         folder().mkdir(parents=True, exist_ok=True, mode=0o700)
         made = Path(tempfile.mkdtemp(prefix=".making-", dir=folder()))

@@ -1,7 +1,7 @@
-"""Link rules that keep submissions from naming the emulated device's internal state.
+"""Link rules that keep submissions, native code beside the emulated device, from its internal state.
 
-A submission runs as native code beside the device. The device's own symbols get names that no source can spell, and
-objects that refer to more than kernels and launches need are not linked.
+The device's own symbols get names that no source can spell. Objects that refer to more than kernels and launches need
+are not linked.
 """
 
 import re
@@ -36,12 +36,7 @@ _INTRINSIC = re.compile(
 
 @dataclass(frozen=True)
 class Names:
-    """The external symbols of an object.
-
-    Attributes:
-        asked: undefined symbols.
-        defined: defined symbols.
-    """
+    """External symbols of an object: undefined (`asked`) and defined."""
 
     asked: frozenset[str]
     defined: frozenset[str]
@@ -63,7 +58,7 @@ def names_of(path: Path) -> Names:
 
 
 def refusals(answer: Mapping[str, Path], device: Sequence[Path]) -> list[str]:
-    """Return the reasons not to link a submission with the device, a line each; empty if it may be linked.
+    """Return the reasons not to link a submission with the device, a line each.
 
     Args:
         answer: the submission's objects by source file.
@@ -88,10 +83,10 @@ def refusals(answer: Mapping[str, Path], device: Sequence[Path]) -> list[str]:
 
 
 def hide(objects: Iterable[Path]) -> None:
-    """Rename, in place, all symbols of the device's objects that submissions must not use.
+    """Rename in place all symbols of the device's objects that submissions must not use.
 
     Args:
-        objects: all 64-bit little-endian ELF objects of the device, which refer to each other.
+        objects: 64-bit little-endian ELF objects; all of the device's, since they refer to each other.
     """
     paths = list(objects)
     private = {
@@ -102,7 +97,7 @@ def hide(objects: Iterable[Path]) -> None:
 
 
 def _rename(path: Path, private: set[str]) -> bytes:
-    """Rename symbols of an object: the string table moves to the end, with the new names appended."""
+    """Rename symbols: the string table moves to the end, with the new names appended."""
     data = bytearray(path.read_bytes())
     with path.open("rb") as file:
         elf = ELFFile(file)

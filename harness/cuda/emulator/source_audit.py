@@ -1,7 +1,7 @@
 """An audit of preprocessed source, for constructs that would hide memory accesses.
 
-Both builds of a submission must have one text, so source that detects being watched is refused. So are words that hide
-code from the hooks, even if macros assemble them.
+It refuses source that differs between the two builds, which detects the instrumentation, and words that hide code from
+the hooks, even if macros assemble them.
 """
 
 import hashlib
@@ -51,8 +51,8 @@ class SourceAudit:
     """The audit of one source file with its includes.
 
     Attributes:
-        digest: digest of the author's own text.
-        reasons: reasons for refusal, each with file and line.
+        digest: of the author's own text.
+        reasons: for refusal, with file and line.
     """
 
     digest: str
@@ -60,11 +60,7 @@ class SourceAudit:
 
 
 def device_names(file: str, text: bytes) -> Iterator[str]:
-    """Yield reasons to refuse a file before preprocessing: names of the device's own, or faked line markers.
-
-    Args:
-        file: path in the submission.
-    """
+    """Yield reasons to refuse a file before preprocessing: the device's own names, or faked line markers."""
     lexed = lexer.lex(text)
     tokens = [*lexed.tokens, *(token for directive in lexed.directives for token in directive.tokens)]
     for token, after in itertools.zip_longest(tokens, tokens[1:]):
@@ -95,7 +91,6 @@ def audit(preprocessed: bytes, files: Collection[str]) -> SourceAudit:
 
 
 def _split_chunks(text: bytes, files: Collection[str]) -> Iterator[tuple[str, int, bytes]]:
-    """Yield the author's parts: file, first line number, text."""
     marks = list(_MARKER.finditer(text))
     for mark, after in zip(marks, [*marks[1:], None], strict=True):
         file = posixpath.normpath(mark["file"].decode(errors="replace"))

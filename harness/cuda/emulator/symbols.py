@@ -1,7 +1,7 @@
 """Lines of the author's source for addresses in kernels, from debug information.
 
 An access often lies in a shim inlined into the kernel, so its address has a chain of places, innermost first. The first
-in a file of the author's is the one to report.
+one in an author's file is reported.
 """
 
 import posixpath
@@ -36,11 +36,11 @@ class Frame:
 
 
 def resolve(report: Report, binary: Path, sources: Collection[str]) -> Report:
-    """Fill in file and line of a report's defects from their addresses, with files named as in `sources`.
+    """Fill in file and line of a report's defects from their addresses.
 
     Args:
-        binary: what ran, with debug information; lines stay empty if it cannot be read.
-        sources: the author's files, relative to their folder.
+        binary: the file that ran; without readable debug information, lines stay empty.
+        sources: the author's files, relative to their folder, as the report will name them.
     """
     try:
         symbols = _load_symbols(str(binary), binary.stat().st_mtime_ns)
@@ -80,21 +80,17 @@ def _load_symbols(path: str, changed: int) -> "Symbols":
 
 
 class Symbols:
-    """Debug information of one program or library, read on demand.
-
-    Args:
-        path: an ELF file; without debug information, every lookup is empty.
-    """
+    """Debug information of one ELF file, read on demand; without it, every lookup is empty."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._known: dict[int, tuple[Frame, ...]] = {}
 
     def frames(self, pc: int) -> tuple[Frame, ...]:
-        """Return the lines that an access at `pc` belongs to, innermost first; empty if unknown.
+        """Return the lines of an access, innermost first; empty if unknown.
 
         Args:
-            pc: address inside the instruction, as an offset from where the file was loaded.
+            pc: address inside the instruction, from the load address.
         """
         if pc not in self._known:
             try:

@@ -1,7 +1,7 @@
-"""Plausibility checks that every honest report passes, whatever the kernel.
+"""Plausibility checks that every honest report passes.
 
-A report comes from the process that ran the submission. The parent drew the buffers and knows which bytes changed, so
-it can detect a report that omits accesses.
+The submission's process makes the report. The parent drew the buffers and knows which bytes changed, so it detects
+omitted accesses.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ def contradiction(report: Report, *, mode: int, seed: int, changed: Mapping[str,
     Args:
         mode: requested mode bits.
         seed: requested schedule seed.
-        changed: bytes that the call changed in each of the harness's buffers, by name.
+        changed: number of changed bytes in each of the harness's buffers.
     """
     return next(_find_contradictions(report, mode, seed, changed), "")
 

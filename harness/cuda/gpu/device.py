@@ -1,4 +1,4 @@
-"""CUDA submissions on a GPU: detection, build, calls in the sandbox, and comparative timing."""
+"""The GPU: detection, builds, calls in the sandbox, and comparative timing."""
 
 import json
 import re
@@ -66,9 +66,9 @@ class GpuDevice:
     """The first GPU of this machine.
 
     Attributes:
-        driver: version of the kernel driver, empty if unknown.
+        driver: version of the kernel driver, or empty.
         capability: compute capability, e.g. (9, 0).
-        library: path of the driver's library, libcuda.
+        library: path of libcuda.
     """
 
     name: str
@@ -84,7 +84,7 @@ class GpuDevice:
 
     @property
     def shown(self) -> tuple[Path, ...]:
-        """Paths that the sandbox must expose: device files, the driver's inputs, and its library unless under /usr."""
+        """Paths that the sandbox must expose."""
         files = [p for p in sorted(Path("/dev").glob("nvidia*")) if not p.is_dir()]
         folder = self.library.parent
         apart = [folder] if folder.is_absolute() and not folder.is_relative_to("/usr") else []
@@ -110,20 +110,20 @@ def gpu_device() -> GpuDevice | None:
 
 
 def device_of(said: Mapping[str, Any], driver: str) -> GpuDevice:
-    """Build the device that the probe describes."""
+    """Build the device from the probe's output."""
     capability = (int(said["major"]), int(said["minor"]))
     return GpuDevice(str(said["name"]), driver, capability, int(said["memory"]), Path(said["library"]))
 
 
 def driver_version(text: str) -> str:
-    """Return the driver's version in the kernel's description, or an empty string."""
+    """Return the driver's version in the kernel's description, or empty."""
     found = re.search(r"^NVRM version:.*?\s(\d+(?:\.\d+)+)\s", text, re.MULTILINE)
     return found[1] if found else ""
 
 
 @dataclass(frozen=True)
 class GpuBuild:
-    """A submission built for the GPU: the folder for the sandbox, or the compiler's errors."""
+    """A submission built for the GPU: the sandbox's folder, or compiler errors."""
 
     folder: Path
     errors: str
@@ -180,7 +180,7 @@ def _lay_driver(device: GpuDevice, into: Path) -> None:
 
 @cache
 def out_of_reach(device: GpuDevice, tier: Tier) -> str:
-    """Return why the sandbox cannot use the device, through no fault of a submission; empty if it can."""
+    """Return why the sandbox cannot use the device, whatever the submission, or empty."""
     closed, error = _set_up(device, tier)
     if not error:
         return ""
@@ -194,7 +194,7 @@ def out_of_reach(device: GpuDevice, tier: Tier) -> str:
 
 
 def _set_up(device: GpuDevice, tier: Tier) -> tuple[tuple[str, ...], str]:
-    """Set up the device in a tier; return the files closed to its driver, and the error if any."""
+    """Set up the device in a tier; return the files closed to its driver, and any error."""
     with scratch.folder() as folder:
         _lay_driver(device, folder)
         with Box(target(device, GpuBuild(folder, ""), (), tier)) as box:
@@ -207,7 +207,7 @@ def _set_up(device: GpuDevice, tier: Tier) -> tuple[tuple[str, ...], str]:
 def target(
     device: GpuDevice, build: GpuBuild, functions: Sequence[str], tier: Tier, limits: Limits = _LIMITS
 ) -> WorkerSpec:
-    """Return the sandbox's specification: the driver, with access to the device."""
+    """Return the sandbox's specification, with access to the device."""
     return WorkerSpec(build.folder, ENTRY, tuple(functions), limits, tier, device.shown)
 
 
@@ -219,8 +219,8 @@ class Measured:
         milliseconds: median of a call between two events, with an empty L2 cache.
         ratios: time of each other contender over the submission's.
         bandwidth_fraction: necessary bytes per second over the copy bandwidth.
-        trusted: whether the parent's clock confirms the event times.
-        outputs: outputs for the first inputs, to compare with the expected ones.
+        trusted: True if the parent's clock confirms the event times.
+        outputs: for the first inputs.
     """
 
     milliseconds: Interval
@@ -231,17 +231,17 @@ class Measured:
 
 
 class Bench:
-    """A sandbox with builds to be timed against each other on the GPU."""
+    """A sandbox with builds to compare on the GPU."""
 
     def __init__(self, box: Box, symbol: str) -> None:
         self.box = box
         self.symbol = symbol
 
     def ask(self, function: str, *args: Any, returns: Plan) -> tuple[Any, float]:
-        """Send the driver one request; return its value and the parent's wall seconds.
+        """Send the driver a request; return its value and the parent's wall seconds.
 
         Raises:
-            PrerequisiteError: a failed request, with the driver's message.
+            PrerequisiteError: a failed request.
         """
         reply = self.box.call(function, *args, returns=returns)
         if reply.status is not CallStatus.RETURNED:
@@ -249,7 +249,7 @@ class Bench:
         return reply.value, reply.seconds
 
     def copy_bandwidth(self) -> float:
-        """Return the median copy bandwidth of device memory, bytes read and written per second."""
+        """Return the median copy bandwidth, bytes read and written per second."""
         with gpu_alone():
             value, _ = self.ask("copy_bandwidth", _BANDWIDTH_ROUNDS, returns=Array((_BANDWIDTH_ROUNDS,), "float64"))
         return float(np.median(value))

@@ -26,10 +26,10 @@ class Interval:
 
 
 def median_interval(values: Sequence[float] | Floats) -> Interval:
-    """Return the median of independent values, with the distribution-free interval of order statistics.
+    """Return the median with the distribution-free interval of order statistics.
 
     Args:
-        values: (n,), n >= 1. Below six the interval is the whole range, with less than 95 % confidence.
+        values: (n,), independent, n >= 1. Below six the interval is the whole range, with less than 95 % confidence.
     """
     ordered = np.sort(np.asarray(values, np.float64))
     n, below, rank = len(ordered), 0.0, 0
@@ -41,7 +41,7 @@ def median_interval(values: Sequence[float] | Floats) -> Interval:
 
 
 def compute_round_ratio(times: Floats, of: int, to: int) -> Interval:
-    """Return how many times longer contender `of` takes than `to`, round by round.
+    """Return the ratio of contender `of`'s time to that of `to`, by round.
 
     Args:
         times: (rounds, contenders), any unit; `of` and `to` are columns.
@@ -50,13 +50,13 @@ def compute_round_ratio(times: Floats, of: int, to: int) -> Interval:
 
 
 def turns(rounds: int, contenders: int, seed: int) -> list[list[int]]:
-    """Draw an order of contenders for each round, so that no position is favoured."""
+    """Draw an order of contenders for each round."""
     generator = np.random.default_rng(seed)
     return [[int(i) for i in generator.permutation(contenders)] for _ in range(rounds)]
 
 
 def clocks_agree(event_ms: float, few: tuple[int, float], many: tuple[int, float]) -> bool:
-    """Return whether event times agree with the parent's clock, which the submission cannot reach.
+    """Return whether event times agree with the parent's clock, out of the submission's reach.
 
     Args:
         event_ms: milliseconds of one call between two events.
@@ -68,16 +68,16 @@ def clocks_agree(event_ms: float, few: tuple[int, float], many: tuple[int, float
 
 
 def necessary_bytes(rows: int, vocab: int, k: int) -> int:
-    """Return the least bytes of a fused softmax and top-k: logits read once, both outputs written once."""
+    """Return the least bytes of a fused softmax and top-k: logits read once, outputs written once."""
     return rows * vocab * 4 + rows * k * 8
 
 
 def plan_rows(vocab: int, bytes_wanted: int = 256 << 20) -> int:
-    """Return the rows whose logits take about `bytes_wanted`: more than any L2 cache, yet quick to draw."""
+    """Return the rows whose float logits take about `bytes_wanted`, more than any L2 cache."""
     return max(1, round(bytes_wanted / (4 * vocab)))
 
 
 def plan_repeats(event_ms: float, seconds: float = 0.5) -> tuple[int, int]:
-    """Choose two call counts for `clocks_agree`; the larger takes about `seconds` if event times are right."""
+    """Choose two call counts for `clocks_agree`; the larger takes about `seconds`."""
     many = min(max(10, round(seconds * 1e3 / max(event_ms, 1e-4))), 100_000)
     return max(1, many // 5), many

@@ -1,6 +1,6 @@
-"""The driver beside a submission for the emulated device in the sandbox: arrays in, one call, arrays out.
+"""The driver beside a submission for the emulated device in the sandbox.
 
-The parent trusts none of it: it compares arrays with its own draws, and reads the report with bounds.
+The parent trusts none of it: it compares arrays with its own draws, and bounds the report.
 """
 
 import ctypes
@@ -19,7 +19,7 @@ FILLS = {"nan": 0, "mixed": 1, "left": 2, "zeros": 3}
 
 
 class Library:
-    """One build of the submission, linked with the device."""
+    """One build of the submission."""
 
     def __init__(self, name: str) -> None:
         self.c = ctypes.CDLL(os.path.join(HERE, name), os.RTLD_NOW | os.RTLD_LOCAL)
@@ -38,7 +38,7 @@ class Library:
         """A stream other than the default one."""
 
     def allocate(self, size: int, name: str) -> int:
-        """Allocate device memory of `size` bytes, called `name` in the report.
+        """Allocate device memory, called `name` in the report.
 
         Raises:
             MemoryError: too little memory left on the device.
@@ -72,15 +72,15 @@ def launch(
 
     Args:
         arguments: ints, floats (as C floats), "stream" for a stream of its own, and buffers as dicts: `buffer` the
-            array, `shift` offset of the pointer in bytes, `name` for the report, `back` whether to return the array,
+            array, `shift` the pointer's offset in bytes, `name` for the report, `back` whether to return the array,
             `moved` whether to change its address.
-        mode: plain, check, count, all or sample.
+        mode: one of `MODES`.
         seed: schedule seed; 0 is in order.
         fill: contents of uninitialised memory, one of `FILLS`.
         turn: index at which `mixed` values begin.
 
     Returns:
-        The function's int, the arrays marked `back` as they are after the call, and the report.
+        The function's int, the arrays marked `back` after the call, and the report.
     """
     library = _load_library(mode)
     function = getattr(library.c, symbol)

@@ -46,17 +46,17 @@ class Gpu:
         self.owned: list[int] = []
 
     def allocate(self, size: int) -> int:
-        """Allocate device memory of `size` bytes, which `release` frees."""
+        """Allocate device memory, which `release` frees."""
         self.owned.append(self.runtime.malloc(size))
         return self.owned[-1]
 
     def release(self) -> None:
-        """Free all memory allocated since the last release."""
+        """Free all allocated memory."""
         while self.owned:
             self.runtime.free(self.owned.pop())
 
     def dirty(self, fill: str, turn: int) -> None:
-        """Fill free memory, as far as the allocator reuses what was freed last."""
+        """Fill free memory, as far as the allocator reuses recently freed memory."""
         if fill == "left":
             return
         words = np.full(max(DIRTIED) // 4, 0 if fill == "zeros" else UNWRITTEN[0], np.uint32)
@@ -73,7 +73,7 @@ class Gpu:
         self.runtime.memcpy(address, array.ctypes.data, array.nbytes, _HOST_TO_DEVICE)
 
     def get(self, address: int, shape: Any, dtype: Any) -> Any:
-        """Copy an array from the device after the stream's pending work."""
+        """Copy an array from the device after pending work."""
         array = np.empty(tuple(shape), dtype)
         # ordered on the stream: a result from another stream may be missing, as it would be for a caller
         self.runtime.memcpyAsync(array.ctypes.data, address, array.nbytes, _DEVICE_TO_HOST, self.stream)
@@ -93,7 +93,7 @@ class Gpu:
         self.runtime.streamSynchronize(self.stream)
 
     def time_work(self, act: Any) -> float:
-        """Return the milliseconds on the device between two events around the stream work of `act`."""
+        """Return the milliseconds between two events around the stream work of `act`."""
         self.runtime.eventRecord(self.start, self.stream)
         act()
         self.runtime.eventRecord(self.stop, self.stream)
@@ -113,13 +113,13 @@ def gpu() -> Gpu:
 
 
 def ready() -> int:
-    """Set up the GPU and return 0."""
+    """Set up the GPU; return 0."""
     gpu()
     return 0
 
 
 def library(name: str) -> Any:
-    """Load a build that lies beside this file."""
+    """Load a build beside this file."""
     if name not in _libraries:
         _libraries[name] = ctypes.CDLL(os.path.join(HERE, name), os.RTLD_NOW | os.RTLD_LOCAL)
     return _libraries[name]
@@ -132,13 +132,13 @@ def launch(
 
     Args:
         arguments: as for that `launch`; `name` is unused.
-        mode: plain; a GPU neither checks nor counts.
+        mode: plain only.
         seed: unused.
         fill: contents of uninitialised memory: "nan", "zeros", "mixed", or "left" for the previous ones.
         turn: seed of mixed contents.
 
     Returns:
-        The function's int, the arrays marked `back` as they are after the call, and an empty report.
+        The function's int, the arrays marked `back` after the call, and an empty report.
 
     Raises:
         NotImplementedError: a mode other than plain.
@@ -189,7 +189,7 @@ def _make_report() -> Any:
 
 
 class Problem:
-    """Arguments in device memory: inputs that rotate among versions, and poisoned outputs."""
+    """Arguments in device memory: inputs in several versions, and poisoned outputs."""
 
     def __init__(self, arguments: list[Any]) -> None:
         self.passed: list[Any] = []
@@ -229,7 +229,7 @@ class Problem:
 
 
 def draw_normals(shape: tuple[int, ...], seed: int) -> Any:
-    """Draw normal float32 numbers, which the parent draws again to compute the expected result."""
+    """Draw normal float32 numbers, as the parent does for the expected result."""
     return np.random.default_rng(seed).standard_normal(shape, np.float32) * np.float32(4)
 
 
@@ -267,7 +267,7 @@ _problem: list[Problem] = []
 
 
 def prepare(arguments: list[Any]) -> int:
-    """Place the arguments of the calls to measure in device memory and return 0.
+    """Place the arguments to measure with in device memory; return 0.
 
     Args:
         arguments: ints, floats, "stream", inputs as `{"shape", "dtype", "seeds"}` and outputs as `{"shape", "dtype"}`.
@@ -284,12 +284,11 @@ def measure(symbol: str, contenders: list[str], order: list[list[int]]) -> tuple
     Before each call the inputs change, the outputs are poisoned and the L2 cache is emptied.
 
     Args:
-        symbol: C function that each build exports.
         contenders: builds beside this file, and "torch".
         order: for each round, indices of the contenders in turn.
 
     Returns:
-        Milliseconds (rounds, contenders), and the first contender's outputs for the inputs of the first seed.
+        Milliseconds (rounds, contenders), and the first contender's outputs for the first seeds.
     """
     device, problem = gpu(), _problem[0]
     runs = [_make_contender(name, symbol, problem) for name in contenders]
@@ -309,7 +308,7 @@ def measure(symbol: str, contenders: list[str], order: list[list[int]]) -> tuple
 
 
 def repeat(symbol: str, name: str, times: int) -> int:
-    """Call one build `times` times without a pause, for the parent to time, and return 0."""
+    """Call one build `times` times without a pause, for the parent to time; return 0."""
     run = _make_contender(name, symbol, _problem[0])
     for _ in range(times):
         run()
@@ -318,7 +317,7 @@ def repeat(symbol: str, name: str, times: int) -> int:
 
 
 def copy_bandwidth(rounds: int) -> Any:
-    """Return the bytes read and written per second by copies of device memory, (rounds,)."""
+    """Return bytes read and written per second by device copies, (rounds,)."""
     device = gpu()
     _problem.clear()
     device.release()
@@ -334,7 +333,7 @@ def copy_bandwidth(rounds: int) -> Any:
 
 
 def has_torch() -> int:
-    """Return 1 if PyTorch with GPU support is installed, else 0."""
+    """Return 1 if PyTorch can use the GPU, else 0."""
     try:
         import torch
 

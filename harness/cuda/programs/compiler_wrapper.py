@@ -1,7 +1,7 @@
 """The stand-in for nvcc in a Makefile: builds objects and programs of the emulated device.
 
-Only the compiler runs, so there is no sandbox: like nvcc, it sees the machine's files. Each object names its source
-files, for the reports of the program it is linked into.
+There is no sandbox: like nvcc, it sees the machine's files. Each object names its source files, for the reports of the
+program it is linked into.
 """
 
 import re
@@ -49,7 +49,7 @@ def make(options: NvccOptions) -> Made:
     Raises:
         PrerequisiteError: no C++ compiler.
         NotFoundError: a missing file, or conflicting options.
-        JudgeError: a device runtime that does not compile.
+        JudgeError: a runtime that does not compile.
     """
     compiler = host_compiler()
     if compiler is None:
@@ -86,7 +86,7 @@ class _Wrapper:
             self.compile(source, Path(named) if named else None)
 
     def compile(self, source: str, into: Path | None) -> Path:
-        """Compile one source and return its output; without `into`, the compiler prints it."""
+        """Compile one source and return its output; without `into`, print it."""
         if not Path(source).is_file():
             raise NotFoundError(f"{source}: no such file")
         language = self.options.language or ("" if Path(source).suffix in HOST_SUFFIXES else "cu")
@@ -104,7 +104,7 @@ class _Wrapper:
         return into or Path(source)
 
     def _compile_cuda(self, source: str, into: Path | None) -> None:
-        """Compile; on errors, compile again without the kernels that use what the device lacks."""
+        """Compile; on errors, retry without kernels that use what the device lacks."""
         entry = Path(source).resolve().relative_to("/").as_posix()
         tree = rewriting.SourceTree.of_machine(folder for folder in self.options.includes if _is_followed(folder))
         lacking: dict[str, dict[int, str]] = {}
@@ -193,7 +193,6 @@ class _Wrapper:
         return (action, *(("-o", str(into)) if into else ()))
 
     def _precompile_header(self) -> Path:
-        """Return the folder of g++'s precompiled header, made on first use; empty if that fails."""
         folder = self.objects / _PARSED
         if folder.is_dir():
             return folder
@@ -247,7 +246,6 @@ class _Wrapper:
         return f"{target}: {' '.join(reversed(paths))}\n{phony}"
 
     def _run(self, words: Iterable[str], marked: Sequence[Path] = ()) -> None:
-        """Run a tool; the object records `marked` as its sources."""
         words = list(words)
         with scratch.folder() as place:
             if marked:
@@ -294,5 +292,5 @@ def _is_followed(folder: Path) -> bool:
 
 
 def list_ignored(options: NvccOptions) -> Mapping[str, None]:
-    """Return the ignored options as keys, each once."""
+    """Return the ignored options as keys."""
     return dict.fromkeys(options.ignored)

@@ -16,9 +16,9 @@ class KnownDevice:
 
     Attributes:
         architecture: compute capability as nvcc spells it.
-        bandwidth: of memory, in GB/s (1e9 bytes).
-        tflops: peak operations of the plain cores in 1e12/s by type, a multiply-add counted as two; types without
-            arithmetic of their own compute as float; `tensor` is half times half, summed in float.
+        bandwidth: memory bandwidth in GB/s (1e9 bytes).
+        tflops: peak of the plain cores in 1e12/s by type, a multiply-add counted as two; types without own arithmetic
+            compute as float; `tensor` is half times half, summed in float.
     """
 
     name: str
@@ -49,13 +49,13 @@ class LaunchEstimate:
     """Estimates for a launch on a device.
 
     Attributes:
-        registers: registers per thread that a CUDA compiler assigns; None if unknown.
+        registers: per thread; None if unknown.
         occupancy: None if not one block fits.
         waves: fillings of the device until all blocks have run.
         necessary_bytes: global memory read or written, each byte once.
         moved_bytes: sectors of all requests.
         least_us: microseconds of memory for `necessary_bytes`; cached data takes less.
-        uncached_us: microseconds of memory for `moved_bytes`.
+        uncached_us: the same for `moved_bytes`.
         flops: operations in the source by type; None if uncounted.
         arithmetic_us: microseconds of the slowest type, were all of it multiply-adds.
     """
@@ -77,7 +77,7 @@ class LaunchEstimate:
 
 
 def estimate(launch: KernelLaunch, device: KnownDevice, registers: int | None) -> LaunchEstimate:
-    """Return the bounds set by a device's memory and arithmetic, and how a launch fills the device."""
+    """Bound a launch by a device's memory and arithmetic, and compute its occupancy."""
     x, y, z = launch.block
     blocks = launch.grid[0] * launch.grid[1] * launch.grid[2]
     fits = occupancy(
@@ -105,7 +105,7 @@ def estimate(launch: KernelLaunch, device: KnownDevice, registers: int | None) -
 
 
 def registers_of(kernel: str, known: Iterable[KernelFacts]) -> int | None:
-    """Return the registers per thread of a kernel, the most of its instantiations; None if unknown."""
+    """Return a kernel's registers per thread, the most of its instantiations; None if unknown."""
     return max((facts.registers for facts in known if _strip_name(facts.name) == kernel), default=None)
 
 

@@ -1,4 +1,4 @@
-"""Estimates of `harness cuda count` for a device on which the program did not run, labelled so in each line."""
+"""Estimates of `harness cuda count` for another device, labelled so in each line."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,9 +16,8 @@ class Estimates:
     """Estimates of launches on one device.
 
     Attributes:
-        device: the device.
-        known: the CUDA compiler's facts on the program's kernels.
-        unknown: why registers of some kernels are unknown.
+        known: the CUDA compiler's facts on the kernels.
+        unknown: why some registers are unknown.
     """
 
     device: KnownDevice
@@ -55,7 +54,6 @@ class Estimates:
             yield f"estimate for {self.device.name}: {self._format_roofline(found.flops, found.arithmetic_us, found)}"
 
     def _format_roofline(self, flops: Mapping[str, int], arithmetic_us: float, found: LaunchEstimate) -> str:
-        """Return the time that arithmetic needs, and whether it or memory is the bound."""
         slowest = max(flops, key=lambda kind: flops[kind] / self.device.tflops[kind])
         said = (
             f"{_format_time(arithmetic_us)} at {self.device.tflops[slowest]:.3g} TFLOP/s for {flops[slowest]:,}"

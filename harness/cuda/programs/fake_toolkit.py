@@ -1,4 +1,4 @@
-"""A folder laid out like a CUDA toolkit, for CMake and for Makefiles that look for one."""
+"""A folder laid out like a CUDA toolkit, for CMake and Makefiles."""
 
 import json
 import os
@@ -54,7 +54,6 @@ def lay_out(folder: Path) -> None:
 
 
 def _gather_device(folder: Path) -> None:
-    """Archive the emulated device as the CUDA runtime, for builds that link without `nvcc`."""
     compiler = host_compiler()
     if compiler is None:
         raise PrerequisiteError(MISSING)
@@ -84,7 +83,7 @@ def _link_headers(folder: Path) -> None:
 
 
 def verbose_lines() -> Iterator[str]:
-    """Yield the lines of `nvcc -v` that CMake parses: the toolkit's root and the link command."""
+    """Yield the lines of `nvcc -v` that CMake parses."""
     if not (nvcc := os.environ.get(VARIABLE)):
         return
     root = Path(nvcc).absolute().parents[1]

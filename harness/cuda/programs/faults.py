@@ -1,4 +1,4 @@
-"""Faults in all runs of a program: one for each line and kind, causes before effects."""
+"""Faults in all runs of a program, one per line and kind."""
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ class ProgramFault:
         defect: first observation.
         count: occurrences.
         schedules: runs with the fault.
-        at_least: whether `count` is a lower bound, because a run ended early.
+        at_least: True if `count` is a lower bound, because a run ended early.
         others: further observations at the same line, in words; the first few.
         kernels: further kernels or instantiations with the fault.
         cause: fault that it may follow from.
@@ -44,10 +44,7 @@ class ProgramFault:
 
 
 def program_faults(runs: Sequence[ProgramRun]) -> list[ProgramFault]:
-    """Merge the defects of all runs by line and kind, worst first and causes before effects.
-
-    Memory leaks are left to `leaks`.
-    """
+    """Merge defects of all runs by line and kind, without leaks, worst first and causes before effects."""
     by_key: dict[Hashable, ProgramFault] = {}
     for run in runs:
         if run.report is None:
@@ -93,7 +90,6 @@ def _add(finding: ProgramFault, defect: DeviceDefect, *, whole: bool) -> None:
 
 
 def _make_key(defect: DeviceDefect) -> Hashable:
-    """Return the key under which defects merge; the order of a race's two sides is ignored."""
     places = [defect, *([defect.other] if defect.other else [])]
     where = frozenset((p.file, p.line) if p.file else (defect.kernel, p.pc) for p in places)
     # a template has as many kernels as instantiations: they count only without a line
@@ -101,7 +97,6 @@ def _make_key(defect: DeviceDefect) -> Hashable:
 
 
 def _explains(cause: ProgramFault, effect: ProgramFault) -> bool:
-    """Return whether another fault may explain an uninitialised read."""
     if effect.defect.kind != "uninitialized_read" or cause.defect.severity != "error":
         return False
     if cause.defect.kind in _NOT_RUN:

@@ -21,7 +21,6 @@ def with_values(source: ProgramSource, values: Mapping[str, str], into: Path) ->
     """Copy a program's sources with other values; return the copy and a description of each change.
 
     Args:
-        source: the program; its files stay unchanged.
         values: by name: of a variable that `main` initialises, else one that a compiled file initialises outside
             functions, else a macro that the program's files define once, without parameters. Compiled files take
             precedence.
@@ -58,7 +57,6 @@ def with_values(source: ProgramSource, values: Mapping[str, str], into: Path) ->
 
 
 def _set_macro(folder: Path, groups: Sequence[Sequence[str]], name: str, value: str, declared: Collection[str]) -> str:
-    """Change the one `#define` in the first group of files that has any, and describe the change."""
     in_groups = ([(file, one) for file in files for one in _find_definitions(folder / file, name)] for files in groups)
     found = next(filter(None, in_groups), [])
     if not found:
@@ -88,7 +86,7 @@ def _find_definitions(file: Path, name: str) -> Iterator[Directive]:
 
 
 def _find_declared(text: bytes) -> Iterator[tuple[str, Node]]:
-    """Yield each variable that `main` initialises with `=`, then those outside functions, with their values."""
+    """Yield variables that `main` initialises with `=`, then those outside functions."""
     tree = syntax.parse(text, lex(text))
     for function in tree.functions:
         declarator, body = function.child_by_field_name("declarator"), function.child_by_field_name("body")

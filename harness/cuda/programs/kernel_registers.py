@@ -23,10 +23,10 @@ def kernel_registers(
     includes: Sequence[Path] = (),
     standard: str = "c++17",
 ) -> tuple[tuple[KernelFacts, ...], str]:
-    """Return ptxas's figures for each kernel, and why some are missing, or an empty string.
+    """Return ptxas's figures for each kernel, and why some are missing, or empty.
 
     Args:
-        architecture: target device, e.g. `sm_80`.
+        architecture: e.g. `sm_80`.
         includes: header folders; those outside the program's folder are ignored.
 
     Raises:

@@ -90,14 +90,14 @@ class NvccOptions:
     Attributes:
         sources: files to compile, in order.
         linked: objects, archives and linker options, in order.
-        output: output file; None for nvcc's default.
+        output: None for nvcc's default.
         includes: folders of `-I`.
         compiler: words for the host compiler: macros, pre-included headers, `-Xcompiler`.
-        language: language of all sources, from `-x`.
+        language: of all sources, from `-x`.
         rules: file for make rules; None without any, empty for nvcc's default.
-        separate: whether units may refer to each other's device functions and variables.
-        phony: whether to add an empty rule for each header.
-        ignored: unknown options without effect on what is checked.
+        separate: True if units may refer to each other's device functions and variables.
+        phony: True to add an empty rule for each header.
+        ignored: unknown options without effect on checks.
     """
 
     action: Action = Action.LINK
@@ -118,10 +118,7 @@ class NvccOptions:
 
 
 def parse(words: Sequence[str]) -> NvccOptions:
-    """Parse a command line of nvcc.
-
-    Args:
-        words: command line without the compiler.
+    """Parse a command line of nvcc, without the compiler.
 
     Raises:
         NotFoundError: an unknown or unavailable option, or one without its value.
@@ -164,7 +161,6 @@ def _expand(words: Sequence[str]) -> list[str]:
 
 
 def _split(word: str) -> tuple[str, bool, str]:
-    """Split a word into the option, whether a value is attached, and that value."""
     name, equals, value = word.partition("=")
     if equals and (name in _BY_OPTION or name in _VALUE_OF_NO_USE):
         return name, True, value

@@ -1,6 +1,6 @@
 """Occupancy: the blocks of a kernel that fit on one multiprocessor at once.
 
-The limits are those of the CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+Limits are from the CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
 """
 
 from dataclasses import dataclass
@@ -17,8 +17,7 @@ class Multiprocessor:
     """Capacity of a multiprocessor of one compute capability.
 
     Attributes:
-        warps: most resident warps.
-        blocks: most resident blocks.
+        warps, blocks: most resident ones.
         shared: bytes of shared memory.
         reserved: bytes of shared memory reserved per block.
         granularity: unit of shared memory in bytes.
@@ -47,8 +46,7 @@ class Occupancy:
     """Occupancy of a multiprocessor.
 
     Attributes:
-        blocks: resident blocks.
-        warps: warps of these blocks.
+        blocks, warps: resident ones.
         most: capacity in warps.
         limits: all resources that exclude one more block.
     """
@@ -69,8 +67,8 @@ def occupancy(of: Multiprocessor, threads: int, shared: int, registers: int | No
 
     Args:
         threads: per block, 1 to 1024.
-        shared: bytes of shared memory per block, static and dynamic.
-        registers: per thread; None if unknown, and then no limit.
+        shared: bytes per block, static and dynamic.
+        registers: per thread; None for no limit.
     """
     # as in NVIDIA's occupancy calculator (cuda_occupancy.h of the toolkit): registers go to a warp in multiples of 256,
     # warps to the four parts of a multiprocessor, shared memory in multiples of 128 bytes (256 before 8.0), with 1 KiB

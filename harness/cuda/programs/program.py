@@ -1,4 +1,4 @@
-"""CUDA programs with a `main` of their own, built for the emulated device and run in the sandbox."""
+"""CUDA programs with their own `main`, built for the emulated device and run in the sandbox."""
 
 import math
 import os
@@ -24,7 +24,7 @@ _LOOKED_AT = 20_000  # files of a folder to scan for sources: a home folder may 
 
 
 class Mode(IntFlag):
-    """Flags for checking and counting during a run."""
+    """Flags of a run."""
 
     PLAIN = 0
     CHECK = 1
@@ -32,7 +32,7 @@ class Mode(IntFlag):
 
 
 class BlockOrder(IntEnum):
-    """Order in which the blocks of a grid run."""
+    """Order of a grid's blocks."""
 
     FORWARD = 0
     BACKWARD = 1
@@ -40,7 +40,7 @@ class BlockOrder(IntEnum):
 
     @classmethod
     def of(cls, seed: int) -> "BlockOrder":
-        """Return a schedule's order: forward for seed 0, backward for odd seeds, else mixed."""
+        """Return a schedule's order."""
         return cls.FORWARD if not seed else cls.BACKWARD if seed % 2 else cls.MIXED
 
 
@@ -49,11 +49,11 @@ class ProgramLimits:
     """Limits of a program.
 
     Attributes:
-        seconds: wall time, after which it is killed and has failed.
-        enough_seconds: wall time, after which it is stopped without failing; None for no such limit.
-        launches: kernel launches, after which it is stopped; None for all.
+        seconds: wall time until it is killed and has failed.
+        enough_seconds: wall time until it is stopped without failing; None for no such limit.
+        launches: kernel launches until it is stopped; None for all.
         blocks: most blocks of each launch: the first, the last, and random others; None for all.
-        cores: most processors for the blocks of a long launch; None for all, up to `MOST_CORES`.
+        cores: most processors for a long launch; None for all, up to `MOST_CORES`.
     """
 
     seconds: float = 60
@@ -72,7 +72,7 @@ class ProgramSource:
         folder: all that it may include and read.
         entries: files to compile, relative to `folder`.
         changed: differences between source and build, in words.
-        listed: source files, relative to `folder` if inside; None for those that `folder` holds.
+        listed: source files, relative to `folder` if inside; None for all in `folder`.
     """
 
     folder: Path
@@ -82,7 +82,7 @@ class ProgramSource:
 
     @classmethod
     def of(cls, files: Sequence[Path], root: Path | None = None) -> "ProgramSource":
-        """Locate the program made of `files`; without `root`, in the lowest folder that holds them all.
+        """Locate the program made of `files`; without `root`, in their lowest common folder.
 
         Raises:
             NotFoundError: a file that does not exist or lies outside `root`.
@@ -106,7 +106,7 @@ class ProgramSource:
         return tuple(path.relative_to(self.folder).as_posix() for path in self._walk() if path.suffix in SUFFIXES)
 
     def line(self, file: str, number: int) -> str:
-        """Return a line of a source file without indentation, or an empty string."""
+        """Return a source line without indentation, or an empty string."""
         try:
             lines = (self.folder / file).read_text(encoding="utf-8", errors="replace").splitlines()
         except OSError:
@@ -114,7 +114,7 @@ class ProgramSource:
         return lines[number - 1].strip()[:160] if 1 <= number <= len(lines) else ""
 
     def around(self, file: str, number: int, lines: int = 1) -> list[tuple[int, str]]:
-        """Return a line with `lines` more on either side and their numbers, or an empty list."""
+        """Return a line with its neighbours and their numbers, or an empty list."""
         try:
             text = (self.folder / file).read_text(encoding="utf-8", errors="replace").splitlines()
         except OSError:
@@ -139,7 +139,7 @@ class ProgramRun:
 
     Attributes:
         seed: schedule seed; 0 is in order.
-        report: the device's report; None if not even the start is known.
+        report: the device's; None if not even the start is known.
     """
 
     seed: int
@@ -171,7 +171,7 @@ class ProgramRun:
 
     @property
     def failed(self) -> bool:
-        """True if the program reports a failure itself, or could not report at all."""
+        """True if the program reports a failure, or could not report."""
         if self.share is not None and not (self._signal or self.completed.exceeded or self._out_of_time):
             return False  # it may lack the results of the other blocks
         return not self.stopped_as_asked and self.completed.returncode != 0
@@ -185,14 +185,14 @@ class ProgramRun:
 
     @property
     def launches(self) -> int:
-        """Known number of kernel launches begun."""
+        """Known number of launches begun."""
         if self.report is None:
             return 0
         return self.report.launches_unlisted + sum(launch.count for launch in self.report.launches)
 
     @property
     def cut_off(self) -> bool:
-        """True if the program was stopped, or ended before its report."""
+        """True if it was stopped, or ended before its report."""
         return self.report is None or not self.report.whole or self.report.stopped is not None
 
     @property
@@ -207,7 +207,7 @@ class ProgramRun:
 
     @property
     def unchecked(self) -> str:
-        """Reasons why launches were not checked to the end; empty if all were."""
+        """Reasons for incomplete checks, or empty."""
         return "; ".join(reason for reason in (self._unfinished, self.share) if reason)
 
     @property
@@ -271,8 +271,6 @@ def build_program(
 ) -> Built:
     """Build a program in the empty folder `into`, by default for checking and counting.
 
-    Keyword arguments are those of `build.build`.
-
     Raises:
         PrerequisiteError: no C++ compiler.
         BoxError: failure to start the compiler.
@@ -287,7 +285,7 @@ def run_program(
     source: ProgramSource, program: Path, arguments: Sequence[str] = (), *, tier: Tier, mode: Mode, seed: int = 0,
     limits: ProgramLimits = ProgramLimits(), watch: Callable[[float, bytes], None] | None = None,
 ) -> ProgramRun:  # fmt: skip
-    """Run a built program in its folder, read-only, and resolve the places in the device's report.
+    """Run a built program in its folder, read-only, and resolve the places in the report.
 
     Args:
         seed: schedule seed; 0 is in order. Others reorder threads, and blocks unless one waits for an earlier one.

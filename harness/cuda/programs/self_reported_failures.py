@@ -17,5 +17,5 @@ _NONE = re.compile(
 
 
 def failures(output: str) -> list[str]:
-    """Return the lines in which a program seems to report a failure, each cut to 200 characters."""
+    """Return the lines that seem to report a failure, each cut to 200 characters."""
     return [text.strip()[:200] for text in output.splitlines() if _FAILURE.search(text) and not _NONE.search(text)]

@@ -1,4 +1,4 @@
-"""Hints of `harness cuda` during a slow run: its progress, and ways to make the program smaller."""
+"""Hints during a slow run of `harness cuda`: progress, and ways to shrink the program."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,7 @@ class SlowHint:
 
     Args:
         say: prints the line.
-        samples: true if `--blocks` is available.
+        samples: True if `--blocks` is available.
         seconds: time limit of the run.
     """
 
@@ -44,7 +44,6 @@ class SlowHint:
             self._say(f"{text}: {self._smaller}, --launches N stops early (ended after {self._seconds:g} s)")
 
     def _describe_launch(self, progress: Progress, kernel: str) -> str:
-        """Return the text for a single long launch, or ""."""
         whole = progress.whole_seconds
         if whole is None or whole <= LONG or progress.milliseconds < 1000:
             return ""

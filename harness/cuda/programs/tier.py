@@ -16,7 +16,7 @@ _ASKED = ("HARNESS_TIER", "HARNESS_UNSAFE")
 
 
 def tier_here() -> Tier:
-    """Return the tier that `harness.sandbox.detect` finds, remembered for a day.
+    """Return the tier from `harness.sandbox.detect`, remembered for a day.
 
     Raises:
         PrerequisiteError: no working tier.

@@ -1,4 +1,4 @@
-"""A copy of a submission that nvcc refuses, with the fewest repairs that get it compiled."""
+"""A repaired copy of a submission that nvcc refuses."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -23,8 +23,8 @@ class RepairedCopy:
     """The outcome of repairing.
 
     Attributes:
-        repairs: repairs that got the compiler past where it had stopped, in order.
-        built: whether the copy compiles.
+        repairs: repairs that got the compiler past its first error, in order.
+        built: True if the copy compiles.
         text: why it does not.
     """
 
@@ -42,7 +42,7 @@ def repair_copy(
     tier: Tier,
     spared: Collection[str] = (),
 ) -> RepairedCopy:
-    """Copy a submission and repair the copy until it compiles, no rule knows the fault, or `MOST_REPAIRS` were made.
+    """Repair a copy until it compiles, no rule knows the fault, or `MOST_REPAIRS` were made.
 
     Args:
         entries: files to compile, relative to `folder`.
@@ -68,7 +68,7 @@ def repair_copy(
 def _repair_once(
     into: Path, entries: Sequence[str], symbols: Sequence[str], names: Collection[str], said: CompilerResult, tier: Tier
 ) -> tuple[Repair, CompilerResult] | None:
-    """Return one repair that gets the compiler past its first error, and its new result, or None."""
+    """Return a repair that gets the compiler past its first error, and its new result."""
     if not said.errors or said.errors[0].file not in names:
         return None
     path = into / said.errors[0].file

@@ -1,6 +1,6 @@
 """The known repairs: each rule finds one fault of form in the file where the compiler stopped.
 
-A rule changes lines, never their number, so lines of the copy match the submission's.
+Rules change lines, never their number, so the copy's lines match the submission's.
 """
 
 import re
@@ -26,12 +26,11 @@ _SHORTEST = 4
 
 @dataclass(frozen=True)
 class RefusedFile:
-    """A file of a submission at which the compiler stopped.
+    """A file at which the compiler stopped.
 
     Attributes:
-        name: path inside the submission.
         errors: the compiler's, the first one in this file.
-        suggested: function from an error to the name that a compiler suggests for its undeclared one.
+        suggested: function from an error to a compiler's suggestion for its undeclared name.
     """
 
     name: str
@@ -41,18 +40,13 @@ class RefusedFile:
 
     @property
     def first(self) -> CompilerError:
-        """The error at which the compiler stopped."""
+        """First error."""
         return self.errors[0]
 
 
 @dataclass(frozen=True)
 class ProposedRepair:
-    """A proposed change to a file.
-
-    Attributes:
-        text: new contents.
-        answers: file and line of the errors that must disappear.
-    """
+    """A proposed change to a file; `answers` are file and line of the errors that must disappear."""
 
     text: str
     answers: frozenset[tuple[str, int]]
@@ -78,7 +72,7 @@ def _propose(
 
 
 def keep_fenced_code(refused: RefusedFile) -> ProposedRepair | None:
-    """Keep the longest fenced block of a Markdown page, code in C++ or CUDA first."""
+    """Keep the longest fenced block of a Markdown page, preferring C++ or CUDA."""
     source = SourceLines.of(refused.text)
     blocks = sorted(_find_blocks(source), key=lambda block: (block[0] in _CODE_INFO, len(block[1])), reverse=True)
     if not blocks or (blocks[0][0] and blocks[0][0] not in _CODE_INFO):
@@ -94,7 +88,6 @@ def keep_fenced_code(refused: RefusedFile) -> ProposedRepair | None:
 
 
 def _find_blocks(source: SourceLines) -> Iterator[tuple[str, range]]:
-    """Yield the info string and lines of fenced blocks."""
     opened: re.Match[str] | None = None
     start = 0
     for index, line in enumerate(source.lines):
@@ -109,9 +102,9 @@ def _find_blocks(source: SourceLines) -> Iterator[tuple[str, range]]:
 
 
 def comment_out_continuation(refused: RefusedFile) -> ProposedRepair | None:
-    """Comment out lines that continue a comment after its end, where code cannot stand.
+    """Comment out lines that continue a comment after its end, outside functions.
 
-    Such lines begin with `*`, or stand between two lines of dashes or the like.
+    They begin with `*`, or stand between two lines of dashes or the like.
     """
     source = SourceLines.of(refused.text)
     runs = list(_find_runs(source))
@@ -211,7 +204,7 @@ def _find_include_place(source: SourceLines, before: int) -> int | None:
 
 
 def correct_misspelt_name(refused: RefusedFile) -> ProposedRepair | None:
-    """Replace an undeclared name by the compiler's suggestion if that is one letter away."""
+    """Replace an undeclared name by the compiler's suggestion if one letter away."""
     name = find_undeclared_name(refused.first)
     if len(name) < _SHORTEST or not 0 < refused.first.line <= refused.text.count("\n") + 1:
         return None
@@ -228,7 +221,7 @@ def correct_misspelt_name(refused: RefusedFile) -> ProposedRepair | None:
 
 
 def _is_one_letter_away(name: str, other: str) -> bool:
-    """Return whether one letter is changed, added, left out or swapped with the next; digits distinguish names."""
+    """Return whether a letter is changed, added, left out or swapped; digits distinguish names."""
     if name == other or abs(len(name) - len(other)) > 1 or len(other) < _SHORTEST:
         return False
     start = next((i for i, (a, b) in enumerate(zip(name, other, strict=False)) if a != b), min(len(name), len(other)))

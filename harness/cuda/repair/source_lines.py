@@ -17,8 +17,7 @@ class SourceLines:
     """The lines of a file.
 
     Attributes:
-        lines: text without line ends.
-        code: the same with comments and quoted text blanked.
+        code: lines with comments and quoted text blanked.
         inside: indices of lines that begin inside a comment or raw string.
     """
 

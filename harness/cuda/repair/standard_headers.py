@@ -1,4 +1,4 @@
-"""Headers of C++ and CUDA by the names they declare, for submissions that forgot an include."""
+"""Headers of C++ and CUDA by the names they declare."""
 
 _OF_STD = {
     "algorithm": "max min max_element min_element sort stable_sort partial_sort nth_element fill fill_n copy swap "

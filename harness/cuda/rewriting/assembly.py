@@ -1,7 +1,7 @@
-"""Inline PTX of the common kinds to C++; other PTX is unsupported where it is reached.
+"""Inline PTX of the common kinds to C++; other PTX is unsupported if reached.
 
-The common kinds are moves (of special registers, too), integer and floating-point arithmetic, bit operations,
-predicates, loads and stores with cache hints, asynchronous copies (`cp.async`), shuffles, votes, barriers and fences.
+The common kinds are moves, integer and floating-point arithmetic, bit operations, predicates, loads and stores with
+cache hints, asynchronous copies (`cp.async`), shuffles, votes, barriers and fences.
 """
 
 import re
@@ -100,7 +100,6 @@ class _Translation:
     lines: list[str] = field(default_factory=list)
 
     def read(self, operand: str, kind: str) -> str:
-        """Return an operand's value as the C++ type of a PTX type."""
         cpp = _TYPES[kind]
         if match := re.fullmatch(r"%(\d+)", operand):
             if int(match[1]) >= len(self.values):
@@ -122,7 +121,6 @@ class _Translation:
         raise _UnknownError(operand)
 
     def write(self, operand: str, value: str) -> None:
-        """Assign a value to an operand."""
         match = re.fullmatch(r"%(\d+)", operand)
         name = operand.removeprefix("%")
         if match and int(match[1]) < self.outputs:
@@ -133,7 +131,6 @@ class _Translation:
             raise _UnknownError(operand)
 
     def place(self, operand: str, cpp: str, shared: bool) -> str:
-        """Return the pointer for `[address + offset]`."""
         match = re.fullmatch(r"\[\s*(%?\w+)\s*(?:\+\s*(-?\w+)\s*)?\]", operand)
         if not match:
             raise _UnknownError(operand)
@@ -149,7 +146,7 @@ def mnemonic(tokens: Sequence[Token]) -> str:
 
 
 def translate(tokens: Sequence[Token], text: bytes) -> bytes | None:
-    """Translate an `asm` statement to C++ on one line; None if it is unsupported.
+    """Translate an `asm` statement to C++ on one line; None if unsupported.
 
     Args:
         tokens: from `asm` to the closing parenthesis.

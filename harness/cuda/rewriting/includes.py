@@ -24,8 +24,8 @@ class IncludeTarget:
     Attributes:
         file: the submission's file, relative to its root, or None.
         problem: reason for refusal, or empty.
-        known: whether the compiler will find it.
-        computed: whether it consists of macros that are unknown so far.
+        known: True if the compiler will find it.
+        computed: True if it consists of macros unknown so far.
     """
 
     name: str
@@ -37,12 +37,12 @@ class IncludeTarget:
 
 @dataclass(frozen=True)
 class SourceTree:
-    """Locations of the files that a submission may include.
+    """The files that a submission may include.
 
     Attributes:
         searched: folders of `-I` by their path in the tree, in search order.
-        program: whether it is a program, which may use headers unfit for measurements.
-        whole: whether it is the whole machine: nothing lies outside, and the compiler finds what no `-I` folder has.
+        program: True for a program, which may use headers unfit for measurements.
+        whole: True for the whole machine: nothing lies outside, and the compiler finds other headers.
     """
 
     root: Path
@@ -52,7 +52,7 @@ class SourceTree:
 
     @classmethod
     def of(cls, root: Path, folders: Iterable[Path] = (), *, program: bool = False) -> "SourceTree":
-        """Create a tree; header folders outside `root` get names of their own beside it."""
+        """Create a tree; outside header folders get names of their own."""
         searched: dict[str, Path] = {}
         for folder in dict.fromkeys(each.resolve() for each in folders):
             if folder.is_relative_to(root.resolve()):
@@ -65,7 +65,7 @@ class SourceTree:
 
     @classmethod
     def of_machine(cls, folders: Iterable[Path]) -> "SourceTree":
-        """Create a tree of the whole machine, with these header folders."""
+        """Create a tree of the whole machine."""
         paths = dict.fromkeys(each.resolve() for each in folders)
         searched = {path.relative_to("/").as_posix(): path for path in paths}
         return cls(Path("/"), searched, whole=True, program=True)
@@ -75,7 +75,7 @@ class SourceTree:
         return f"/{path}" if self.whole else path
 
     def find(self, path: str) -> Path | None:
-        """Return the file with this path in the tree, or None."""
+        """Return the file with this path, or None."""
         if self.whole:
             place = self.root / path
             return place if place.is_file() else None
@@ -88,7 +88,7 @@ class SourceTree:
     def search(self, name: str) -> str | None:
         """Return the path of a header in the `-I` folders, or None.
 
-        NVIDIA's own text of a library that the device replaces or lacks is skipped.
+        NVIDIA's text of libraries that the device replaces or lacks is skipped.
         """
         library = name.split("/")[0]
         if library in ("cub", "thrust") or (library == "cuda" and name in shims()):
@@ -112,7 +112,7 @@ class Includes:
         yield from self._resolve(directive.tokens[1:])
 
     def find_has_include(self, tokens: Sequence[Token]) -> Iterator[tuple[int, int, IncludeTarget]]:
-        """Yield start offset, end offset and target of every `__has_include(...)`."""
+        """Yield start, end and target of every `__has_include(...)`."""
         partners = brackets(tokens)
         for index, token in enumerate(tokens):
             if token.text in (b"__has_include", b"__has_include_next", b"__has_embed"):
@@ -174,7 +174,7 @@ def host_headers() -> frozenset[str]:
 
 
 def refuse(directive: Directive, what: str, text: bytes, edits: Edits) -> None:
-    """Replace a line by an error, raised if the preprocessor reaches it."""
+    """Replace a line by an error for the preprocessor, if reached."""
     lines = b"\n" * blank_lines(text[directive.start : directive.end]).count(b"\n")
     edits.replace(directive.start, directive.end, b"#error " + what.encode() + lines)
 

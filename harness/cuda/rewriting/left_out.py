@@ -1,4 +1,4 @@
-"""Device functions that use what the device lacks: empty bodies report it when reached."""
+"""Device functions that use what the device lacks: emptied, to report it if called."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from harness.cuda.rewriting.unsupported import Lacking
 
 
 def rewrite(fragment: Fragment, functions: Sequence[Node], lacking: Lacking) -> int:
-    """Empty the bodies that hold a lacking line; return their number."""
+    """Empty the bodies with a lacking line; return their number."""
     emptied = 0
     for function in functions:
         body = function.child_by_field_name("body")

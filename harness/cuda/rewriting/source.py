@@ -1,4 +1,4 @@
-"""One file of CUDA source to C++ for the emulated device; lines stay where they are."""
+"""One file of CUDA source to C++ for the emulated device, with the same lines."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -32,9 +32,8 @@ class Rewritten:
     """A rewritten file.
 
     Attributes:
-        text: new text with the same lines.
-        shared: `__shared__` variables of files, for later files.
-        left_out: number of functions without their bodies.
+        shared: the file's `__shared__` variables, for later files.
+        left_out: number of emptied functions.
     """
 
     text: bytes
@@ -56,9 +55,7 @@ def rewrite(
     Args:
         known: shared variables of included files.
         edits: earlier edits, to its directives.
-        lacking: lines whose functions lose their bodies.
-        own_unit: whether device functions and variables are the unit's alone.
-        counted: whether device code counts its arithmetic.
+        lacking: lines whose functions are emptied.
     """
     lexed = lexer.lex(text)
     fragment = Fragment(syntax.parse(text, lexed), edits=edits)

@@ -34,7 +34,7 @@ class Rewriting:
         files: new text by path in the submission.
         suspects: constructs that the device may lack; compiler errors confirm them.
         problems: reasons not to compile it, each with file and line.
-        left_out: number of device functions without their bodies.
+        left_out: number of emptied device functions.
         host: files as host code sees them, by path.
     """
 
@@ -66,7 +66,6 @@ class _Reader:
     computed: list[tuple[_File, Directive]] = field(default_factory=list)
 
     def read(self, entries: Sequence[str]) -> None:
-        """Read all that the entries reach."""
         most = MAX_FILES_OF_MACHINE if self.tree.whole else MAX_FILES
         waiting = list(reversed(entries))
         while waiting or (waiting := self._resolve_computed()):
@@ -187,16 +186,16 @@ def rewrite(
     own_unit: bool = False,
     counted: bool = False,
 ) -> Rewriting:
-    """Rewrite the entries of a submission and everything they include from it.
+    """Rewrite the entries of a submission and their includes.
 
     Args:
         entries: paths relative to `folder`.
         tree: the submission with its header folders; None for `folder` alone.
-        lacking: by file, lines that stopped the compiler: their device functions lose their bodies, and includes of
-            missing headers are dropped.
-        host_too: whether C and C++ entries without CUDA are host code, compiled as written.
-        own_unit: whether device functions and variables are their unit's, as without nvcc's `-rdc=true`.
-        counted: whether device code counts its arithmetic.
+        lacking: by file, lines that stopped the compiler: their device functions are emptied, and includes of missing
+            headers are dropped.
+        host_too: True if C and C++ entries without CUDA are host code, compiled as written.
+        own_unit: True if device functions and variables are their unit's, as without nvcc's `-rdc=true`.
+        counted: True if device code counts its arithmetic.
     """
     tree = tree or SourceTree(folder)
     reader = _Reader(tree, lacking)

@@ -98,7 +98,7 @@ def names(tokens: Sequence[Token]) -> Iterator[tuple[Token, str]]:
 
 @cache
 def words_of_thrust() -> frozenset[str]:
-    """Return the words of the device's headers for Thrust."""
+    """Return the words of the device's Thrust headers."""
     texts = [path.read_text(encoding="utf-8") for path in sorted((SHIMS / "emu" / "thrust").glob("*.h"))]
     return frozenset(re.findall(r"\w+", " ".join(texts)))
 

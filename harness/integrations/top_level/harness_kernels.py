@@ -1,4 +1,4 @@
-"""The taskset under a top-level module name, which verifiers uses as its id."""
+"""The taskset under the top-level name that verifiers uses as its id."""
 
 from harness.integrations.verifiers_tasks import KernelTaskset
 

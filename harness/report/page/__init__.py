@@ -1,4 +1,4 @@
-"""All reports on one page, `index.html`: one file that a browser opens from disk and that fetches nothing."""
+"""All reports on one page, `index.html`, which opens from disk and loads nothing else."""
 
 from harness.model import Provenance
 from harness.report import formatting
@@ -13,11 +13,11 @@ __all__ = ["page"]
 
 
 def page(inputs: ReportInputs, board: Scoreboard | None = None) -> str:
-    """The page. The same inputs give the same bytes.
+    """Return the page; equal inputs give equal bytes.
 
     Args:
-        inputs: rubrics, records and reviews, in any order; the last of two records of one submission counts.
-        board: the scoreboard of the measured marks, where it was made before.
+        inputs: of two records of one submission the last one counts.
+        board: scoreboard of the measured marks, if already built.
     """
     # loads matplotlib, which only this page needs
     from harness.report.page.drawings import sections

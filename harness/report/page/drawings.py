@@ -1,4 +1,4 @@
-"""The figures of the page, each with a table of what it shows."""
+"""Figures of the page, each with a table of its numbers."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,20 +14,18 @@ from harness.report.page.losses import losses
 from harness.report.page.series import Point, Series, error_ratios, exponents, time_ratios
 
 MOST_MAPS = 24
-"""So many loss maps are drawn."""
+"""Most loss maps drawn."""
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure, and what it shows in numbers.
+    """A figure, and its numbers.
 
     Attributes:
-        challenge: id.
-        title: what is drawn, and of which challenge.
-        svg: the figure.
-        models: heads of the table's columns.
-        rows: a quantity and its figure for each model.
-        left_out: what is in the table only, in words.
+        title: subject and challenge.
+        models: column headings of the table.
+        rows: quantity, and its figure for each model.
+        left_out: note on contents of the table missing from the figure.
     """
 
     challenge: str
@@ -40,7 +38,7 @@ class Drawing:
 
 @dataclass(frozen=True)
 class FigureSection:
-    """Figures of one kind; `missing` says why there are none."""
+    """Figures of one kind; `missing` is the text in place of absent ones."""
 
     id: str
     title: str
@@ -50,17 +48,16 @@ class FigureSection:
 
 
 Ordered = Sequence[tuple[Challenge, Sequence[Record]]]
-"""Challenges with the records of their submissions, the best first."""
+"""Challenges with the records of their submissions, best first."""
 
 
 def sections(
     challenges: Sequence[Challenge], records: Sequence[Record], models: Sequence[str]
 ) -> tuple[FigureSection, ...]:
-    """All figures.
+    """Return all figures.
 
     Args:
-        challenges: those to draw for.
-        records: one for each submission graded.
+        records: one per graded submission.
         models: in the order of colours.
     """
     ordered = [(c, in_order(r for r in records if r.challenge == c.id)) for c in sorted(challenges, key=lambda c: c.id)]

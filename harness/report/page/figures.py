@@ -1,4 +1,4 @@
-"""Drawings of what was measured: dots on an axis, one line for each quantity, and maps of what is lost."""
+"""Drawings of measurements: dots on an axis, a line per quantity, and maps of losses."""
 
 import math
 from collections.abc import Sequence
@@ -14,31 +14,30 @@ from harness.report.page.series import Point, Series
 from harness.report.page.svg import BAD, INK, LINE, MUTED, SERIES, inlined, reproducible
 
 MARKERS = "osD^vPX*"
-"""One for each colour, so that no colour need be seen."""
+"""One per colour, so that readers need not tell colours apart."""
 MOST_LINES = 60
-"""So many lines of a figure are drawn; its table holds all."""
+"""Most lines drawn per figure; its table holds all."""
 FLOOR, CEILING = 1e-3, 1e21
-"""Figures on a logarithmic axis that lie outside these are drawn at the edge."""
+"""Limits of a logarithmic axis; figures outside are drawn at the edge."""
 
 _WIDTH, _TOP, _BOTTOM = 7.6, 0.25, 0.4
-"""Of a drawing, and of the room for marks and axis, in inches of 72 units."""
+"""Width of a drawing, and room for marks and axis, in inches of 72 units."""
 _LETTER = 0.085
-"""Of a label, in inches."""
+"""Width of a letter, in inches."""
 _LABEL, _NAME = 40, 26
-"""Longest label of a line and name in a legend, in letters."""
+"""Longest line label and legend name, in letters."""
 _NAMES_IN_ROW = 4
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True)
 class FigureAxis:
-    """What a figure is drawn along.
+    """The axis of a figure.
 
     Attributes:
-        label: what it shows.
-        marks: values that mean something, with what they mean; the last one has its words to the right.
-        least: the ends of what is always shown.
-        log: whether it counts in powers of ten.
+        marks: special values and their meanings; the last one's text stands to its right.
+        least: ends of the range that is always visible.
+        log: True for a logarithmic axis.
     """
 
     label: str
@@ -49,14 +48,12 @@ class FigureAxis:
 
 @reproducible()
 def dots(name: str, title: str, lines: Sequence[Series], models: Sequence[str], axis: FigureAxis) -> Markup:
-    """Every model's figure as a dot with its interval, a line for each quantity.
+    """Draw every model's figure as a dot with its interval, a line per quantity.
 
     Args:
-        name: unlike that of any other drawing on the page.
-        title: what is drawn.
+        name: unique among the page's drawings.
         lines: top to bottom.
         models: in the order of colours and markers; see `drawn`.
-        axis: what is drawn along.
     """
     shown = lines[:MOST_LINES]
     numbers = drawn(lines, models)
@@ -79,9 +76,9 @@ def dots(name: str, title: str, lines: Sequence[Series], models: Sequence[str], 
 
 
 def drawn(lines: Sequence[Series], models: Sequence[str]) -> dict[str, int]:
-    """Models that are drawn, with the numbers of their colours; of more than there are colours the first with a figure.
+    """Return the drawn models with their colour numbers: at most one per colour, the first ones with a figure.
 
-    As long as there is a colour for each, a model has the same one in all figures.
+    While the colours suffice for all models, each keeps its colour in every figure.
     """
     present = {point.model for line in lines for point in line.points}
     if len(models) <= len(SERIES):
@@ -91,7 +88,7 @@ def drawn(lines: Sequence[Series], models: Sequence[str]) -> dict[str, int]:
 
 @reproducible()
 def loss_map(name: str, loss: DrawnLoss) -> Markup:
-    """A strip with the lost places marked, or bars with the share found by distance."""
+    """Draw a strip with the lost places marked, or bars of the share found by distance."""
     title = f"{loss.name}: {loss.said}"
     if loss.unit:
         axes = _axes(0.05, 0.35, [])
@@ -115,7 +112,7 @@ def loss_map(name: str, loss: DrawnLoss) -> Markup:
 
 
 def _axes(top: float, height: float, labels: Sequence[str]) -> Axes:
-    """Axes with room for their labels; all sizes in inches."""
+    """Return axes with room for their labels; sizes are in inches."""
     whole = top + height + _BOTTOM
     figure = Figure(figsize=(_WIDTH, whole))
     figure.patch.set_visible(False)
@@ -137,7 +134,6 @@ def _finished(axes: Axes, name: str, title: str) -> Markup:
 
 
 def _scale(axes: Axes, axis: FigureAxis, values: Sequence[float | None]) -> None:
-    """Marks, ticks and ends of the axis that hold all values."""
     known = [value for value in values if value is not None and not math.isnan(value)]
     axes.set_xlabel(axis.label, color=MUTED)
     for number, (value, meaning) in enumerate(axis.marks, 1):
@@ -179,7 +175,6 @@ def _dot(axes: Axes, point: Point, height: float, number: int, log: bool) -> Non
 
 
 def _legend(axes: Axes, numbers: dict[str, int]) -> None:
-    """Markers with the models' names in rows at the top."""
     for model, number in numbers.items():
         axes.plot([], [], MARKERS[number], color=SERIES[number], ms=5, label=plain(model, _NAME))
     figure = axes.get_figure()

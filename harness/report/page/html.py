@@ -1,4 +1,4 @@
-"""From views to one HTML file: everything escaped, and nothing in it that a browser would fetch or run but our own."""
+"""Rendering of views into one HTML file, in which everything is escaped and browsers run only our own code."""
 
 import base64
 import hashlib
@@ -13,15 +13,15 @@ from harness.report import escape
 from harness.report.excerpts import ExcerptLine
 
 MOST_WIDE = 200
-"""Longest line shown of a block of code or of a compiler's output."""
+"""Most characters on a line of a block of code or compiler output."""
 MOST_LINES = 30
 
 
 def render(**views: object) -> str:
-    """The page with its views.
+    """Render the page.
 
     Raises:
-        jinja2.UndefinedError: the template names something that its view lacks.
+        jinja2.UndefinedError: the template uses a name that its view lacks.
     """
     style, script = _asset("page.css"), _asset("page.js")
     policy = (
@@ -33,7 +33,7 @@ def render(**views: object) -> str:
 
 @cache
 def environment() -> Environment:
-    """Templates whose every expression is on one line, free of control characters, clipped and escaped."""
+    """Return a template environment that clips and escapes every expression, on one line without control characters."""
     made = Environment(
         loader=PackageLoader("harness.report.page"),
         undefined=StrictUndefined,
@@ -49,7 +49,7 @@ def environment() -> Environment:
 
 
 def block(text: object) -> Markup:
-    """Lines of a `<pre>` element, escaped and bounded in number and width."""
+    """Return escaped lines for `<pre>`, limited in number and width."""
     lines = [line(part) for part in str(text).split("\n")]
     if len(lines) > MOST_LINES:
         lines[MOST_LINES:] = [f"… {len(lines) - MOST_LINES} more lines in the record"]
@@ -57,7 +57,7 @@ def block(text: object) -> Markup:
 
 
 def code(lines: Sequence[ExcerptLine]) -> Markup:
-    """Numbered lines of a `<pre>` element, those that are meant marked."""
+    """Return numbered lines for `<pre>`, with those at the location marked."""
     shown = (Markup("<i>{:>4} </i>{}").format(each.number, line(each.text)) for each in lines)
     return Markup("\n").join(
         Markup("<b>{}</b>").format(text) if each.meant else text for each, text in zip(lines, shown, strict=True)
@@ -65,21 +65,21 @@ def code(lines: Sequence[ExcerptLine]) -> Markup:
 
 
 def bare(text: object) -> str:
-    """Return text without the marks of code, for attributes and menus, which show no tags."""
+    """Return text without backticks, for attributes and menus, which cannot contain tags."""
     return escape.plain(text).replace("`", "")
 
 
 def line(text: str) -> str:
-    """A line of code with its indentation, without control or format characters."""
+    """Return an indented line of code without control or format characters."""
     shown = "".join(c if c.isprintable() or c == "\t" else "\ufffd" for c in text.rstrip()).expandtabs(4)
     return shown if len(shown) <= MOST_WIDE else shown[: MOST_WIDE - 1] + "…"
 
 
 def data(value: object) -> Markup:
-    """JSON that can end no element and open none.
+    """Return JSON that is safe inside HTML.
 
     Raises:
-        ValueError: it holds NaN or an infinity.
+        ValueError: the value contains NaN or an infinity.
     """
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
     for sign in "<>&":

@@ -1,4 +1,4 @@
-"""Loss maps: the columns and rows that records say are lost, as runs to be drawn."""
+"""Loss maps: lost columns and rows in records, as runs to draw."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,22 +6,21 @@ from dataclasses import dataclass
 from harness.model import Evidence, LossMap, Record
 
 PERIODS = 2
-"""Of a residue so many periods are drawn."""
+"""Periods drawn of a periodic loss."""
 MOST_PLACES = 8192
 """Longest map drawn, in columns or rows."""
 
 
 @dataclass(frozen=True)
 class DrawnLoss:
-    """What one submission loses.
+    """Losses of one submission.
 
     Attributes:
-        name: `MODEL/CHALLENGE`.
-        said: the diagnosis, or the fault where there is none.
-        unit: "columns" or "rows"; empty for winners that are lost together.
-        size: places drawn, from 0 on.
-        runs: begin and length of every run of lost places.
-        found: distance of winners and the share of them that is found, for winners that are lost together.
+        said: diagnosis, or else title of the fault.
+        unit: "columns" or "rows"; empty for winners lost together.
+        size: number of places drawn, from 0.
+        runs: begin and length of each run of lost places.
+        found: distance of two winners and the share found, for winners lost together.
     """
 
     name: str
@@ -33,7 +32,7 @@ class DrawnLoss:
 
 
 def losses(records: Iterable[Record]) -> tuple[DrawnLoss, ...]:
-    """The losses that records hold, each once, in their order."""
+    """Return the losses in the records, each once per record."""
     return tuple(
         loss
         for record in records
@@ -53,7 +52,7 @@ def _drawn(name: str, evidence: Evidence) -> DrawnLoss | None:
 
 
 def _window(loss: LossMap) -> tuple[int, tuple[tuple[int, int], ...]]:
-    """The part of a map that shows its rule: whole periods, or a quarter more than its last bound."""
+    """Return the informative part of a map: whole periods, or a quarter beyond its last bound."""
     if loss.period:
         size = min(MOST_PLACES, loss.size, PERIODS * loss.period)
         starts: Iterable[int] = range(0, size, loss.period)

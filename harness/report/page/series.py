@@ -1,4 +1,4 @@
-"""What records hold that can be drawn: error ratios, exponents of cost and ratios of time, by model."""
+"""Figures of records that can be drawn: error ratios, exponents of cost and time ratios, by model."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from harness.model import Challenge, Evidence, Figure, Record
 
 LONGEST_NAME = 60
-"""Figures with longer names are not drawn; the record has them."""
+"""Longest name of a figure that is drawn; the record has the others."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """One model's figure, with its interval where one is known."""
+    """One model's figure, with its interval if known."""
 
     model: str
     value: float
@@ -22,28 +22,28 @@ class Point:
 
 @dataclass(frozen=True)
 class Series:
-    """One quantity for all models that have it."""
+    """One quantity of all models that have it."""
 
     label: str
     points: tuple[Point, ...]
 
 
 Reading = tuple[str, float, float | None, float | None]
-"""What a figure is of, the figure, and the ends of its interval."""
+"""Label, figure, and ends of its interval."""
 
 
 def error_ratios(challenge: Challenge, records: Sequence[Record]) -> tuple[Series, ...]:
-    """Error ratios in the order of the rubric; the worst one of failing inputs has a line of its own."""
+    """Return error ratios in rubric order; the worst failing input has a line of its own."""
     return _lines(challenge, records, _ratios)
 
 
 def exponents(challenge: Challenge, records: Sequence[Record]) -> tuple[Series, ...]:
-    """Exponents of cost against size."""
+    """Return exponents of cost against size."""
     return _lines(challenge, records, lambda evidence: _named(evidence, "exponent"))
 
 
 def time_ratios(challenge: Challenge, records: Sequence[Record]) -> tuple[Series, ...]:
-    """Times over those of the reference."""
+    """Return times divided by the reference's."""
     return _lines(challenge, records, lambda evidence: _named(evidence, "time_ratio"))
 
 
@@ -69,7 +69,7 @@ def _ratios(evidence: Evidence) -> Iterator[Reading]:
 
 
 def _named(evidence: Evidence, quantity: str) -> Iterator[Reading]:
-    """Figures with `quantity` in their name, each with those named `_low` and `_high` after it."""
+    """Yield figures with `quantity` in their name, with the ends named `_low` and `_high`."""
     numbers = {name: number for name, value in evidence.measured.items() if (number := _number(value)) is not None}
     text = evidence.criterion.replace("_", " ")
     for name, number in numbers.items():
@@ -80,7 +80,7 @@ def _named(evidence: Evidence, quantity: str) -> Iterator[Reading]:
 
 
 def _labels(name: str) -> bool:
-    """Whether the name of a figure is plain enough to label a line."""
+    """Return whether a figure's name is plain enough to label a line."""
     return len(name) <= LONGEST_NAME and name.isascii() and name.replace("_", "a").isalnum() and name.islower()
 
 

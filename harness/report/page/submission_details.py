@@ -1,4 +1,4 @@
-"""What the page's template sees of one submission: its gates, findings with their code, criteria and reviews."""
+"""Views of one submission for the page's template: gates, findings with code, criteria and reviews."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ from harness.report.criteria_tables import CriterionRow
 from harness.report.excerpts import Excerpt, Sources, excerpts
 
 MOST_DETAILED = 200
-"""Of so many submissions the page holds every criterion; of more, gates and findings only, to stay light to open."""
+"""Most submissions with every criterion on the page; with more, only gates and findings, to keep it light."""
 
 
 @dataclass(frozen=True)
 class FindingDetails:
-    """A finding with the code it speaks of."""
+    """A finding with its code."""
 
     id: str
     weakness: Weakness
@@ -24,7 +24,7 @@ class FindingDetails:
 
 @dataclass(frozen=True)
 class DimensionDetails:
-    """One dimension of one submission; `rows` have one cell each and are empty on a page without details."""
+    """One dimension of one submission; `rows` have one cell each, and are empty on a page without details."""
 
     id: str
     title: str
@@ -35,7 +35,7 @@ class DimensionDetails:
 
 @dataclass(frozen=True)
 class SubmissionDetails:
-    """One answer to one challenge, as far as a reader may want to know."""
+    """One answer to one challenge."""
 
     id: str
     answer: SubmissionReport
@@ -47,7 +47,7 @@ class SubmissionDetails:
 
 @dataclass(frozen=True)
 class ChallengeDetails:
-    """All submissions to one challenge, the best first."""
+    """All submissions to one challenge, best first."""
 
     id: str
     title: str
@@ -63,7 +63,7 @@ def challenge_details(
     sources: Sources,
     unfetched: frozenset[str] = frozenset(),
 ) -> Iterator[ChallengeDetails]:
-    """The submissions by challenge; challenges without answers are left out."""
+    """Yield the submissions of each challenge with answers."""
     detailed = len(records) <= MOST_DETAILED
     for challenge in sorted(challenges, key=lambda c: c.id):
         own = [r for r in records if r.challenge == challenge.id]
@@ -81,7 +81,6 @@ def challenge_details(
 def _submission(
     challenge: Challenge, report: ChallengeReport, number: int, sources: Sources, detailed: bool
 ) -> SubmissionDetails:
-    """The `number`-th answer of a challenge's report."""
     answer = report.answers[number]
     id = f"{answer.model}/{challenge.id}"
     files = sources.get(answer.name, {})

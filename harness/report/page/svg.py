@@ -1,4 +1,4 @@
-"""Drawings by matplotlib made part of a page: no fixed colours or fonts, no styles, no ids but those in use."""
+"""Drawings by matplotlib as part of a page: without fixed colours, fonts, styles or unused ids."""
 
 import io
 import re
@@ -16,7 +16,7 @@ COLOURS = {
     "#000003": "var(--line)",
     "#000004": "var(--bad)",
 } | {f"#0001{n:02d}": f"var(--series-{n})" for n in range(8)}
-"""Colours to draw with, and what the page puts in their place, so that dark and light pages both get their own."""
+"""Colours to draw with, and the CSS variables that replace them, for dark and light pages."""
 INK, MUTED, LINE, BAD = list(COLOURS)[:4]
 SERIES = tuple(list(COLOURS)[4:])
 
@@ -38,7 +38,7 @@ _LINK = "{http://www.w3.org/1999/xlink}href"
 
 @contextmanager
 def reproducible() -> Iterator[None]:
-    """Draw by matplotlib's own defaults, whatever settings this machine has, and let all text be text."""
+    """Draw with matplotlib's defaults, regardless of this machine's settings, and keep text as text."""
     with rc_context():
         rcdefaults()
         rcParams["svg.fonttype"] = "none"
@@ -47,12 +47,12 @@ def reproducible() -> Iterator[None]:
 
 
 def inlined(figure: Figure, name: str, title: str) -> Markup:
-    """The figure as an `<svg>` element.
+    """Return the figure as an `<svg>` element.
 
     Args:
         figure: drawn with `COLOURS` only.
-        name: unlike that of any other drawing on the page; ids begin with it.
-        title: what a reader hears who does not see it.
+        name: unique among the page's drawings; prefix of ids.
+        title: text for screen readers.
     """
     out = io.StringIO()
     with rc_context({"svg.hashsalt": name}):
@@ -65,7 +65,7 @@ def inlined(figure: Figure, name: str, title: str) -> Markup:
 
 
 def _plain(element: ET.Element, used: set[str], name: str) -> None:
-    """Turn styles into attributes that the page's own style may override, and drop what it does not need."""
+    """Turn styles into attributes, which the page's style may override, and drop unneeded elements."""
     for child in list(element):
         _plain(child, used, name)
         if child.tag in ("metadata", "style", "clipPath") or (child.tag in ("g", "defs") and not len(child)):

@@ -1,4 +1,4 @@
-"""What the page's template sees of marks: cells that link to their evidence, the board, the heat maps."""
+"""Views of marks for the page's template: cells that link to their evidence, the board, the heat maps."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,20 +12,19 @@ from harness.report.scoreboard import Scoreboard
 from harness.scoring import Standing
 
 MOST_RANKS = 3
-"""So many ranks of one model are text with their shares, the likeliest first."""
+"""Most ranks listed per model, likeliest first."""
 
 
 @dataclass(frozen=True)
 class MarkCell:
-    """A mark with what is known about it, and where its evidence is.
+    """A mark with its certainty and a link to its evidence.
 
     Attributes:
-        point: the mark, or that nothing was assessed.
-        interval, coverage: what is known about it.
-        note: what else must be known before it is compared.
-        sort: the number to sort by; empty where there is none.
-        shade: 0 to 10 for a colour; empty where there is no mark.
-        link: the id of the evidence on this page; empty where there is none.
+        point: mark, or "not assessed".
+        note: warnings about comparing it.
+        sort: sort key; empty without a mark.
+        shade: 0 to 10 for a colour; empty without a mark.
+        link: id of the evidence on this page, or empty.
     """
 
     point: str
@@ -42,7 +41,7 @@ NO_RECORD = MarkCell("no record")
 
 @dataclass(frozen=True)
 class BoardRow:
-    """One model on the scoreboard; `beside` has a number to sort by and the lines of each other suite."""
+    """One model on the scoreboard; `beside` has a sort key and the lines of each other suite."""
 
     model: str
     provenance: str
@@ -74,7 +73,7 @@ class HeatRow:
 
 @dataclass(frozen=True)
 class HeatMap:
-    """Models by the dimensions of one challenge (id, title, weight); no rows where there are no answers."""
+    """Models by dimensions (id, title, weight) of one challenge; `rows` are empty without answers."""
 
     id: str
     title: str
@@ -83,7 +82,7 @@ class HeatMap:
 
 
 def mark(score: Score | None, link: str, status: Status = Status.GRADED, note: str = "") -> MarkCell:
-    """The cell of one score; `link` is the id of its evidence."""
+    """Build the cell of one score; `link` is the id of its evidence."""
     if score is None:
         return NO_RECORD
     text = "; ".join(filter(None, ("" if status is Status.GRADED else formatting.status(status), note)))
@@ -95,12 +94,12 @@ def mark(score: Score | None, link: str, status: Status = Status.GRADED, note: s
 
 
 def board_rows(board: Scoreboard) -> tuple[BoardRow, ...]:
-    """The rows of the scoreboard."""
+    """Build the rows of the scoreboard."""
     return tuple(_board_row(row, board.beside) for row in board.rows)
 
 
 def heat_maps(challenges: Iterable[Challenge], answers: Sequence[ModelAnswer]) -> tuple[HeatMap, ...]:
-    """A heat map for each challenge, by id."""
+    """Build a heat map per challenge, by id."""
     return tuple(
         _heat_map(c, [a for a in answers if a.challenge == c.id]) for c in sorted(challenges, key=lambda c: c.id)
     )
@@ -109,9 +108,9 @@ def heat_maps(challenges: Iterable[Challenge], answers: Sequence[ModelAnswer]) -
 def comparison(
     heat_maps: Sequence[HeatMap], models: Sequence[str], answers: Sequence[ModelAnswer]
 ) -> Mapping[str, object]:
-    """What two models are compared from in the browser: [point, low, high, coverage] by model and challenge.
+    """Return the browser's data for comparing two models: [point, low, high, coverage] by model and challenge.
 
-    The overall comes first, then the dimensions in the order of `parts`; null where nothing was assessed.
+    The overall precedes the dimensions, in the order of `parts`; unassessed marks are null.
     """
     challenges = {
         heat.id: {"title": heat.title, "parts": [["", "Overall"], *([id, title] for id, title, _ in heat.dimensions)]}
@@ -188,7 +187,6 @@ def _heat_row(challenge: Challenge, answer: ModelAnswer) -> HeatRow:
 
 
 def _numbers(score: Score | None) -> list[float | str] | None:
-    """Point, ends of the interval and coverage as they are shown."""
     if score is None or score.score is None or not all(map(math.isfinite, (score.score, score.low, score.high))):
         return None
     ends = [float(formatting.mark(value)) for value in (score.score, score.low, score.high)]

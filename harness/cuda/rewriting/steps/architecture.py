@@ -1,6 +1,6 @@
 """`__CUDA_ARCH__`: host and device code compile together, so each place gets the value meant for it.
 
-Device code sees 800. Outside functions, tests of the value are for the device, tests of definedness for the host.
+Device code gets 800. Outside functions, tests of the value are for the device, tests of definedness for the host.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Arithmetic of device code, rewritten to operators and functions that count it: see counted.h."""
+"""Arithmetic of device code, rewritten to count itself: see counted.h."""
 
 import bisect
 from collections.abc import Iterator, Sequence
@@ -155,7 +155,6 @@ def _find_bodies(functions: Sequence[Node]) -> Iterator[Node]:
 
 
 def _find_operators(root: Node, names: _Names) -> Iterator[Node]:
-    """Yield binary operators that compute, outside constant expressions."""
     waiting = [root]
     while waiting:
         node = waiting.pop()

@@ -1,4 +1,4 @@
-"""Replacements for `memcpy`, `memmove` and `memset`, which compilers expand where no hook sees the accesses."""
+"""Replacements for `memcpy`, `memmove` and `memset`, which compilers expand out of the hooks' sight."""
 
 from harness.cuda.rewriting.text.fragment import Fragment
 
@@ -6,7 +6,7 @@ _NAMES = (b"memcpy", b"memmove", b"memset")
 
 
 def rewrite(fragment: Fragment) -> None:
-    """Rewrite calls by plain or `std::` names, but not of members or other namespaces."""
+    """Rewrite calls by plain or `std::` names only."""
     tokens = fragment.syntax.tokens
     for index, token in enumerate(tokens[:-1]):
         if token.text not in _NAMES or tokens[index + 1].text != b"(":

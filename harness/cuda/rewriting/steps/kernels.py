@@ -1,4 +1,4 @@
-"""A kernel becomes a body of another name and a stub: calling the stub launches the body."""
+"""A kernel becomes a renamed body and a stub that launches it."""
 
 from dataclasses import dataclass
 
@@ -83,7 +83,6 @@ def _reopen_scopes(fragment: Fragment, outer: Node, declarator: Node) -> tuple[i
 
 
 def _make_prefix(fragment: Fragment, outer: Node, end: int, specialised: bool) -> tuple[bytes, bytes]:
-    """Return the text before a stub's name, and the template arguments of its body."""
     template = outer
     while template.type == "linkage_specification" and (inner := template.child_by_field_name("body")) is not None:
         template = inner

@@ -1,7 +1,7 @@
 """`__shared__` variables become references into the running block's shared memory.
 
-The declaration becomes a typedef, which suits any declarator, followed by the references. For a variable of a file,
-they go into the functions that name it.
+The declaration becomes a typedef, which suits any declarator, followed by the references. At file scope, these go into
+the functions that name the variable.
 """
 
 import re
@@ -21,18 +21,14 @@ _ALIGNAS = frozenset((b"alignas",))
 
 @dataclass(frozen=True)
 class SharedVariable:
-    """A variable in shared memory.
-
-    Attributes:
-        dynamic: whether it is `extern`, the memory that a launch requests.
-    """
+    """A variable in shared memory; `dynamic` if `extern`, the memory that a launch requests."""
 
     name: bytes
     dynamic: bool
 
 
 def rewrite(fragment: Fragment, marked: Qualified) -> tuple[SharedVariable, ...]:
-    """Rewrite one declaration; return variables of the file, to be referenced in functions."""
+    """Rewrite one declaration; return file-scope variables, to be referenced in functions."""
     node = marked.node
     head = _find_head(fragment, marked)
     dynamic = any(token.text == b"extern" for token in head)

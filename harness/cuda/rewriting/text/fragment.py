@@ -1,4 +1,4 @@
-"""The unit of every rewriting step: a whole file, or the body of one macro."""
+"""The unit of every rewriting step: a file, or one macro's body."""
 
 from dataclasses import dataclass, field
 
@@ -11,11 +11,7 @@ PREFIX = b"__emu_"
 
 @dataclass
 class Fragment:
-    """A text, its tree and its edits.
-
-    Attributes:
-        parameters: the macro's, or None for a file.
-    """
+    """A text, its tree and its edits; `parameters` are the macro's, or None for a file."""
 
     syntax: SyntaxTree
     parameters: frozenset[bytes] | None = None
@@ -23,11 +19,11 @@ class Fragment:
 
     @property
     def is_macro(self) -> bool:
-        """True for the body of a macro, whose lines are not the author's statements."""
+        """True for the body of a macro."""
         return self.parameters is not None
 
     def text(self, start: int, end: int) -> bytes:
-        """Return the author's bytes between two offsets."""
+        """Return the bytes between two offsets."""
         return self.syntax.text[start:end]
 
     def follow(self, end: int, text: bytes) -> None:
@@ -46,7 +42,7 @@ class Fragment:
         return b"EMU_TEXT(" + name + b")" if self.is_macro else b'"' + name + b'"'
 
     def site(self, offset: int) -> bytes:
-        """Return the place of a byte as an `emu::Site`."""
+        """Return a byte's place as an `emu::Site`."""
         if self.is_macro:
             return b"EMU_HERE"
         return b"{__builtin_FILE(), %d}" % line_of(self.syntax.text, offset)

@@ -1,4 +1,4 @@
-"""`kernel<<<grid, block, shared, stream>>>(arguments)` becomes a configuration and a call, also in macros."""
+"""`kernel<<<grid, block, shared, stream>>>(arguments)` becomes a configuration and a call."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class LaunchSite:
 
 
 def find(tokens: Sequence[Token], partners: Mapping[int, int]) -> Iterator[LaunchSite]:
-    """Yield the launches among tokens, in order."""
+    """Yield the launches among tokens."""
     for index, token in enumerate(tokens):
         if token.text == b"<<<":
             start, close = _find_kernel(tokens, partners, index), _find_configuration_end(tokens, partners, index)
@@ -47,7 +47,7 @@ def rewrite(launch: LaunchSite, text: bytes, edits: Edits) -> None:
 
 
 def refuse(launch: LaunchSite, text: bytes, edits: Edits) -> None:
-    """Make a launch by a kernel end the run as unsupported."""
+    """Make a launch by a kernel end the run."""
     lines = blank_lines(text[launch.start : launch.end])
     edits.replace(launch.start, launch.end, b'::emu::unsupported("a launch by a kernel", EMU_HERE)' + lines)
 
@@ -93,7 +93,6 @@ def _find_kernel(tokens: Sequence[Token], partners: Mapping[int, int], at: int) 
 
 
 def _find_primary(tokens: Sequence[Token], partners: Mapping[int, int], at: int) -> int | None:
-    """Return the start of the name, call or subscript that ends at `at`."""
     while at >= 0:
         text = tokens[at].text
         if text in (b")", b"]"):
@@ -114,7 +113,6 @@ def _find_primary(tokens: Sequence[Token], partners: Mapping[int, int], at: int)
 
 
 def _find_angle(tokens: Sequence[Token], partners: Mapping[int, int], at: int) -> int | None:
-    """Return the `<` of the template arguments that end at `at`."""
     depth = 0
     least = max(0, at - _REACH)
     while at >= least:

@@ -1,4 +1,4 @@
-"""C++ tokens with byte offsets, available even where no tree can be built, as in a macro's body."""
+"""C++ tokens with byte offsets, even without a tree, as in a macro's body."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ _CLOSERS = {closer: opener for opener, closer in _PAIRS.items()}
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One token, its continued lines joined; `kind` is string, character, number, word or sign."""
+    """A token, its continued lines joined; `kind` is string, character, number, word or sign."""
 
     kind: str
     text: bytes
@@ -32,7 +32,7 @@ class Token:
 
 @dataclass
 class Directive:
-    """A preprocessor line: tokens after the `#`, and bytes from the `#` to the end of the logical line."""
+    """A preprocessor line: tokens after the `#`, and offsets from the `#` to its logical end."""
 
     start: int
     end: int = 0

@@ -1,6 +1,6 @@
-"""Trees of texts with masked CUDA: the rest is plain C++, which the grammar knows best.
+"""Trees of texts with masked CUDA: the grammar knows plain C++ best.
 
-A mask has the length of what it hides, so offsets in tree and text are the same.
+Masks have the length of what they hide, so offsets in tree and text are the same.
 """
 
 import bisect
@@ -38,7 +38,7 @@ class Qualified:
     qualifiers: tuple[Token, ...]
 
     def has(self, *names: bytes) -> bool:
-        """Return whether one of the qualifiers is among `names`."""
+        """Return whether any of `names` is a qualifier."""
         return any(token.text in names for token in self.qualifiers)
 
 
@@ -47,7 +47,7 @@ class SyntaxTree:
     """A parsed text.
 
     Attributes:
-        tokens: tokens outside directives.
+        tokens: those outside directives.
         partners: indices of matching brackets in `tokens`.
         functions: functions and lambdas with a body, by start.
         bodies: offsets of the outermost bodies.
@@ -124,12 +124,11 @@ def walk(root: Node) -> Iterator[Node]:
 
 
 def line_of(text: bytes, offset: int) -> int:
-    """Return the line of a byte, counted from 1."""
+    """Return a byte's line, counted from 1."""
     return text.count(b"\n", 0, offset) + 1
 
 
 def _find_hidden(tokens: Sequence[Token], partners: dict[int, int]) -> Iterator[tuple[int, int, bytes]]:
-    """Yield index ranges to hide from the grammar, and what it sees instead."""
     for index, token in enumerate(tokens):
         if token.text in (b"__shared__", b"__constant__"):
             # rules out an expression, which `T *p;` alone could be
@@ -209,7 +208,7 @@ def _is_in_head(node: Node, at: int) -> bool:
 
 
 def name_of(declarator: Node | None) -> Node | None:
-    """Return the node of the name that a declarator declares, or None."""
+    """Return the node of the declared name, or None."""
     node = declarator
     for _ in range(_FAR):
         if node is None or node.type in ("identifier", "field_identifier", "qualified_identifier", "template_function"):
