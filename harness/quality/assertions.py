@@ -1,8 +1,8 @@
 """Static count of the checks in a submission's tests that can fail.
 
-A check is an `assert`, a call of an assert function (`assert_allclose`, `assertEqual`, `fail`), `raises` and its kin, a
-conditional `raise`, or an exit with a nonzero status. It does not count if its condition always holds (`vacuous`), a
-`try` swallows its failure, it is unreachable, or its test is skipped or expected to fail.
+A check is an `assert`, a call of an assert function, `raises` and its kin, a conditional `raise`, or an exit with a
+nonzero status. It does not count if its condition always holds (`vacuous`), a `try` swallows its failure, it is
+unreachable, or its test is skipped or expected to fail.
 
 In test files every function counts. In another file that the test command names, module-level code counts, and so do
 functions named like a check or called as statements when the file runs. In the latter, and in functions that the
@@ -46,7 +46,6 @@ class AssertionReport:
 
     Attributes:
         real: number of checks that can fail.
-        vacuous: checks that cannot fail, with the reason.
         unchecked: test functions without a real check, in themselves or in functions they call.
         places: path and line of each real check.
     """
@@ -66,7 +65,7 @@ class _Check:
 
 @dataclass(frozen=True)
 class _Unit:
-    """A function of the tests, or the module-level code of one file if `name` is empty."""
+    """A function of the tests; module-level code if `name` is empty."""
 
     path: str
     line: int
@@ -90,8 +89,8 @@ def count_assertions(
     """Count the checks in the tests among `files`.
 
     Args:
-        command: test command; source files that it names are searched, too.
-        served: path and line of the functions that the contract uses.
+        command: test command, whose source files are searched, too.
+        served: see `served_functions`.
     """
     units = [unit for file in files if file.tree for unit in _find_units(file, file.tree, command, served)]
     checked = {unit.name for unit in units if unit.real and unit.name}
@@ -140,7 +139,7 @@ def _find_units(
 
 
 def _find_run_by(loose: Sequence[ast.stmt], functions: Sequence[Function]) -> frozenset[str]:
-    """Return names of functions called as statements by module-level code, directly or through each other."""
+    """Return functions that module-level code calls as statements, directly or not."""
     bodies = {function.name: function.body for function in functions}
     found, new = frozenset[str](), _find_statement_calls(loose) & bodies.keys()
     while new:
@@ -187,7 +186,7 @@ def _explain_switched_off(function: Function) -> str | None:
 def _find_checks(
     body: Iterable[ast.stmt], dead: str | None, functions: Sequence[Function], conditional: bool = False
 ) -> Iterator[_Check]:
-    """Yield checks in `body` and nested functions; `dead` is the reason why they do not count."""
+    """Yield checks in `body` and nested blocks; `dead` is the reason why they do not count."""
     for statement in body:
         if conditional or not isinstance(statement, ast.Raise):
             yield from _find_own_checks(statement, dead, functions)
@@ -223,7 +222,6 @@ def _calls(statement: ast.stmt) -> Iterator[ast.Call]:
 
 
 def _find_blocks(statement: ast.stmt) -> Iterator[tuple[Sequence[ast.stmt], str | None]]:
-    """Yield nested blocks of `statement`, with the reason why their checks do not count."""
     match statement:
         case ast.If(test=ast.Constant(value=value)):
             yield statement.body, None if value else "is never reached"

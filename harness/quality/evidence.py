@@ -37,12 +37,7 @@ def source_evidence(
     adapters: Iterable[str] = (),
     functions: Collection[str] = (),
 ) -> dict[str, Evidence]:
-    """Return evidence of criteria fed by source metrics, by criterion.
-
-    Args:
-        adapters: files of the harness, which do not count.
-        functions: functions of the contract; without them, tests inside source files count.
-    """
+    """Return evidence from source metrics, by criterion; see `measure`."""
     if not criteria:
         return {}
     command, programs = _read_command(submission), submission.about.programs
@@ -92,13 +87,10 @@ def own_tests_evidence(
     quoted: bool = True,
     contract: ContractCalls | None = None,
 ) -> dict[str, Evidence]:
-    """Return evidence of criteria fed by the submission's own tests, by criterion.
+    """Return evidence from the submission's own tests, by criterion; see `grade_own_tests`.
 
     Args:
-        mutants: number of mutants to draw, if a criterion needs them.
-        seconds: processor time for the whole stage.
-        adapters: files of the harness, which get no mutants.
-        quoted: true if the submission may be quoted; otherwise survivors are named by location.
+        quoted: false to name survivors only by location.
     """
     if not criteria:
         return {}
@@ -124,7 +116,7 @@ def own_tests_evidence(
 
 
 def _fault(result: SuiteGrade) -> tuple[str, str] | None:
-    """Return title and detail of a fault that voids all credit for tests, or None."""
+    """Return title and detail of a fault that voids all credit for tests."""
     if not result.assertions.real and result.status in (SuiteStatus.PASSED, SuiteStatus.SLOW, SuiteStatus.UNDECIDED):
         return NO_CHECK, "ends well, and " * result.passed + "no check that can fail was found in a test"
     if result.unheeded:
@@ -136,10 +128,10 @@ def _fault(result: SuiteGrade) -> tuple[str, str] | None:
 def _charge_with_suite(
     criterion: Criterion, criteria: Iterable[Criterion], result: SuiteGrade, title: str, detail: str
 ) -> Evidence | None:
-    """Charge a fault of the whole suite only once; return None to apply the criterion's own rule.
+    """Charge a fault of the whole suite only once; None leaves the criterion's own rule.
 
-    The charge falls on the criterion for passing tests if it is in the same dimension and weighs at least as much; this
-    one is then not run. Otherwise this one fails, so that unmeasurable tests never pay off.
+    A criterion for passing tests of the same dimension and at least the same weight takes the charge, and this one is
+    not run. Otherwise this one fails, so that unmeasurable tests never pay off.
     """
     heavy = (c for c in criteria if c.tests == "suite_passes" and c.severity.weight >= criterion.severity.weight)
     charged = next((c.id for c in heavy if c.dimension == criterion.dimension), None)
@@ -228,7 +220,7 @@ def _judge_assertions(criterion: Criterion, result: SuiteGrade) -> Evidence:
 def claims_evidence(
     criteria: Sequence[Criterion], claims: Sequence[Claim], figures: Mapping[str, Figure]
 ) -> dict[str, Evidence]:
-    """Return evidence of criteria fed by claims: the share of measurable claims that hold."""
+    """Return evidence from claims: the share of measurable claims that hold."""
     return {c.id: _judge_claims(c, claims, figures) for c in criteria}
 
 

@@ -1,10 +1,9 @@
-"""Strength of a submission's own tests: whether they pass twice and notice faults planted in the code they run.
+"""Strength of a submission's own tests: whether they pass twice and notice planted faults.
 
 The suite runs in the sandbox: unchanged, then traced, then on mutants (`ast_mutants`) of lines that both the suite and
-calls through the contract execute. Each mutant should fail; mutants without effect on such calls do not count. Before
-and after the mutants it runs on equivalent code, which must pass. Verdicts are exit statuses; output is ignored. A
-suite without a check that can fail kills no mutant, whatever crashes, and neither does one that fails on equivalent
-code, as it judges the text.
+calls through the contract execute. Mutants without effect on such calls do not count. Before and after the mutants it
+runs on equivalent code, which must pass. Verdicts are exit statuses; output is ignored. A suite without a check that
+can fail kills no mutant, whatever crashes, and neither does one that fails on equivalent code, as it judges the text.
 """
 
 import ast
@@ -76,12 +75,10 @@ class SuiteGrade:
     Attributes:
         unheeded: control on which the tests pass but should fail, or empty.
         deterministic: true if two runs had equal outcomes; None without two runs.
-        collected: reported number of tests, if any.
-        exercised: share of the mutable lines that they execute; None if unknown.
+        exercised: executed share of the mutable lines; None if unknown.
         planted: number of possible mutants.
         without_effect: mutants run without effect on calls through the contract.
         tried: other mutants run.
-        killed: mutants that failed the tests.
         kill_rate: 0 to 1; None if open, for the reason in `detail`.
         too_slow: true if it is open because all mutants exceed the stage's processor time.
         survivors: unnoticed mutants, in words.
@@ -106,7 +103,7 @@ class SuiteGrade:
 
     @property
     def passed(self) -> bool:
-        """True if the tests pass on the submission itself."""
+        """True if the tests pass."""
         return self.status is SuiteStatus.PASSED
 
 
@@ -128,16 +125,15 @@ def grade_own_tests(
     """Run a submission's own tests twice, then on mutants of its code.
 
     Args:
-        command: test command; None or empty without one.
         adapters: files of the harness, which get no mutants.
-        contract: calls like those of probes; without them all lines that the tests execute get mutants.
-        mutants: number of mutants to draw; 0 to run on the submission alone.
+        contract: without it, all lines that the tests execute get mutants.
+        mutants: number to draw; 0 to run on the submission alone.
         seconds: processor time for the whole stage.
         run_seconds: processor time for one run; the suite fails beyond `BUSY_FACTOR` times that.
-        idle_seconds: wall time within which it must use the processor.
+        idle_seconds: see `IDLE_SECONDS`.
 
     Raises:
-        BoxError: the sandbox could not be started.
+        BoxError: the sandbox could not start.
     """
     every = read_sources(folder, entries, (), command or (), adapters)
     files = tuple(file for file in every if file.path not in adapters)
@@ -153,13 +149,7 @@ def grade_own_tests(
 
 @dataclass
 class _Stage:
-    """The stage of one submission.
-
-    Attributes:
-        run_seconds: processor time for one plain run.
-        left: remaining processor time.
-        end: end of the stage's wall time on `time.perf_counter`.
-    """
+    """The stage of one submission, with `left` processor time, until `end` on `time.perf_counter`."""
 
     suite: Suite
     files: tuple[SourceFile, ...]
@@ -174,7 +164,6 @@ class _Stage:
     end: float
 
     def plain(self, blank: SuiteGrade) -> SuiteGrade:
-        """Run the unchanged suite twice, and go on to the mutants if it passes."""
         longest = BUSY_FACTOR * self.run_seconds
         done = self._run_plan([Run(must_pass=True), Run(trace=True)])
         if done.refused:
@@ -212,7 +201,7 @@ class _Stage:
             return replace(seen, kill_rate=None, detail="passes, but calls of the answer got too little time")
 
     def _find_unheeded(self) -> str:
-        """Return the control copy on which the suite passes, in words, or an empty string."""
+        """Return a control copy on which the suite passes, in words."""
         copies = {
             "where each of its checks fails": with_failing_checks(self.files, self.assertions.places),
             "where every function of the answer fails": with_failing_code(self.files, self.entries),
@@ -230,14 +219,14 @@ class _Stage:
         return replace(blank, status=SuiteStatus.REFUSED, detail=f"cannot run {words!r}: {KINDS}")
 
     def _repeat(self, first: RunResult, second: RunResult | None) -> RunResult | None:
-        """Return the second run, or that of two untraced runs if tracing may explain a difference."""
+        """Return the second run, or an untraced one if tracing may explain a difference."""
         if second is None or (second.passed and second.digest == first.digest) or not second.decided:
             return second
         again = self._run_plan([Run(), Run()])
         return again.results[-1] if again.results else second
 
     def _run_plan(self, plan: Sequence[Run], run_seconds: float | None = None) -> Runs:
-        """Run `plan`, and once more alone if its last run is idle or cut."""
+        """Run `plan`, again without other work if its last run is idle or cut."""
         run_seconds = run_seconds or BUSY_FACTOR * self.run_seconds
         with beside_others():
             done = self._run_once(plan, run_seconds)
@@ -297,7 +286,7 @@ class _Stage:
         return _judge(replace(seen, without_effect=len(tried) - len(counted)), counted)
 
     def _run_on_two_cores(self, plan: Sequence[Run], limit: float) -> Runs:
-        """Run the halves of `plan` in parallel if there are two cores; each begins and ends with equivalent code."""
+        """Run the halves of `plan` in parallel; each begins and ends with equivalent code."""
         if len(os.sched_getaffinity(0)) < 2:
             return self._run_once(plan, limit)
         middle, left = -(-len(plan) // 2), self.left

@@ -1,10 +1,8 @@
-"""Source files of a submission as text: found, decoded, separated from tests, reduced to code lines.
-
-Files are only read, never run. The `problem` of a file says why it cannot be decoded or parsed.
+"""Source files of a submission as text.
 
 A test is a file named `test_*`, `*_test` or `tests`, a `conftest.py`, or a file in a folder named `test` or `tests`,
-unless it is an entry or an entry imports it, directly or not. All other files are source, adapters included. Source
-that is never imported (a leftover copy), or used only by tests and the test command (a demo), is not measured.
+unless it is an entry or an entry imports it, directly or not. All others are source, adapters included. Source that is
+never imported (a leftover copy), or used only by tests and the test command (a demo), is not measured.
 """
 
 import ast
@@ -28,12 +26,12 @@ class SourceFile:
     """One file of a submission.
 
     Attributes:
-        path: path relative to the submission, with forward slashes.
-        text: decoded text with `\\n` line ends; undecodable bytes are replaced.
+        path: relative path with forward slashes.
+        text: decoded text with `\\n` line ends and replaced undecodable bytes.
         fault: reason why the bytes cannot be read properly, or None.
-        unused: true if no entry and no test leads to it by imports.
+        unused: true if entries and tests never import it, even indirectly.
         commanded: true if the test command names it.
-        for_tests: true if only tests or the test command lead to it.
+        for_tests: true if only tests or that command use it.
     """
 
     path: str
@@ -59,7 +57,7 @@ class SourceFile:
 
     @property
     def tree(self) -> ast.Module | None:
-        """Syntax tree of a Python file, not to be modified; None without one."""
+        """Shared syntax tree of a Python file; callers must not change it."""
         return self._parsed if isinstance(self._parsed, ast.Module) else None
 
     @property
@@ -76,14 +74,14 @@ class SourceFile:
 
     @cached_property
     def code_beyond_imports(self) -> tuple[SourceLine, ...]:
-        """Lines of code without imports and includes, which may repeat."""
+        """Lines of code without imports and includes."""
         imports = [n for n in self.tree.body if isinstance(n, ast.Import | ast.ImportFrom)] if self.tree else []
         lines = {line for n in imports for line in range(n.lineno, (n.end_lineno or n.lineno) + 1)}
         return tuple(line for line in self.code if line.number not in lines and not line.text.startswith("#include"))
 
     @property
     def oversized(self) -> bool:
-        """True if the file is too long to be analysed."""
+        """True beyond `MAX_LENGTH`."""
         return len(self.text) > MAX_LENGTH
 
     @property
@@ -114,8 +112,8 @@ def read_sources(
     Args:
         entries: files of the `entry`, which are source whatever their names.
         adapters: files of the harness, which are left out.
-        command: words of the test command; files that they name count as used.
-        programs: further files that are run as programs.
+        command: test command; files that it names count as used.
+        programs: further files that run as programs.
     """
     run = {*entries, *adapters, *programs}
     found = _mark_tests([_read(folder, path) for path in _paths(folder)], entries, run)
@@ -158,7 +156,6 @@ def _read(folder: Path, path: str) -> SourceFile:
 
 
 def _mark_tests(files: Sequence[SourceFile], entries: Collection[str], run: Collection[str]) -> tuple[SourceFile, ...]:
-    """Mark files named like tests that no program imports."""
     named = {file.path for file in files if file.syntax.is_test(file.path)} - set(entries)
     others = {file.path for file in files} - named
     served = _find_imported(files, run if any(file.path in entries for file in files) else others)
@@ -171,7 +168,7 @@ def _find_named(files: Sequence[SourceFile], command: Collection[str]) -> set[st
 
 
 def _find_reached(files: Sequence[SourceFile], entries: Collection[str], roots: Collection[str]) -> frozenset[str]:
-    """Return paths of `roots` and their imports, direct and indirect; all files if none is an entry."""
+    """Return `roots` and their imports, direct and indirect; all files if none is an entry."""
     if not any(file.path in entries for file in files):
         return frozenset(file.path for file in files)
     return _find_imported(files, roots)

@@ -139,7 +139,7 @@ def _allows_anything(call: ast.Call) -> bool:
 
 
 def _is_same(left: ast.expr, right: ast.expr) -> bool:
-    """Return whether two expressions are equal and free of calls, which may return different values."""
+    """Return whether two expressions are equal and free of calls, whose values may differ."""
     return not _calls(left) and ast.dump(left) == ast.dump(right)
 
 
