@@ -239,11 +239,11 @@ class Language(Protocol):
         Args:
             trapped: end the call where the fault would act.
         """
-        return change.applied(source)
+        return change.apply(source)
 
     def shown(self, source: str, change: SourceChange, guard: GuardCode) -> str:
         """Return the source with a fault for display, without the guard's code."""
-        return change.applied(source)
+        return change.apply(source)
 
     def computed(self, value: int, rng: random.Random) -> str:
         """Return an expression for `value` that does not contain it."""

@@ -136,19 +136,19 @@ class Cuda(Language):
         """See `Language.planted`."""
         from harness.mutation.planting import cuda
 
-        return cuda.planted(source, change, guard, trapped=trapped)
+        return cuda.plant(source, change, guard, trapped=trapped)
 
     def shown(self, source: str, change: SourceChange, guard: GuardCode) -> str:
         """See `Language.shown`."""
         from harness.mutation.planting import cuda
 
-        return cuda.shown(source, change, guard)
+        return cuda.display(source, change, guard)
 
     def computed(self, value: int, rng: random.Random) -> str:
         """See `Language.computed`."""
         from harness.mutation.planting import cuda
 
-        return cuda.computed(value, rng)
+        return cuda.conceal_number(value, rng)
 
     @contextmanager
     def open(self, files: AnswerFiles, challenge: Challenge, device: Device) -> Iterator[Runnable]:

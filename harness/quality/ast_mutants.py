@@ -51,7 +51,7 @@ class SourceMutant:
     def __str__(self) -> str:
         return f"{self.path}:{self.line} `{self.before}` -> `{self.after}`"
 
-    def planted(self, text: str) -> str:
+    def plant_in(self, text: str) -> str:
         """Return a file's text with this fault."""
         return text[: self.start] + self.text + text[self.end :]
 
@@ -164,8 +164,8 @@ def _find_unread(tree: ast.Module) -> frozenset[ast.stmt]:
 def _shorten(before: str, after: str) -> tuple[str, str]:
     if max(len(before), len(after)) <= 60:
         return before, after
-    head = max(0, _count_shared(before, after) - 12)
-    tail = max(0, _count_shared(before[head:][::-1], after[head:][::-1]) - 12)
+    head = max(0, _measure_common_prefix(before, after) - 12)
+    tail = max(0, _measure_common_prefix(before[head:][::-1], after[head:][::-1]) - 12)
 
     def cut(text: str) -> str:
         return f"{'...' * (head > 0)}{text[head : len(text) - tail][:80]}{'...' * (tail > 0)}"
@@ -173,6 +173,6 @@ def _shorten(before: str, after: str) -> tuple[str, str]:
     return cut(before), cut(after)
 
 
-def _count_shared(one: str, other: str) -> int:
+def _measure_common_prefix(one: str, other: str) -> int:
     pairs = enumerate(zip(one, other, strict=False))
     return next((index for index, (a, b) in pairs if a != b), min(len(one), len(other)))

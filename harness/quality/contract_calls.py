@@ -79,7 +79,7 @@ class ContractCalls:
     def __exit__(self, *error: object) -> None:
         self._stack.close()
 
-    def executed(self, files: Sequence[SourceFile]) -> Lines | None:
+    def trace_lines(self, files: Sequence[SourceFile]) -> Lines | None:
         """Return the executed lines; None if the submission does not load, returns nothing, or hides lines.
 
         Raises:
@@ -113,7 +113,7 @@ class ContractCalls:
         return seen is not None and seen.right
 
     def _differs(self, changed: Changed, numbers: Iterable[int]) -> bool:
-        with self._opened(changed) as copy:
+        with self._open_copy(changed) as copy:
             return copy is None or not all(self._is_same(copy, number) for number in numbers)
 
     def _is_same(self, copy: SandboxedAnswer, number: int) -> bool:
@@ -154,10 +154,10 @@ class ContractCalls:
 
     @cached_property
     def _answer(self) -> SandboxedAnswer | None:
-        return self._stack.enter_context(self._opened(()))
+        return self._stack.enter_context(self._open_copy(()))
 
     @contextmanager
-    def _opened(self, changed: Changed) -> Iterator[SandboxedAnswer | None]:
+    def _open_copy(self, changed: Changed) -> Iterator[SandboxedAnswer | None]:
         """Yield a loaded, changed copy; None if it does not load."""
         place = self._shown / f"copy-{next(self._numbers)}"
         shutil.copytree(self.files.folder, place, symlinks=True, copy_function=shutil.copyfile)
@@ -303,7 +303,7 @@ class _Watched(_Hurried):
         if not self._called or self.lost:
             return
         self._called = False
-        found = self.answer.call("executed_lines", returns=Tree(LINES_LIMIT), module="line_tracer")
+        found = self.answer.call("collect_lines", returns=Tree(LINES_LIMIT), module="line_tracer")
         for path, lines in found.items() if isinstance(found, dict) else ():
             if isinstance(lines, np.ndarray):
                 self._lines[str(path)].update(lines.ravel().tolist())

@@ -13,7 +13,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from harness.mutation.operators.ast_operators import called_name
+from harness.mutation.operators.ast_operators import get_call_name
 from harness.quality.assertions import Function
 from harness.quality.sources import SourceFile
 
@@ -70,7 +70,7 @@ def contract_code(
     )
 
 
-def served_functions(
+def find_contract_functions(
     files: Iterable[SourceFile], functions: Iterable[str], adapters: Collection[str] = ()
 ) -> frozenset[tuple[str, int]]:
     """Return path and line of every function that the contract mentions, directly or not."""
@@ -167,7 +167,7 @@ def _looks_up(nodes: Iterable[ast.AST]) -> bool:
             plain = isinstance(node, ast.Name) or name.startswith("__") or name == "getmembers"
             if name in _LOOK_UP and plain:
                 return True
-        if isinstance(node, ast.Call) and called_name(node) in ("getattr", "attrgetter", "methodcaller"):
+        if isinstance(node, ast.Call) and get_call_name(node) in ("getattr", "attrgetter", "methodcaller"):
             given = node.args[1:2] or node.args[:1]
             if not all(isinstance(argument, ast.Constant) for argument in given):
                 return True

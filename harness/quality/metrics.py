@@ -114,9 +114,9 @@ def measure(
         pieces = None if seen.functions is None else _default_to_files(files, seen.functions)
         metrics = [
             _measure_largest_file(files),
-            _make_unanswered("complexity", "lizard") if pieces is None else _measure_complexity(files, pieces),
-            _make_unanswered("function_length", "lizard") if pieces is None else _measure_function_length(pieces),
-            _make_unanswered("lint", "ruff") if seen.remarks is None else _measure_lint(files, seen.remarks),
+            _make_failure("complexity", "lizard") if pieces is None else _measure_complexity(files, pieces),
+            _make_failure("function_length", "lizard") if pieces is None else _measure_function_length(pieces),
+            _make_failure("lint", "ruff") if seen.remarks is None else _measure_lint(files, seen.remarks),
             _measure_documentation(files, seen.functions or ()),
             _measure_duplication(files),
         ]
@@ -147,7 +147,7 @@ def _make_metric(name: str, figure: float, detail: str, places: tuple[Location, 
     return Metric(name, figure, credit(name, figure), detail, words, places)
 
 
-def _make_unanswered(name: str, tool: str) -> Metric:
+def _make_failure(name: str, tool: str) -> Metric:
     return Metric(name, None, 0.0, f"{tool} could not read the source")
 
 
@@ -218,10 +218,10 @@ def _measure_documentation(files: Sequence[SourceFile], functions: Sequence[Func
         annotated = sum(has for _, has in parameters)
         shares.append(100 * annotated / len(parameters))
         detail += f", {annotated} of {_count(len(parameters), 'parameter')} of theirs annotated"
-    return _make_metric("documentation", sum(shares) / len(shares), detail, *_find_least_documented(named))
+    return _make_metric("documentation", sum(shares) / len(shares), detail, *_find_worst_documentation(named))
 
 
-def _find_least_documented(
+def _find_worst_documentation(
     named: Sequence[tuple[tuple[Location, ...], DocumentedName]],
 ) -> tuple[tuple[Location, ...], str]:
     place, name = max(named, key=lambda each: _count_lacks(each[1]), default=((), None))

@@ -32,14 +32,14 @@ def plan_runs(
     """
     by_path = {file.path: file for file in files}
     same = {path: equivalent(by_path[path]) for path in sorted({mutant.path for mutant in mutants})}
-    faulty = ((m, replace(by_path[m.path], text=m.planted(by_path[m.path].text))) for m in mutants)
+    faulty = ((m, replace(by_path[m.path], text=m.plant_in(by_path[m.path].text))) for m in mutants)
     drawn = list(itertools.islice(((mutant, file) for mutant, file in faulty if file.tree is not None), count))
     plain = Run(tuple(same.items()), quick=True)
     runs = [Run(tuple((same | {file.path: equivalent(file)}).items()), quick=True) for _, file in drawn]
     return [mutant for mutant, _ in drawn], [replace(plain, must_pass=True), *runs, plain]
 
 
-def joined(first: Runs, second: Runs) -> Runs:
+def join_halves(first: Runs, second: Runs) -> Runs:
     """Join two halves of a plan; at shared runs, failures win."""
     broken = first.broken or second.broken
     for half in (first, second):
@@ -56,7 +56,7 @@ def effective(tried: Sequence[Tried], files: Sequence[SourceFile], contract: Con
 
     @cache
     def acts(mutant: SourceMutant) -> bool:
-        return contract.shows(((mutant.path, mutant.planted(texts[mutant.path])),))
+        return contract.shows(((mutant.path, mutant.plant_in(texts[mutant.path])),))
 
     noticed = [mutant for mutant, result in tried if not result.silent]
     credible = all(map(acts, noticed[:SPOT_CHECKED]))
@@ -75,7 +75,7 @@ def every_line(files: Sequence[SourceFile]) -> dict[str, frozenset[int]]:
     return {file.path: frozenset(range(1, file.text.count("\n") + 2)) for file in files}
 
 
-def exercised(files: Sequence[SourceFile], lines: Lines | None, called: Lines | None = None) -> float | None:
+def measure_coverage(files: Sequence[SourceFile], lines: Lines | None, called: Lines | None = None) -> float | None:
     """Return the executed share of the mutable lines; None if unknown."""
     mutable = both({file.path: mutable_lines(file, by_name=called is None) for file in files}, called)
     total = sum(map(len, mutable.values()))

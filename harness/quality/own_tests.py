@@ -24,9 +24,9 @@ from harness.quality.assertions import AssertionReport, Function, count_assertio
 from harness.quality.ast_mutants import plan_mutants
 from harness.quality.boxed_suite import IDLE_SECONDS, Run, RunResult, Runs, Suite
 from harness.quality.contract_calls import ContractCalls
-from harness.quality.contract_code import served_functions
+from harness.quality.contract_code import find_contract_functions
 from harness.quality.control_runs import with_failing_checks, with_failing_code
-from harness.quality.mutant_runs import Tried, both, effective, every_line, exercised, joined, plan_runs
+from harness.quality.mutant_runs import Tried, both, effective, every_line, join_halves, measure_coverage, plan_runs
 from harness.quality.sources import SourceFile, read_sources
 from harness.sandbox.accounting.wall_bound import wall_bound
 from harness.sandbox.session.background_task import Beside
@@ -137,7 +137,7 @@ def grade_own_tests(
     """
     every = read_sources(folder, entries, (), command or (), adapters)
     files = tuple(file for file in every if file.path not in adapters)
-    served = served_functions(every, contract.code.challenge.contract.exposed, adapters) if contract else ()
+    served = find_contract_functions(every, contract.code.challenge.contract.exposed, adapters) if contract else ()
     assertions = count_assertions(files, command or (), served)
     if not command:
         return SuiteGrade(SuiteStatus.NONE, _describe_no_command(files), assertions)
@@ -191,7 +191,7 @@ class _Stage:
             return replace(seen, status=SuiteStatus.FAILED, detail=detail, deterministic=False, output=repeat.output)
         decided = repeat if repeat is not None and repeat.decided else None
         seen = replace(seen, deterministic=None if decided is None else decided.digest == first.digest)
-        if unheeded := self._find_unheeded():
+        if unheeded := self._find_passing_control():
             return replace(seen, unheeded=unheeded, detail=f"passes, but also {unheeded}: something else decides")
         if second is None or not second.decided:
             return replace(seen, kill_rate=None, detail=f"passes, but the lines it runs are unknown: {TOO_BUSY}")
@@ -200,7 +200,7 @@ class _Stage:
         except BusyMachineError:
             return replace(seen, kill_rate=None, detail="passes, but calls of the answer got too little time")
 
-    def _find_unheeded(self) -> str:
+    def _find_passing_control(self) -> str:
         """Return a control copy on which the suite passes, in words."""
         copies = {
             "where each of its checks fails": with_failing_checks(self.files, self.assertions.places),
@@ -235,16 +235,16 @@ class _Stage:
         if done.refused or done.broken:
             return done
         try:
-            with alone(self._get_wall_left() / 2):
+            with alone(self._get_remaining_wall() / 2):
                 return self._run_once(plan, run_seconds)
         except MachineBusy:  # beside other work, idle and starved runs look the same
             return replace(done, results=(*done.results[:-1], *(replace(r, end="cut") for r in done.results[-1:])))
 
-    def _get_wall_left(self) -> float:
+    def _get_remaining_wall(self) -> float:
         return max(0.0, self.end - time.perf_counter())
 
     def _run_once(self, plan: Sequence[Run], run_seconds: float) -> Runs:
-        limits = {"seconds": self.left, "wall_seconds": self._get_wall_left()}
+        limits = {"seconds": self.left, "wall_seconds": self._get_remaining_wall()}
         done = self.suite.runs(plan, run_seconds=min(run_seconds, self.left), **limits)
         self.left = max(1.0, self.left - _sum_processor_seconds(done.results))
         return done
@@ -257,10 +257,10 @@ class _Stage:
         if seen.assertions.real == 0:
             return replace(seen, detail="passes, but holds no check that can fail: nothing counts as noticed")
         sources = [file for file in self.files if not file.test and not file.unused]
-        called = self.contract.executed(sources) if self.contract else None
+        called = self.contract.trace_lines(sources) if self.contract else None
         executed = both(lines if lines is not None else every_line(sources), called)
         mutants = plan_mutants(sources, executed, self.seed, by_name=called is None)
-        seen = replace(seen, planted=len(mutants), exercised=exercised(sources, lines, called))
+        seen = replace(seen, planted=len(mutants), exercised=measure_coverage(sources, lines, called))
         if not mutants:
             what = "the answer's code" if called is None else "the code that calls through the contract execute"
             return replace(seen, detail=f"passes, but executes none of {what}")
@@ -291,7 +291,7 @@ class _Stage:
             return self._run_once(plan, limit)
         middle, left = -(-len(plan) // 2), self.left
         later = [plan[0], *plan[middle:]]
-        limits = {"run_seconds": min(limit, left), "seconds": left, "wall_seconds": self._get_wall_left()}
+        limits = {"run_seconds": min(limit, left), "seconds": left, "wall_seconds": self._get_remaining_wall()}
         beside = Beside(lambda: self.suite.runs(later, **limits))
         try:
             first, second = self._run_once([*plan[:middle], plan[-1]], limit), beside.result(math.inf)
@@ -299,7 +299,7 @@ class _Stage:
             beside.give_up()
         assert second is not None  # with an infinite deadline there is a result
         self.left = max(1.0, self.left - _sum_processor_seconds(second.results))
-        return joined(first, second)
+        return join_halves(first, second)
 
     def _explain_failure(self, equivalent: Run, limit: float) -> str:
         again = self._run_plan([equivalent], limit).results

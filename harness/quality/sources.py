@@ -117,9 +117,9 @@ def read_sources(
     """
     run = {*entries, *adapters, *programs}
     found = _mark_tests([_read(folder, path) for path in _paths(folder)], entries, run)
-    named = _find_named(found, command)
+    named = _match_command(found, command)
     tests = {file.path for file in found if file.test} | named
-    used, served = (_find_reached(found, entries, roots) for roots in (run | tests, run))
+    used, served = (_find_reachable(found, entries, roots) for roots in (run | tests, run))
     states = ((file, file.path in used, file.path in served) for file in found)
     return tuple(
         replace(file, unused=not is_used, for_tests=is_used and not is_served, commanded=file.path in named)
@@ -158,32 +158,32 @@ def _read(folder: Path, path: str) -> SourceFile:
 def _mark_tests(files: Sequence[SourceFile], entries: Collection[str], run: Collection[str]) -> tuple[SourceFile, ...]:
     named = {file.path for file in files if file.syntax.is_test(file.path)} - set(entries)
     others = {file.path for file in files} - named
-    served = _find_imported(files, run if any(file.path in entries for file in files) else others)
+    served = _find_imports(files, run if any(file.path in entries for file in files) else others)
     return tuple(replace(file, test=file.path in named - served) for file in files)
 
 
-def _find_named(files: Sequence[SourceFile], command: Collection[str]) -> set[str]:
+def _match_command(files: Sequence[SourceFile], command: Collection[str]) -> set[str]:
     words = {word.partition("::")[0].removeprefix("./") for word in command}
     return {file.path for file in files if not words.isdisjoint((file.path, PurePosixPath(file.path).stem))}
 
 
-def _find_reached(files: Sequence[SourceFile], entries: Collection[str], roots: Collection[str]) -> frozenset[str]:
+def _find_reachable(files: Sequence[SourceFile], entries: Collection[str], roots: Collection[str]) -> frozenset[str]:
     """Return `roots` and their imports, direct and indirect; all files if none is an entry."""
     if not any(file.path in entries for file in files):
         return frozenset(file.path for file in files)
-    return _find_imported(files, roots)
+    return _find_imports(files, roots)
 
 
-def _find_imported(files: Sequence[SourceFile], roots: Collection[str]) -> frozenset[str]:
+def _find_imports(files: Sequence[SourceFile], roots: Collection[str]) -> frozenset[str]:
     used = {file.path for file in files if file.path in roots}
     while True:
         wanted = {name for file in files if file.path in used for name in file.syntax.imports(file.text, file.tree)}
         packages = {str(folder) for path in used for folder in PurePosixPath(path).parents}
-        more = {file.path for file in files if _is_imported(PurePosixPath(file.path), wanted, packages)} - used
+        more = {file.path for file in files if _matches_import(PurePosixPath(file.path), wanted, packages)} - used
         if not more:
             return frozenset(used)
         used |= more
 
 
-def _is_imported(path: PurePosixPath, wanted: Collection[str], packages: Collection[str]) -> bool:
+def _matches_import(path: PurePosixPath, wanted: Collection[str], packages: Collection[str]) -> bool:
     return path.stem in wanted or (path.stem == "__init__" and str(path.parent) in packages)

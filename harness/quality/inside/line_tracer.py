@@ -60,7 +60,7 @@ class Tracer:
         """True if lines may have been missed."""
         return self.left < 0
 
-    def found(self) -> dict[str, list[int]]:
+    def take_lines(self) -> dict[str, list[int]]:
         """Return and clear the new lines, by relative path."""
         new = {path.removeprefix(self.root): sorted(lines) for path, lines in self.lines.items() if lines}
         for lines in self.lines.values():
@@ -75,9 +75,9 @@ def start(root: str) -> None:
     sys.settrace(_started.watch)
 
 
-def executed_lines() -> dict[str, Any]:
+def collect_lines() -> dict[str, Any]:
     """Return the lines seen since the last call, by path."""
-    return {path: np.array(lines) for path, lines in _started.found().items()} if _started else {}
+    return {path: np.array(lines) for path, lines in _started.take_lines().items()} if _started else {}
 
 
 _started: Tracer | None = None

@@ -102,7 +102,7 @@ def one_run(
     line = wait(child, (word, output), seconds, idle_seconds)
     remove_descendants(child)
     if not quick:
-        line |= {"word": word.parsed(), "output": output.text()}
+        line |= {"word": word.parse(), "output": output.text()}
     word.close()
     output.close()
     return line
@@ -131,7 +131,7 @@ class ChildPipe:
             self.total += len(data)
             self.tail = (self.tail + data)[-self.kept :]
 
-    def parsed(self) -> Any:
+    def parse(self) -> Any:
         """Return the received JSON; None if incomplete, too long or missing."""
         if self.total > self.kept:
             return None

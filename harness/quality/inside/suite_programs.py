@@ -25,7 +25,7 @@ def run_suite(program: str, arguments: Sequence[str], trace: bool, quick: bool, 
     status = exit_status(lambda: PROGRAMS.get(program, run_script)(program, arguments, quick, counts))
     if tracer:
         sys.settrace(None)
-        counts["lines"] = None if tracer.gave_up else tracer.found()
+        counts["lines"] = None if tracer.gave_up else tracer.take_lines()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
             stream.flush()

@@ -52,7 +52,9 @@ def main() -> None:
         limit = plan["run_seconds"] * (TRACED if run["trace"] else 1.0)
         request = {"program": program, "arguments": arguments, "trace": run["trace"], "quick": run["quick"]}
         request["folder"] = lay_out(os.getcwd(), os.environ["TMPDIR"], run["files"])
-        line = asked(requests, replies, request | {"seconds": min(limit, left), "idle_seconds": plan["idle_seconds"]})
+        line = request_run(
+            requests, replies, request | {"seconds": min(limit, left), "idle_seconds": plan["idle_seconds"]}
+        )
         if line["end"] == "late" and left < limit:
             line["end"] = "cut"
         report({"run": index, **line})
@@ -78,7 +80,7 @@ def start_forker() -> tuple[int, BinaryIO]:
     return requests, lines
 
 
-def asked(requests: int, replies: BinaryIO, request: dict[str, Any]) -> dict[str, Any]:
+def request_run(requests: int, replies: BinaryIO, request: dict[str, Any]) -> dict[str, Any]:
     """Request one run and return its result."""
     line = b""
     with contextlib.suppress(BrokenPipeError):
