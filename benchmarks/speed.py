@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from harness.model import Limits
-from harness.mutation.checks.check import assess, sandboxed
+from harness.mutation.checks.check import assess, open_in_sandbox
 from harness.probing.challenge_code.code import ChallengeCode
 from harness.sandbox import Array, Box, CallStatus, Tier, WorkerSpec, start_fork_server
 from harness.sandbox.session.tiers import why_not
@@ -89,7 +89,7 @@ def suites() -> None:
         inside, whole = [], []
         for seed in range(3):
             start = time.perf_counter()
-            with sandboxed(code, code.source()) as answer:
+            with open_in_sandbox(code, code.source()) as answer:
                 assess(code, answer, seed)
                 inside.append(answer.sandbox_seconds)
             whole.append(time.perf_counter() - start)

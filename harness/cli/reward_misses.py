@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 def grade_by_seeds(code: "ChallengeCode", seed: int, seeds: int, jobs: int, quiet: bool) -> Sequence["RewardTrial"]:
     """Grade the mutants of a challenge by `seeds` seeds from `seed` on; print the misses unless `quiet`."""
-    from harness.mutation.trials.reward_misses import grade_mutants, rewarded_mutants
+    from harness.mutation.trials.reward_misses import grade_mutants, list_reward_mutants
 
-    with output.ProgressLine(len(rewarded_mutants(code))) as steps:
+    with output.ProgressLine(len(list_reward_mutants(code))) as steps:
 
         def progress(trial: "RewardTrial") -> None:
             steps.done(trial.name, f"{code.challenge.id}: missed by {_format_rate(trial)} seeds: `{trial.name}`")

@@ -84,7 +84,7 @@ def every_language() -> list[Language]:
 
 
 def source_hash(used: Language) -> str:
-    """Return the SHA-256 of the module that defines a language, which grades depend on."""
+    """Return the SHA-256 of the module that defines a language."""
     file = sys.modules[type(used).__module__].__file__
     return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else ""
 

@@ -1,6 +1,6 @@
-"""Prints the tools that this machine lacks and an extra brings: a line each with the extra, megabytes and tool.
+"""Prints missing tools that an extra installs, one line each: extra, megabytes, tool.
 
-Names of languages as arguments restrict the list to them.
+Arguments restrict the list to these languages.
 """
 
 import sys

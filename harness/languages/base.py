@@ -1,7 +1,7 @@
-"""The `Language` protocol and the data that its methods return.
+"""The `Language` protocol and the data of its methods.
 
-A language is one object, registered by name under the entry point group `harness.languages`. Methods with a body are
-defaults to override.
+A language is one object, registered by name under the entry point group `harness.languages`. All methods but `open`
+have defaults.
 """
 
 import random
@@ -22,8 +22,7 @@ class AnswerFiles:
     """The files of a submission.
 
     Attributes:
-        entries: files that `entry` names.
-        capabilities: optional features that it claims.
+        capabilities: claimed optional features.
     """
 
     folder: Path
@@ -32,17 +31,16 @@ class AnswerFiles:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Files in the folder, relative to it."""
+        """Relative paths of all files."""
         return tuple(p.relative_to(self.folder).as_posix() for p in self.folder.rglob("*") if p.is_file())
 
 
 @dataclass(frozen=True)
 class Device:
-    """A device that runs submissions; languages may derive classes with what they need to build for it.
+    """A device that runs submissions; languages may subclass it to add build data.
 
     Attributes:
-        name: name in records.
-        passed_over: better device of this machine that is not used, with the reason.
+        passed_over: better device that is not used, with the reason.
     """
 
     name: str
@@ -55,12 +53,7 @@ CPU = Device("cpu")
 
 @dataclass(frozen=True)
 class CompilerVerdict:
-    """The compiler's verdict on a requirement.
-
-    Attributes:
-        met: true or false; None if the compiler does not say.
-        measured: figures by name.
-    """
+    """The compiler's verdict on a requirement; `met` is None if the compiler does not say."""
 
     met: bool | None
     detail: str = ""
@@ -69,15 +62,14 @@ class CompilerVerdict:
 
 @dataclass(frozen=True)
 class CompilerReport:
-    """The report of the language's own compiler on a submission.
+    """A compiler's report on a submission.
 
     Attributes:
         compiler: name and version; empty without one.
         ok: true if the submission compiles and exports its functions; None if unknown.
         text: reason if `ok` is not true.
-        measured: figures by name.
-        verdicts: verdicts on further requirements, by the name in a criterion's `compiler`.
-        locations: places in the submission that `text` names.
+        verdicts: verdicts by the name in a criterion's `compiler`.
+        locations: places that `text` names.
     """
 
     compiler: str
@@ -93,8 +85,8 @@ class RepairedAnswer:
     """A repaired copy of a submission that does not build.
 
     Attributes:
-        repairs: repairs in order, each of which got the compiler past the place where it had stopped.
-        detail: reason why the copy does not build either; empty if it does.
+        repairs: in order; each gets the compiler past an error.
+        detail: reason if the copy does not build either.
     """
 
     repairs: tuple[Repair, ...]
@@ -103,17 +95,16 @@ class RepairedAnswer:
 
 @dataclass(frozen=True)
 class Runnable:
-    """The part of a submission that the sandbox runs, or the reason why it cannot.
+    """A submission prepared for the sandbox, or the reason why it cannot run.
 
     Attributes:
-        target: module for the sandbox to load, or None.
-        fault: reason why the submission does not build; empty if it does.
-        unsupported: reason why this machine cannot run it, which is not its fault; empty if it can.
-        launched: true if functions are called through the entry's `launch` instead of by name.
-        emulated: the submission on an emulated device, for what real hardware cannot tell: `target` itself without such
-            hardware, None if it cannot run there.
-        not_emulated: reason why it cannot.
-        sources: files of the submission that a device's report may mention.
+        fault: reason if the submission does not build.
+        unsupported: reason if this machine cannot run it, which is not its fault.
+        launched: true to call functions through the entry's `launch` instead of by name.
+        emulated: the submission on an emulated device, for checks that hardware cannot make; `target` itself without
+            such hardware.
+        not_emulated: reason if `emulated` is None.
+        sources: files that a device's report may mention.
     """
 
     target: WorkerSpec | None
@@ -127,12 +118,11 @@ class Runnable:
 
 @dataclass(frozen=True)
 class MissingTool:
-    """A tool that this machine lacks and an extra of this package brings.
+    """A tool that this machine lacks and an extra of this package installs.
 
     Attributes:
-        what: the tool in a phrase.
         megabytes: size of the download.
-        consequence: what cannot be done without it, and how to get it.
+        consequence: effect of its lack, and how to install it.
         needed: true if no submission runs without it.
     """
 
@@ -144,21 +134,17 @@ class MissingTool:
 
 
 class Language(Protocol):
-    """A language of submissions: how they are compiled, opened and measured.
+    """A language of submissions.
 
     Attributes:
-        name: name in challenge.toml and submission.toml, and of the entry point.
+        name: name in challenge.toml, submission.toml and of the entry point.
         title: name in prose.
-        suffix: suffix of entry, reference and contract.
-        several_entries: true if `entry` may list several files.
         entry_note: meaning of `entry`, in a phrase.
         exposes: completion of "the ... no function 'f'" for a missing function.
         fences: further names of its code blocks in Markdown.
-        test_command: command that runs its tests; empty without one.
         builds: most compilations of a submission, each within `build_seconds`.
-        runs_in_process: true if mutants are Python, so that this process can compare them with a failing submission
-            call by call.
-        traces_lines: true if the sandbox sees the lines that a call executes.
+        runs_in_process: true if mutants are Python, which this process can compare with a submission call by call.
+        traces_lines: true if the sandbox can trace executed lines.
         devices: devices that `--device` may ask for.
         host_device: device that every machine has.
     """
@@ -212,41 +198,38 @@ class Language(Protocol):
         return self.host_device
 
     def toolchain(self) -> tuple[tuple[str, str], ...]:
-        """Return the name and version of each tool that submissions meet here."""
+        """Return the name and version of each tool."""
         return ()
 
     def missing_tools(self) -> tuple[MissingTool, ...]:
-        """Return the missing tools that an extra of this package brings."""
+        """Return the tools that this machine lacks."""
         return ()
 
     def compile(self, files: AnswerFiles, challenge: Challenge, *, brief: bool = False) -> CompilerReport | None:
-        """Return the compiler's report, or None if the language does not compile before a run.
+        """Return the compiler's report, or None for an uncompiled language.
 
         Args:
-            brief: leave out whatever takes time beyond the criterion `compiles`.
+            brief: skip work beyond the criterion `compiles`.
         """
         return None
 
     def repaired(
         self, files: AnswerFiles, challenge: Challenge, into: Path, spared: Collection[str] = ()
     ) -> RepairedAnswer | None:
-        """Copy a submission that `compile` refused, with the smallest repairs that help its compiler.
+        """Copy a submission that `compile` refused, with the smallest repairs; None if none is known to help.
 
         Args:
             into: empty folder for the copy, whose lines keep their numbers.
-            spared: files of the harness, which never change.
-
-        Returns:
-            The repairs, or None if none is known to help.
+            spared: files of the harness, which stay unchanged.
         """
         return None
 
     def changes(self, source: str, spared: Collection[str] = (), called: Collection[str] = ()) -> list[SourceChange]:
-        """Return the faults that may be planted in a source, if the language has operators.
+        """Return the faults that can be planted in a source.
 
         Args:
             spared: functions that stay unchanged, with everything that only they use.
-            called: functions with callers elsewhere, which count as used.
+            called: functions that other files use.
         """
         return []
 
@@ -254,29 +237,29 @@ class Language(Protocol):
         """Return the source with a fault that acts under its guard.
 
         Args:
-            trapped: end the call instead of acting, to tell whether the fault would act.
+            trapped: end the call where the fault would act.
         """
-        return change.applied(source)
+        return change.apply(source)
 
     def shown(self, source: str, change: SourceChange, guard: GuardCode) -> str:
-        """Return the source with a fault as readers see it, without the guard's support code."""
-        return change.applied(source)
+        """Return the source with a fault for display, without the guard's code."""
+        return change.apply(source)
 
     def computed(self, value: int, rng: random.Random) -> str:
         """Return an expression for `value` that does not contain it."""
         return str(value)
 
     def open(self, files: AnswerFiles, challenge: Challenge, device: Device) -> AbstractContextManager[Runnable]:
-        """Prepare a submission for the sandbox, for the length of the block.
+        """Prepare a submission for the sandbox within the block.
 
         Raises:
-            BoxError: a compiler could not be started in the sandbox.
-            PrerequisiteError: there is no compiler for the device.
+            BoxError: the sandbox could not start a compiler.
+            PrerequisiteError: the device has no compiler.
         """
         ...
 
 
 def target_of(challenge: Challenge, folder: Path, entry: str) -> WorkerSpec:
-    """Return the worker that loads a Python module with the contract's functions, under the challenge's limits."""
+    """Return a worker for a Python module with the contract's functions, under the challenge's limits."""
     functions = (*challenge.contract.functions, *challenge.contract.optional)
     return WorkerSpec(folder, entry, functions, challenge.limits, detect())

@@ -1,4 +1,4 @@
-"""CUDA: compiled by the real compiler, run on the emulated device and on a GPU if there is one."""
+"""CUDA, run on the emulated device and on a GPU if there is one."""
 
 import math
 import random
@@ -74,7 +74,7 @@ class Cuda(Language):
     host_device = Device("emulated")
 
     def device(self, asked: str) -> Device:
-        """See `Language.device`: `auto` means a GPU, if there is one with nvcc to build for it."""
+        """See `Language.device`: `auto` means a GPU if nvcc can build for it."""
         from harness.cuda.compilers.nvcc import nvcc
         from harness.cuda.gpu.device import gpu_device, out_of_reach
 
@@ -136,19 +136,19 @@ class Cuda(Language):
         """See `Language.planted`."""
         from harness.mutation.planting import cuda
 
-        return cuda.planted(source, change, guard, trapped=trapped)
+        return cuda.plant(source, change, guard, trapped=trapped)
 
     def shown(self, source: str, change: SourceChange, guard: GuardCode) -> str:
         """See `Language.shown`."""
         from harness.mutation.planting import cuda
 
-        return cuda.shown(source, change, guard)
+        return cuda.display(source, change, guard)
 
     def computed(self, value: int, rng: random.Random) -> str:
         """See `Language.computed`."""
         from harness.mutation.planting import cuda
 
-        return cuda.computed(value, rng)
+        return cuda.conceal_number(value, rng)
 
     @contextmanager
     def open(self, files: AnswerFiles, challenge: Challenge, device: Device) -> Iterator[Runnable]:
@@ -190,7 +190,6 @@ def _build_for(gpu: "GpuDevice", files: AnswerFiles, challenge: Challenge, folde
 def _finish_on_gpu(
     building: "Beside[GpuBuild]", challenge: Challenge, gpu: "GpuDevice", emulated: Runnable
 ) -> Runnable:
-    """Return the submission on a GPU, beside the emulated device for what a GPU cannot tell."""
     from harness.cuda.gpu.device import target
 
     built = building.result(math.inf)
@@ -208,7 +207,7 @@ def _list_locations(gate: "CompilerResult") -> tuple[Location, ...]:
 
 
 def _spills(gate: "CompilerResult") -> CompilerVerdict:
-    """Return whether no kernel spills, with the largest stack frame, which may lie in local memory without spills."""
+    """Return whether no kernel spills; even without spills, a stack frame may lie in local memory."""
     if not gate.kernels:
         return CompilerVerdict(None, f"{gate.compiler} tells nothing of registers")
     spilled = sum(k.spill_store_bytes + k.spill_load_bytes for k in gate.kernels)

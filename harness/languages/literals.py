@@ -1,4 +1,4 @@
-"""Integers in a submission's source, where its code may change its way of working."""
+"""Integers in a submission's source, at which its code may branch."""
 
 from harness.languages.base import AnswerFiles, Language
 
@@ -9,7 +9,7 @@ MAX_BYTES = 1 << 20
 
 
 def literals(used: Language, files: AnswerFiles) -> frozenset[int]:
-    """Return integers from 2 on in a submission's source, including constant expressions such as `1 << 10`."""
+    """Return integers from 2 on in a submission's source, including constant expressions."""
     found: set[int] = set()
     left = MAX_BYTES
     for name in sorted(files.paths):

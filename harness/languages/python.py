@@ -40,19 +40,19 @@ class Python(Language):
         """See `Language.planted`."""
         from harness.mutation.planting import python
 
-        return python.planted(source, change, guard, trapped=trapped)
+        return python.plant(source, change, guard, trapped=trapped)
 
     def shown(self, source: str, change: SourceChange, guard: GuardCode) -> str:
         """See `Language.shown`."""
         from harness.mutation.planting import python
 
-        return python.shown(source, change, guard)
+        return python.display(source, change, guard)
 
     def computed(self, value: int, rng: random.Random) -> str:
         """See `Language.computed`."""
         from harness.mutation.planting import python
 
-        return python.computed(value, rng)
+        return python.conceal_number(value, rng)
 
     @contextmanager
     def open(self, files: AnswerFiles, challenge: Challenge, device: Device) -> Iterator[Runnable]:

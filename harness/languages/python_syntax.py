@@ -1,4 +1,4 @@
-"""The old place of `harness.source.python.syntax`, kept for one release for languages of other packages."""
+"""Deprecated alias of `harness.source.python.syntax`, for one release."""
 
 import warnings
 from typing import Any

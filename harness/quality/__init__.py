@@ -1,4 +1,4 @@
-"""Measurements of a submission's source beyond its contract: metrics, strength of its own tests, claims."""
+"""Source metrics, strength of own tests, and truth of claims of a submission."""
 
 __all__ = [
     "assertions",

@@ -1,8 +1,8 @@
 """Static count of the checks in a submission's tests that can fail.
 
-A check is an `assert`, a call of an assert function (`assert_allclose`, `assertEqual`, `fail`), `raises` and its kin, a
-conditional `raise`, or an exit with a nonzero status. It does not count if its condition always holds (`vacuous`), a
-`try` swallows its failure, it is unreachable, or its test is skipped or expected to fail.
+A check is an `assert`, a call of an assert function, `raises` and its kin, a conditional `raise`, or an exit with a
+nonzero status. It does not count if its condition always holds (`vacuous`), a `try` swallows its failure, it is
+unreachable, or its test is skipped or expected to fail.
 
 In test files every function counts. In another file that the test command names, module-level code counts, and so do
 functions named like a check or called as statements when the file runs. In the latter, and in functions that the
@@ -15,9 +15,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from harness.mutation.operators.ast_operators import called_name
+from harness.mutation.operators.ast_operators import get_call_name
 from harness.quality.sources import SourceFile
-from harness.quality.vacuous_assertions import always_true, unpacked, vacuous_call
+from harness.quality.vacuous_assertions import always_true, list_exception_types, vacuous_call
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -46,7 +46,6 @@ class AssertionReport:
 
     Attributes:
         real: number of checks that can fail.
-        vacuous: checks that cannot fail, with the reason.
         unchecked: test functions without a real check, in themselves or in functions they call.
         places: path and line of each real check.
     """
@@ -66,7 +65,7 @@ class _Check:
 
 @dataclass(frozen=True)
 class _Unit:
-    """A function of the tests, or the module-level code of one file if `name` is empty."""
+    """A function of the tests; module-level code if `name` is empty."""
 
     path: str
     line: int
@@ -90,8 +89,8 @@ def count_assertions(
     """Count the checks in the tests among `files`.
 
     Args:
-        command: test command; source files that it names are searched, too.
-        served: path and line of the functions that the contract uses.
+        command: test command, whose source files are searched, too.
+        served: see `find_contract_functions`.
     """
     units = [unit for file in files if file.tree for unit in _find_units(file, file.tree, command, served)]
     checked = {unit.name for unit in units if unit.real and unit.name}
@@ -129,9 +128,7 @@ def _find_units(
         named_check = _CHECK_NAME.match(function.name)
         if not (file.test or named_check or function.name in run):
             continue
-        whole = _make_unit(
-            file.path, function.name, function.lineno, function.body, _explain_switched_off(function), functions
-        )
+        whole = _make_unit(file.path, function.name, function.lineno, function.body, _explain_skip(function), functions)
         if file.test or (named_check and (file.path, function.lineno) not in served):
             yield whole
         else:
@@ -140,7 +137,7 @@ def _find_units(
 
 
 def _find_run_by(loose: Sequence[ast.stmt], functions: Sequence[Function]) -> frozenset[str]:
-    """Return names of functions called as statements by module-level code, directly or through each other."""
+    """Return functions that module-level code calls as statements, directly or not."""
     bodies = {function.name: function.body for function in functions}
     found, new = frozenset[str](), _find_statement_calls(loose) & bodies.keys()
     while new:
@@ -151,12 +148,12 @@ def _find_run_by(loose: Sequence[ast.stmt], functions: Sequence[Function]) -> fr
 
 def _find_statement_calls(body: Sequence[ast.stmt]) -> frozenset[str]:
     statements = (node for statement in body for node in ast.walk(statement) if isinstance(node, ast.Expr))
-    return frozenset(called_name(node.value) for node in statements if isinstance(node.value, ast.Call))
+    return frozenset(get_call_name(node.value) for node in statements if isinstance(node.value, ast.Call))
 
 
-def _find_called(body: Sequence[ast.stmt]) -> frozenset[str]:
+def _find_calls(body: Sequence[ast.stmt]) -> frozenset[str]:
     return frozenset(
-        called_name(node) for statement in body for node in ast.walk(statement) if isinstance(node, ast.Call)
+        get_call_name(node) for statement in body for node in ast.walk(statement) if isinstance(node, ast.Call)
     )
 
 
@@ -164,7 +161,7 @@ def _make_unit(
     path: str, name: str, line: int, body: Sequence[ast.stmt], off: str | None, functions: Sequence[Function]
 ) -> _Unit:
     checks = tuple(_Check(c.line, off or c.vacuous) for c in _find_checks(body, None, functions))
-    return _Unit(path, line, name, checks, _find_called(body), off)
+    return _Unit(path, line, name, checks, _find_calls(body), off)
 
 
 def _find_functions(body: Iterable[ast.stmt]) -> Iterator[Function]:
@@ -175,7 +172,7 @@ def _find_functions(body: Iterable[ast.stmt]) -> Iterator[Function]:
             yield from _find_functions(statement.body)
 
 
-def _explain_switched_off(function: Function) -> str | None:
+def _explain_skip(function: Function) -> str | None:
     for decorator in function.decorator_list:
         node = decorator.func if isinstance(decorator, ast.Call) else decorator
         name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
@@ -187,7 +184,7 @@ def _explain_switched_off(function: Function) -> str | None:
 def _find_checks(
     body: Iterable[ast.stmt], dead: str | None, functions: Sequence[Function], conditional: bool = False
 ) -> Iterator[_Check]:
-    """Yield checks in `body` and nested functions; `dead` is the reason why they do not count."""
+    """Yield checks in `body` and nested blocks; `dead` is the reason why they do not count."""
     for statement in body:
         if conditional or not isinstance(statement, ast.Raise):
             yield from _find_own_checks(statement, dead, functions)
@@ -206,7 +203,7 @@ def _find_own_checks(statement: ast.stmt, dead: str | None, functions: Sequence[
             yield _Check(statement.lineno, dead)
         return
     for call in _calls(statement):
-        name = called_name(call)
+        name = get_call_name(call)
         if _ASSERTING.fullmatch(name):
             yield _Check(call.lineno, dead or vacuous_call(call))
         elif name in _EXITS and not _is_harmless_exit(call, functions):
@@ -223,7 +220,6 @@ def _calls(statement: ast.stmt) -> Iterator[ast.Call]:
 
 
 def _find_blocks(statement: ast.stmt) -> Iterator[tuple[Sequence[ast.stmt], str | None]]:
-    """Yield nested blocks of `statement`, with the reason why their checks do not count."""
     match statement:
         case ast.If(test=ast.Constant(value=value)):
             yield statement.body, None if value else "is never reached"
@@ -250,7 +246,7 @@ def _find_blocks(statement: ast.stmt) -> Iterator[tuple[Sequence[ast.stmt], str 
 
 
 def _swallows(handler: ast.ExceptHandler) -> bool:
-    if not any(kind is None or _get_type_name(kind) in _CATCH_ALL for kind in unpacked(handler.type)):
+    if not any(kind is None or _get_type_name(kind) in _CATCH_ALL for kind in list_exception_types(handler.type)):
         return False
     traces = (ast.Raise, ast.Assert, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return)
     for statement in handler.body:
@@ -259,7 +255,7 @@ def _swallows(handler: ast.ExceptHandler) -> bool:
                 return False
             # `failures.append(...)` keeps a trace, `print(...)` does not
             if isinstance(node, ast.Call) and (
-                called_name(node) in _EXITS | {"append", "add"} or _ASSERTING.fullmatch(called_name(node))
+                get_call_name(node) in _EXITS | {"append", "add"} or _ASSERTING.fullmatch(get_call_name(node))
             ):
                 return False
     return True
@@ -268,7 +264,7 @@ def _swallows(handler: ast.ExceptHandler) -> bool:
 def _suppresses(expression: ast.expr) -> bool:
     return (
         isinstance(expression, ast.Call)
-        and called_name(expression) == "suppress"
+        and get_call_name(expression) == "suppress"
         and any(_get_type_name(kind) in _CATCH_ALL for kind in expression.args)
     )
 
@@ -280,7 +276,7 @@ def _get_type_name(node: ast.expr) -> str:
 def _is_harmless_exit(node: ast.expr, functions: Sequence[Function]) -> bool:
     if not isinstance(node, ast.Call):
         return isinstance(node, ast.Name) and node.id == "SystemExit"
-    if called_name(node) not in _EXITS:
+    if get_call_name(node) not in _EXITS:
         return False
     if not node.args:
         return True
@@ -288,7 +284,7 @@ def _is_harmless_exit(node: ast.expr, functions: Sequence[Function]) -> bool:
     if isinstance(status, ast.Constant):
         return not status.value
     if isinstance(status, ast.Call):
-        return any(function.name == called_name(status) and not _returns_a_status(function) for function in functions)
+        return any(function.name == get_call_name(status) and not _returns_a_status(function) for function in functions)
     return False
 
 

@@ -1,15 +1,9 @@
-"""Small faults planted in the code that a suite exercises.
+"""Small faults planted in the code that a suite exercises, one replaced span each.
 
-A mutant replaces one span of one file; the rest of the text stays as it is. Kinds:
-* arithmetic: `+` with `-`, `*` with `/`, `//` by `/`, `%` by `*`, `**` by `*`, also in `+=` and its kin;
-* an operand dropped: `a + b`, `a * b`, `a / b` to `a`; `-a` and `not a` to `a`;
-* a comparison inverted, a bound moved by one (`<` and `<=`), `and` with `or`;
-* a number changed: integers by one, others doubled, zero to one; True with False;
-* a slice bound moved by one; two neighbouring returned values swapped.
-
-Excluded are lines that are not executed, tests and `__main__` blocks, strings, annotations, `raise` and `assert`, calls
-that print or log, and assignments in functions to names that are never read. Without traced calls through the contract,
-functions and files named like checks, demos or timings (`CHECKERS`) are excluded, too.
+The operators (`ast_operators`) change arithmetic, comparisons, `and` and `or`, numbers and slice bounds, drop operands,
+and swap returned values. Excluded are lines that are not executed, tests and `__main__` blocks, strings, annotations,
+`raise` and `assert`, calls that print or log, and assignments in functions to names that are never read. Without traced
+calls through the contract, `CHECKERS` are excluded, too.
 """
 
 import ast
@@ -41,9 +35,8 @@ class SourceMutant:
     """One planted fault.
 
     Attributes:
-        line: line number, from 1.
-        before, after: the expression before and after, for display.
-        start, end: span in the file's text, in characters.
+        before, after: shortened expressions, for display.
+        start, end: span in characters.
         text: replacement of the span.
     """
 
@@ -58,8 +51,8 @@ class SourceMutant:
     def __str__(self) -> str:
         return f"{self.path}:{self.line} `{self.before}` -> `{self.after}`"
 
-    def planted(self, text: str) -> str:
-        """Return the text of the file with this fault in it."""
+    def plant_in(self, text: str) -> str:
+        """Return a file's text with this fault."""
         return text[: self.start] + self.text + text[self.end :]
 
 
@@ -69,8 +62,7 @@ def plan_mutants(
     """Return every mutant of the executed lines, in an order drawn from `seed`, so that any head is a fair sample.
 
     Args:
-        files: source files; tests are skipped.
-        by_name: true to exclude functions and files named like checks.
+        by_name: true to exclude `CHECKERS`.
     """
     mutants = [
         mutant
@@ -84,10 +76,7 @@ def plan_mutants(
 
 
 def equivalent(file: SourceFile) -> str:
-    """Return equivalent text of `file` with a different layout, operators and bytecode.
-
-    A suite that fails on it judges the text rather than the behaviour.
-    """
+    """Return equivalent text of `file` with a different layout, operators and bytecode."""
     try:
         text = ast.unparse(_Padding().visit(ast.parse(file.text)))
         ast.parse(text)
@@ -97,8 +86,6 @@ def equivalent(file: SourceFile) -> str:
 
 
 class _Padding(ast.NodeTransformer):
-    """Transformer that inserts a no-op into the module and every function."""
-
     def visit_Module(self, node: ast.Module) -> ast.Module:
         return self._pad(node)
 
@@ -118,7 +105,7 @@ class _Padding(ast.NodeTransformer):
 
 
 def mutable_lines(file: SourceFile, *, by_name: bool = True) -> frozenset[int]:
-    """Return the lines of `file` that can carry a mutant."""
+    """Return the lines that can carry a mutant."""
     return frozenset(statement.lineno for _, statement in _find_mutants(file, by_name))
 
 
@@ -133,7 +120,7 @@ def _find_mutants(file: SourceFile, by_name: bool) -> list[tuple[SourceMutant, a
 
 
 def _is_utf8(text: str) -> bool:
-    """Return whether the text can be saved as UTF-8, as it declares no other encoding."""
+    """Return whether the text declares no encoding but UTF-8, as mutants are saved in it."""
     head = "\n".join(text.split("\n", 2)[:2])
     declared = re.search(r"coding[:=]\s*([-\w.]+)", head)
     return text.isascii() or declared is None or declared[1].lower().replace("_", "-") in ("utf-8", "utf8")
@@ -177,8 +164,8 @@ def _find_unread(tree: ast.Module) -> frozenset[ast.stmt]:
 def _shorten(before: str, after: str) -> tuple[str, str]:
     if max(len(before), len(after)) <= 60:
         return before, after
-    head = max(0, _count_shared(before, after) - 12)
-    tail = max(0, _count_shared(before[head:][::-1], after[head:][::-1]) - 12)
+    head = max(0, _measure_common_prefix(before, after) - 12)
+    tail = max(0, _measure_common_prefix(before[head:][::-1], after[head:][::-1]) - 12)
 
     def cut(text: str) -> str:
         return f"{'...' * (head > 0)}{text[head : len(text) - tail][:80]}{'...' * (tail > 0)}"
@@ -186,6 +173,6 @@ def _shorten(before: str, after: str) -> tuple[str, str]:
     return cut(before), cut(after)
 
 
-def _count_shared(one: str, other: str) -> int:
+def _measure_common_prefix(one: str, other: str) -> int:
     pairs = enumerate(zip(one, other, strict=False))
     return next((index for index, (a, b) in pairs if a != b), min(len(one), len(other)))

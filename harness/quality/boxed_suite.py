@@ -1,4 +1,4 @@
-"""Client of `inside/suite_server.py`, which makes planned test runs."""
+"""Client of `inside/suite_server.py`."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -20,13 +20,12 @@ START_SECONDS, EACH_SECONDS = 10.0, 0.2
 
 @dataclass(frozen=True)
 class Run:
-    """One planned run of a suite.
+    """One planned run of a suite, with changed `files` (path, text).
 
     Attributes:
-        files: path and text of the changed files.
         trace: true to record executed lines.
-        quick: true to stop at the first failure and print nothing.
-        must_pass: true to end the plan if this run fails.
+        quick: true to stop at the first failure, without output.
+        must_pass: true to end the plan on failure.
     """
 
     files: tuple[tuple[str, str], ...] = ()
@@ -44,7 +43,7 @@ class RunResult:
             ran out of processor time, or the machine gave too little).
         status: exit status or signal number.
         processor_seconds: processor time, descendants included.
-        word: untrusted report of the run on itself; None if unfinished.
+        word: untrusted report from inside the run; None if unfinished.
     """
 
     end: str
@@ -60,28 +59,28 @@ class RunResult:
 
     @property
     def silent(self) -> bool:
-        """True if the exit status reports success."""
+        """True if the exit status is 0."""
         return self.end == "exit" and self.status == 0
 
     @property
     def passed(self) -> bool:
-        """True if the suite finished with success."""
+        """True if the suite finished with status 0."""
         return self.silent and self.word is not None
 
     @property
     def collected(self) -> int | None:
-        """Number of tests found, as reported; None if not reported."""
+        """Reported number of tests."""
         count = (self.word or {}).get("collected")
         return count if isinstance(count, int) and not isinstance(count, bool) and 0 <= count < 1 << 31 else None
 
     @property
     def digest(self) -> str:
-        """Reported digest of all outcomes, to compare two runs."""
+        """Reported digest of all outcomes."""
         return str((self.word or {}).get("digest"))
 
     @property
     def lines(self) -> dict[str, frozenset[int]] | None:
-        """Executed lines by path, as reported; None if not reported."""
+        """Reported executed lines by path."""
         found = (self.word or {}).get("lines")
         if not isinstance(found, dict):
             return None
@@ -98,7 +97,7 @@ class Runs:
 
     Attributes:
         refused: true if the command is not supported.
-        broken: description of how the server ended early, or empty.
+        broken: early end of the server in words, or empty.
     """
 
     results: tuple[RunResult, ...]
@@ -108,11 +107,7 @@ class Runs:
 
 @dataclass(frozen=True)
 class Suite:
-    """A submission's own tests and their limits.
-
-    Attributes:
-        idle_seconds: wall time, in seconds, within which a run must use the processor.
-    """
+    """A submission's own tests and their limits."""
 
     folder: Path
     command: Sequence[str]
@@ -124,13 +119,11 @@ class Suite:
         """Run `plan` in order, in one sandbox.
 
         Args:
-            plan: runs to make.
             run_seconds: processor time per run; three times as much if traced.
-            seconds: processor time for all runs.
-            wall_seconds: wall time for all runs.
+            seconds, wall_seconds: limits for all runs.
 
         Raises:
-            BoxError: the sandbox, or the server in it, failed.
+            BoxError: the sandbox or its server failed.
         """
         text = json.dumps(
             {

@@ -26,8 +26,7 @@ class CheckedClaim:
     """One claim and the measured figure.
 
     Attributes:
-        measured: measured figure; None if missing.
-        factor: claimed over measured figure; None with a missing or zero figure, or opposite signs.
+        factor: claimed over measured figure; None without finite figures of the same sign.
     """
 
     claim: Claim
@@ -40,8 +39,7 @@ class CheckedClaim:
 def check_claims(claims: Iterable[Claim], measured: Mapping[str, float]) -> tuple[CheckedClaim, ...]:
     """Compare each claim with the measured figure of the same name.
 
-    A claim is right within 5 % of the measured figure, a `*_error` within a factor of 10, a zero or infinity only if
-    equal. A NaN never makes a claim right.
+    A claim is right within `TOLERANCE`, a `*_error` within `ERROR_FACTOR`, a zero or infinity if equal, a NaN never.
     """
     return tuple(_check(claim, measured.get(claim.quantity)) for claim in claims)
 

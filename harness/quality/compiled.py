@@ -7,7 +7,7 @@ from harness.model import UNBUILT, Criterion, Evidence, Outcome
 
 
 def compiler_evidence(criteria: Iterable[Criterion], report: CompilerReport | None) -> dict[str, Evidence]:
-    """Return evidence of the criteria with a `compiler` feed, by id; `report` is None for uncompiled languages."""
+    """Return evidence by criterion; `report` is None for uncompiled languages."""
     return {c.id: _judge(c, report) for c in criteria}
 
 

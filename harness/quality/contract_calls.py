@@ -1,8 +1,7 @@
-"""Calls of a submission through its contract, which show its executed lines and the effect of changes.
+"""Executed lines of a submission, and effects of changes to it, in calls of the challenge's probes.
 
-The calls are those of the challenge's probes, on fixed cases and small drawn ones. The submission's worker reports the
-lines, so they are verified: a copy in which all other lines fail must behave alike. This exposes hidden lines; listing
-lines that only tests need gains nothing, as faults there affect no call.
+The submission's worker reports the lines, so a check verifies them: a copy in which all other lines fail must behave
+alike. This exposes hidden lines; extra lines gain nothing, as faults there affect no call.
 """
 
 import contextlib
@@ -56,8 +55,6 @@ Lines = Mapping[str, frozenset[int]]
 
 @dataclass(frozen=True)
 class _Seen:
-    """Result of one case: notes of its calls, their processor time, and success."""
-
     notes: Sequence[Any]
     seconds: float
     right: bool
@@ -65,11 +62,7 @@ class _Seen:
 
 @dataclass
 class ContractCalls:
-    """Caller of a submission and its changed copies; a context manager.
-
-    Attributes:
-        deadline: time of the cut-off on the clock of `clock.now`.
-    """
+    """Caller of a submission and its changed copies, until `deadline` on `clock.now`; a context manager."""
 
     code: ChallengeCode
     files: AnswerFiles
@@ -86,8 +79,8 @@ class ContractCalls:
     def __exit__(self, *error: object) -> None:
         self._stack.close()
 
-    def executed(self, files: Sequence[SourceFile]) -> Lines | None:
-        """Return the executed lines, or None if the submission does not load, returns nothing, or hides lines.
+    def trace_lines(self, files: Sequence[SourceFile]) -> Lines | None:
+        """Return the executed lines; None if the submission does not load, returns nothing, or hides lines.
 
         Raises:
             BusyMachineError: the machine gave a call too little time.
@@ -104,9 +97,9 @@ class ContractCalls:
     def shows(self, changed: Changed) -> bool:
         """Return whether a copy behaves differently, beyond rounding, on a case that the submission gets right.
 
-        Where values are compared with right ones, a difference counts only if it makes the value wrong: an option with
-        a tolerance of a hundredth promises no further digits. Failing cases are skipped, as tests need not notice what
-        a wrong result consists of, such as initial values of a buffer; if all fail, all count.
+        Where probes compare values with right ones, a difference counts only if it makes the value wrong, as a
+        tolerance promises no further digits. Failing cases are skipped, as tests need not notice changes of a wrong
+        result; if all fail, all count.
 
         Raises:
             BusyMachineError: the machine gave a call too little time.
@@ -120,11 +113,11 @@ class ContractCalls:
         return seen is not None and seen.right
 
     def _differs(self, changed: Changed, numbers: Iterable[int]) -> bool:
-        with self._opened(changed) as copy:
+        with self._open_copy(changed) as copy:
             return copy is None or not all(self._is_same(copy, number) for number in numbers)
 
     def _is_same(self, copy: SandboxedAnswer, number: int) -> bool:
-        """Return whether a copy behaves like the submission on a case, if that is known."""
+        """Return whether a copy behaves like the submission on a case; true if unknown."""
         seen = self._get_case(number)
         if seen is None:
             return True
@@ -136,7 +129,7 @@ class ContractCalls:
             return seen.right and probe.name in self._value_probes and _passes(probe, hurried, self.seed, case)
 
     def _get_case(self, number: int) -> _Seen | None:
-        """Return the result of a case, after those of all earlier cases; None if it ended the worker."""
+        """Return the result of a case, after all earlier ones; None if it ended the worker."""
         while len(self._seen) <= number:
             with beside_others():
                 self._seen.append(self._run(*self._cases[len(self._seen)]))
@@ -161,11 +154,11 @@ class ContractCalls:
 
     @cached_property
     def _answer(self) -> SandboxedAnswer | None:
-        return self._stack.enter_context(self._opened(()))
+        return self._stack.enter_context(self._open_copy(()))
 
     @contextmanager
-    def _opened(self, changed: Changed) -> Iterator[SandboxedAnswer | None]:
-        """Yield a loaded copy of the submission with some files changed; None if it does not load."""
+    def _open_copy(self, changed: Changed) -> Iterator[SandboxedAnswer | None]:
+        """Yield a loaded, changed copy; None if it does not load."""
         place = self._shown / f"copy-{next(self._numbers)}"
         shutil.copytree(self.files.folder, place, symlinks=True, copy_function=shutil.copyfile)
         for path, text in changed:
@@ -195,19 +188,19 @@ class ContractCalls:
 
     @cached_property
     def _fork_server(self) -> ForkServer:
-        """Parent of the workers of all copies, as a start takes longer than most calls."""
+        """Parent of all workers, as a start takes longer than most calls."""
         limits = self._target.limits
         access = FileAccess(self._shown, scratch_mib=limits.scratch_mib)
         return self._stack.enter_context(ForkServer(access, self._target.tier, limits.memory_mib, PROCESSES))
 
     @cached_property
     def _literals(self) -> frozenset[int]:
-        """Integers in the submission's source, from which its copies' sizes are drawn, too."""
+        """Integers of the submission, from which copies draw sizes, too."""
         return literals(self.code.language, self.files)
 
     @cached_property
     def _cases(self) -> list[tuple[Probe, Case]]:
-        """Cases to run: the first of every probe, then the second of every probe, and so on."""
+        """Cases to run, the first of every probe first."""
         found = {
             probe.name: (probe, self._list_cases(probe))
             for criterion in self.code.challenge.criteria
@@ -249,7 +242,7 @@ def _passes(probe: Probe, answer: Answer, seed: int, case: Case) -> bool:
 
 
 class _Part(LentForkServer):
-    """View of a fork server of several copies as that of one copy."""
+    """View of the shared fork server for one copy."""
 
     def __init__(self, server: ForkServer, name: str, entry: str) -> None:
         self.bytecode = {entry: np.empty(0, np.uint8)}  # not worth caching: a copy has one worker
@@ -267,10 +260,7 @@ class _Part(LentForkServer):
 
 
 class _Hurried(AnswerWrapper):
-    """A submission whose calls have a limit of processor time.
-
-    Time lost to other work raises `BusyMachineError`.
-    """
+    """A submission with limited processor time per call; `BusyMachineError` if other work took it."""
 
     def __init__(self, answer: Answer, seconds: float) -> None:
         super().__init__(answer)
@@ -287,14 +277,7 @@ class _Hurried(AnswerWrapper):
 
 
 class _Watched(_Hurried):
-    """A submission whose worker records executed lines.
-
-    Args:
-        lines: mapping from paths to lines, updated in place.
-
-    Attributes:
-        lost: true if a call ended the worker.
-    """
+    """A submission that adds executed lines to `lines`; `lost` after a call that ended the worker."""
 
     def __init__(self, answer: SandboxedAnswer, lines: dict[str, set[int]]) -> None:
         super().__init__(answer, CALL_SECONDS)
@@ -316,11 +299,11 @@ class _Watched(_Hurried):
         super().fresh()
 
     def collect(self) -> None:
-        """Collect the lines from the worker, whose reply is untrusted."""
+        """Collect the worker's untrusted lines."""
         if not self._called or self.lost:
             return
         self._called = False
-        found = self.answer.call("executed_lines", returns=Tree(LINES_LIMIT), module="line_tracer")
+        found = self.answer.call("collect_lines", returns=Tree(LINES_LIMIT), module="line_tracer")
         for path, lines in found.items() if isinstance(found, dict) else ():
             if isinstance(lines, np.ndarray):
                 self._lines[str(path)].update(lines.ravel().tolist())

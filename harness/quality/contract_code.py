@@ -1,12 +1,11 @@
-"""Code of a submission without its tests, found by the names that its text mentions.
+"""Code of a submission without its tests.
 
 Left out of a Python file are
 * functions and classes named like a test, and those that only tests use;
 * the block under `if __name__ == "__main__":` if the test command runs the file.
 
-A function stays if other code mentions it by name, attribute or string: code that runs at import, functions of the
-contract, adapters, or functions that no test uses. Every function stays if this code looks up names that its text does
-not show, or if none would be left.
+A function stays if code that runs at import, the contract, adapters, or a function that no test uses mentions its name.
+Every function stays if this code computes names to look up, or if no function would be left.
 """
 
 import ast
@@ -14,7 +13,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from harness.mutation.operators.ast_operators import called_name
+from harness.mutation.operators.ast_operators import get_call_name
 from harness.quality.assertions import Function
 from harness.quality.sources import SourceFile
 
@@ -47,8 +46,8 @@ class ContractCode:
 
     Attributes:
         files: files with remaining code; line numbers are unchanged.
-        files_left_out: paths of files that only tests use.
-        lines_left_out: number of code lines removed from other files, by path.
+        files_left_out: files that only tests use.
+        lines_left_out: removed code lines of other files.
     """
 
     files: tuple[SourceFile, ...]
@@ -71,10 +70,10 @@ def contract_code(
     )
 
 
-def served_functions(
+def find_contract_functions(
     files: Iterable[SourceFile], functions: Iterable[str], adapters: Collection[str] = ()
 ) -> frozenset[tuple[str, int]]:
-    """Return path and line of every function that the contract uses, judged by mentions of names."""
+    """Return path and line of every function that the contract mentions, directly or not."""
     bodies: dict[str, list[Defined]] = {}
     places: dict[Defined, str] = {}
     for file in files:
@@ -111,7 +110,7 @@ def _find_test_names(
 
 
 def _reach(roots: Iterable[str], bodies: dict[str, list[Defined]]) -> set[str]:
-    """Return the names in `bodies` that `roots` or their code mention, directly or not."""
+    """Return `roots` in `bodies`, and names that their code mentions, directly or not."""
     found: set[str] = set()
     new = {name for name in roots if name in bodies}
     while new:
@@ -121,7 +120,7 @@ def _reach(roots: Iterable[str], bodies: dict[str, list[Defined]]) -> set[str]:
 
 
 def _find_separable(file: SourceFile) -> Iterator[Defined]:
-    """Yield the functions and classes of a module that are inert until mentioned."""
+    """Yield functions and classes that are inert until mentioned."""
     for node in file.tree.body if file.tree else ():
         if isinstance(node, Defined) and not node.name.startswith("__") and all(map(_is_inert, node.decorator_list)):
             bases = [*node.bases, *node.keywords] if isinstance(node, ast.ClassDef) else []
@@ -140,7 +139,7 @@ def _find_test_blocks(file: SourceFile) -> Iterator[ast.If]:
 
 
 def _find_running(file: SourceFile) -> list[ast.stmt]:
-    """Return the statements of a module that run at import or may be called unnamed."""
+    """Return statements that run at import or may be called unnamed."""
     aside: set[ast.stmt] = {*_find_separable(file), *_find_test_blocks(file)}
     return [node for node in file.tree.body if node not in aside] if file.tree else []
 
@@ -150,7 +149,6 @@ def _find_words(file: SourceFile) -> set[str]:
 
 
 def _find_mentions(nodes: Iterable[ast.AST]) -> set[str]:
-    """Return every name, attribute, imported name and identifier-like string in `nodes`."""
     found: set[str] = set()
     for node in (inner for outer in nodes for inner in ast.walk(outer)):
         match node:
@@ -169,7 +167,7 @@ def _looks_up(nodes: Iterable[ast.AST]) -> bool:
             plain = isinstance(node, ast.Name) or name.startswith("__") or name == "getmembers"
             if name in _LOOK_UP and plain:
                 return True
-        if isinstance(node, ast.Call) and called_name(node) in ("getattr", "attrgetter", "methodcaller"):
+        if isinstance(node, ast.Call) and get_call_name(node) in ("getattr", "attrgetter", "methodcaller"):
             given = node.args[1:2] or node.args[:1]
             if not all(isinstance(argument, ast.Constant) for argument in given):
                 return True
@@ -177,7 +175,7 @@ def _looks_up(nodes: Iterable[ast.AST]) -> bool:
 
 
 def _blank_out(file: SourceFile, names: Collection[str]) -> SourceFile:
-    """Blank the lines of the functions and classes in `names`, and of test blocks."""
+    """Blank definitions of `names` and test blocks."""
     nodes = [*(node for node in _find_separable(file) if node.name in names), *_find_test_blocks(file)]
     lines = file.text.split("\n")
     for node in nodes:

@@ -1,8 +1,6 @@
 """Control copies of a submission on which its own tests must fail.
 
-A hook, a plugin or a changed runner can make a suite end well whatever happens in it. So it runs twice more: with every
-check in its tests failing, and with every function of the submission failing. A suite that still passes depends on
-neither.
+A hook, a plugin or a changed runner can make a suite end well whatever happens in it.
 """
 
 import ast
@@ -23,7 +21,7 @@ _WITHOUT_LINES = (ast.Pass, ast.Break, ast.Continue, ast.Global, ast.Nonlocal)
 def with_failing_checks(files: Sequence[SourceFile], checks: Collection[tuple[str, int]]) -> Changed:
     """Return a copy with a failure in place of each function's first check that can fail.
 
-    Module-level checks are replaced only if functions have none: a failure during collection would run no test.
+    A module-level check fails only if functions have none, as a failure during collection would run no test.
     """
     copies = [_Checks({line for path, line in checks if path == file.path}, file) for file in files if file.tree]
     inside = any(copy.inside for copy in copies)
@@ -31,7 +29,7 @@ def with_failing_checks(files: Sequence[SourceFile], checks: Collection[tuple[st
 
 
 def with_failing_code(files: Sequence[SourceFile], entries: Collection[str]) -> Changed:
-    """Return a copy in which every function of the source fails, except pytest hooks."""
+    """Return a copy in which every function fails, except pytest hooks."""
     changed = []
     for file in files:
         if file.test or file.tree is None:
@@ -48,10 +46,7 @@ def with_failing_code(files: Sequence[SourceFile], entries: Collection[str]) -> 
 
 
 def with_failing_lines(files: Sequence[SourceFile], executed: Mapping[str, AbstractSet[int]]) -> Changed:
-    """Return a copy in which every statement in functions fails that has no line in `executed`.
-
-    Unlike the others, this copy must behave like the submission if `executed` is complete.
-    """
+    """Return a copy that fails in functions outside `executed`; it must behave like the submission."""
     changed = []
     for file in files:
         if file.test or file.tree is None:
@@ -64,7 +59,7 @@ def with_failing_lines(files: Sequence[SourceFile], executed: Mapping[str, Abstr
 
 
 def _fail_elsewhere(body: list[ast.stmt], lines: AbstractSet[int]) -> int:
-    """Make the statements outside `lines` fail, and return their number."""
+    """Make statements outside `lines` fail; return their number."""
     failing = 0
     for index, statement in enumerate(body):
         if not lines.isdisjoint(range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)):
@@ -98,7 +93,6 @@ class _Checks:
         self.loose = [place] if (place := _find_first_check(self._tree.body, lines)) else []
 
     def text(self, inside: bool) -> str:
-        """Return the source with failing checks, inside functions or outside."""
         for body, index in self.inside if inside else self.loose:
             body[index : index + 1] = ast.parse(_FAILS).body
         return ast.unparse(ast.fix_missing_locations(self._tree))

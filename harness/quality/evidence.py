@@ -37,12 +37,7 @@ def source_evidence(
     adapters: Iterable[str] = (),
     functions: Collection[str] = (),
 ) -> dict[str, Evidence]:
-    """Return evidence of criteria fed by source metrics, by criterion.
-
-    Args:
-        adapters: files of the harness, which do not count.
-        functions: functions of the contract; without them, tests inside source files count.
-    """
+    """Return evidence from source metrics, by criterion; see `measure`."""
     if not criteria:
         return {}
     command, programs = _read_command(submission), submission.about.programs
@@ -52,13 +47,13 @@ def source_evidence(
     for criterion in criteria:
         seen = found[criterion.id]
         if criterion.metric == SIZE and seen.measured:
-            detail = seen.detail + _describe_uncounted(report.unused, "nothing imports it")
-            detail += _describe_uncounted(report.for_tests, "only tests or the test command lead to it")
+            detail = seen.detail + _describe_omissions(report.unused, "nothing imports it")
+            detail += _describe_omissions(report.for_tests, "only tests or the test command lead to it")
             found[criterion.id] = seen.model_copy(update={"measured": seen.measured | size, "detail": detail})
     return found
 
 
-def _describe_uncounted(files: Sequence[str], reason: str) -> str:
+def _describe_omissions(files: Sequence[str], reason: str) -> str:
     if not files:
         return ""
     more = f" and {len(files) - SHOWN} others" if len(files) > SHOWN else ""
@@ -71,9 +66,9 @@ def _read_command(submission: Submission) -> tuple[str, ...]:
 
 def _judge_metric(criterion: Criterion, metric: Metric | None) -> Evidence:
     if metric is None:
-        return _make_unassessed(criterion, Outcome.JUDGE_ERROR, f"there is no source metric {criterion.metric!r}")
+        return _make_evidence(criterion, Outcome.JUDGE_ERROR, f"there is no source metric {criterion.metric!r}")
     if metric.credit is None:
-        return _make_unassessed(criterion, Outcome.UNSUPPORTED, metric.detail)
+        return _make_evidence(criterion, Outcome.UNSUPPORTED, metric.detail)
     detail = f"{metric.detail}; worst: {metric.worst}" if metric.worst else metric.detail
     measured: dict[str, Figure] = {} if metric.figure is None else {FIGURES[metric.name]: round(metric.figure, 4)}
     return _credit(criterion, metric.credit, detail, measured, metric.locations)
@@ -92,13 +87,10 @@ def own_tests_evidence(
     quoted: bool = True,
     contract: ContractCalls | None = None,
 ) -> dict[str, Evidence]:
-    """Return evidence of criteria fed by the submission's own tests, by criterion.
+    """Return evidence from the submission's own tests, by criterion; see `grade_own_tests`.
 
     Args:
-        mutants: number of mutants to draw, if a criterion needs them.
-        seconds: processor time for the whole stage.
-        adapters: files of the harness, which get no mutants.
-        quoted: true if the submission may be quoted; otherwise survivors are named by location.
+        quoted: false to name survivors only by location.
     """
     if not criteria:
         return {}
@@ -124,7 +116,7 @@ def own_tests_evidence(
 
 
 def _fault(result: SuiteGrade) -> tuple[str, str] | None:
-    """Return title and detail of a fault that voids all credit for tests, or None."""
+    """Return title and detail of a fault that voids all credit for tests."""
     if not result.assertions.real and result.status in (SuiteStatus.PASSED, SuiteStatus.SLOW, SuiteStatus.UNDECIDED):
         return NO_CHECK, "ends well, and " * result.passed + "no check that can fail was found in a test"
     if result.unheeded:
@@ -136,21 +128,21 @@ def _fault(result: SuiteGrade) -> tuple[str, str] | None:
 def _charge_with_suite(
     criterion: Criterion, criteria: Iterable[Criterion], result: SuiteGrade, title: str, detail: str
 ) -> Evidence | None:
-    """Charge a fault of the whole suite only once; return None to apply the criterion's own rule.
+    """Charge a fault of the whole suite only once; None leaves the criterion's own rule.
 
-    The charge falls on the criterion for passing tests if it is in the same dimension and weighs at least as much; this
-    one is then not run. Otherwise this one fails, so that unmeasurable tests never pay off.
+    A criterion for passing tests of the same dimension and at least the same weight takes the charge, and this one is
+    not run. Otherwise this one fails, so that unmeasurable tests never pay off.
     """
     heavy = (c for c in criteria if c.tests == "suite_passes" and c.severity.weight >= criterion.severity.weight)
     charged = next((c.id for c in heavy if c.dimension == criterion.dimension), None)
     if criterion.tests == "kill_rate":
         unplanted = f"no fault was planted: {detail}"
         if charged:
-            return _make_unassessed(criterion, Outcome.NOT_RUN, unplanted)
+            return _make_evidence(criterion, Outcome.NOT_RUN, unplanted)
         return _credit(criterion, 0.0, unplanted, {}, title=UNSEEN)
     without = result.status is SuiteStatus.NONE or result.collected == 0
     if criterion.tests == "real_assertions" and charged and (title or without):
-        return _make_unassessed(criterion, Outcome.NOT_RUN, f"`{charged}` is charged: {detail}")
+        return _make_evidence(criterion, Outcome.NOT_RUN, f"`{charged}` is charged: {detail}")
     return None
 
 
@@ -166,9 +158,9 @@ def _judge_suite(criterion: Criterion, result: SuiteGrade) -> Evidence:
     if result.passed and result.deterministic is False:
         return _credit(criterion, 0.5, "passes, but two runs go differently", measured)
     if result.status is SuiteStatus.UNDECIDED:
-        return _make_unassessed(criterion, Outcome.NOT_RUN, result.detail)
+        return _make_evidence(criterion, Outcome.NOT_RUN, result.detail)
     if result.status is SuiteStatus.COMPILED:
-        return _make_unassessed(criterion, Outcome.UNSUPPORTED, result.detail)
+        return _make_evidence(criterion, Outcome.UNSUPPORTED, result.detail)
     return _credit(criterion, 1.0, "passes twice" if result.deterministic else "passes", measured)
 
 
@@ -176,7 +168,7 @@ def _judge_kill_rate(criterion: Criterion, result: SuiteGrade) -> Evidence:
     if result.kill_rate is None and result.too_slow:
         return _credit(criterion, 0.0, result.detail, {}, title=UNSEEN)
     if result.kill_rate is None:
-        return _make_unassessed(criterion, Outcome.NOT_RUN, result.detail)
+        return _make_evidence(criterion, Outcome.NOT_RUN, result.detail)
     measured: dict[str, Figure] = {
         "mutants_planted": result.planted,
         "mutants_tried": result.tried,
@@ -228,7 +220,7 @@ def _judge_assertions(criterion: Criterion, result: SuiteGrade) -> Evidence:
 def claims_evidence(
     criteria: Sequence[Criterion], claims: Sequence[Claim], figures: Mapping[str, Figure]
 ) -> dict[str, Evidence]:
-    """Return evidence of criteria fed by claims: the share of measurable claims that hold."""
+    """Return evidence from claims: the share of measurable claims that hold."""
     return {c.id: _judge_claims(c, claims, figures) for c in criteria}
 
 
@@ -241,7 +233,7 @@ def _judge_claims(criterion: Criterion, claims: Sequence[Claim], figures: Mappin
     settled = [c for c in checked if c.truth is not Truth.UNKNOWN]
     if not settled:
         reason = "; ".join(c.detail for c in checked) or NO_FIGURE
-        return _make_unassessed(criterion, Outcome.NOT_RUN, reason)
+        return _make_evidence(criterion, Outcome.NOT_RUN, reason)
     right = sum(c.truth is Truth.RIGHT for c in settled)
     detail = "; ".join(c.detail for c in checked)
     measured: dict[str, Figure] = {"claims_checked": len(settled), "claims_right": right}
@@ -272,5 +264,5 @@ def _credit(
     )
 
 
-def _make_unassessed(criterion: Criterion, outcome: Outcome, detail: str) -> Evidence:
+def _make_evidence(criterion: Criterion, outcome: Outcome, detail: str) -> Evidence:
     return Evidence.of(criterion, outcome, detail=detail)

@@ -1,7 +1,6 @@
-"""Static hints for readers, without a mark: names in a submission's source that a kernel rarely needs.
+"""Static hints without a mark: names in a submission's source that a kernel rarely needs.
 
-Hints prove nothing: honest code may have its reasons, and cheating code can hide the names. Tests and unparsable files
-are skipped.
+Honest code may have its reasons, and cheating code can hide the names. Tests and unparsable files are skipped.
 """
 
 from collections.abc import Collection, Iterator
@@ -14,11 +13,7 @@ MOST = 20
 
 
 def hints(folder: Path, entries: Collection[str], adapters: Collection[str] = ()) -> tuple[str, ...]:
-    """Return hints such as `answer.py:12 imports gc`, once per file, sorted by file and line; at most `MOST`.
-
-    Args:
-        entries: files of the submission's `entry`, which are source whatever their names.
-    """
+    """Return at most `MOST` hints such as `answer.py:12 imports gc`, once per file, by file and line."""
     found = [hint for file in read_sources(folder, entries, adapters) if not file.test for hint in _find_in_file(file)]
     if len(found) <= MOST:
         return tuple(found)

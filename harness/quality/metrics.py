@@ -1,17 +1,15 @@
-"""Six figures about a submission's source, each with credit and the worst place.
+"""Six figures about a submission's source, each with credit (`CURVES`) and the worst place.
 
-| figure | 1.0 | 0.7 | 0.4 | 0.0 |
-|---|--:|--:|--:|--:|
-| code lines of the largest file | 300 | 800 | 1700 | 4000 |
-| % of code lines in functions of cyclomatic complexity over 10 | 0 | 15 | 40 | 80 |
-| function length, 90th percentile, code lines | 25 | 50 | 100 | 250 |
-| likely faults (rules of ruff, `tools.RULES`) per 100 code lines | 0 | 0.5 | 2 | 8 |
-| % of public names documented, of their parameters annotated | 80 | 50 | 20 | 0 |
-| % of code lines that repeat earlier ones | 2 | 8 | 20 | 50 |
+* `largest_file`: code lines of the largest file
+* `complexity`: % of code lines in functions of cyclomatic complexity over 10
+* `function_length`: 90th percentile, in code lines
+* `lint`: likely faults (`tools.RULES`) per 100 code lines
+* `documentation`: mean of the % of public names documented and the % of their parameters annotated
+* `duplication`: % of code lines that repeat earlier ones
 
-Credit is linear between columns. Code lines exclude blank lines, comments, docstrings and inner lines of other strings,
-so that documenting and splitting code costs nothing. Tests (`contract_code`) and unimported files (`sources`) are
-excluded. The maintainability index is not used: removing docstrings drives it to 1, size drives sound libraries to 0.
+Code lines exclude blank lines, comments, docstrings and inner lines of other strings, so that documenting and splitting
+code costs nothing. Tests (`contract_code`) and unimported files (`sources`) do not count. The maintainability index is
+unsuitable: removing docstrings drives it to 1, size drives sound libraries to 0.
 """
 
 import itertools
@@ -53,9 +51,9 @@ class Metric:
 
     Attributes:
         name: key of `CURVES`.
-        figure: measured value; None if not measurable.
+        figure: None if not measurable.
         credit: 0 to 1; None if the figure does not apply to the language.
-        worst: worst place in words; empty if all is well.
+        worst: worst place in words.
     """
 
     name: str
@@ -71,13 +69,12 @@ class SourceReport:
     """All six figures and their base.
 
     Attributes:
-        metrics: by name, in the order of `CURVES`.
         files: number of source files, without tests.
         sloc: code lines of these files.
         problems: files that cannot be analysed fully, with the reason.
-        unused: source files that are never imported.
-        for_tests: source files that only tests or the test command use.
-        lines_left_out: code lines by file that only tests or the test command use.
+        unused: files that are never imported.
+        for_tests: files that only tests or the test command use.
+        lines_left_out: code lines that only these use, by file.
     """
 
     metrics: Mapping[str, Metric]
@@ -94,16 +91,13 @@ def measure(
     folder: Path, entries: Collection[str] = (), adapters: Collection[str] = (), command: Collection[str] = (),
     programs: Collection[str] = (), functions: Collection[str] = (),
 ) -> SourceReport:  # fmt: skip
-    """Measure the source below `folder`.
+    """Measure the source below `folder`; see `read_sources`.
 
     Args:
-        entries: files of the `entry`, which are source whatever their names.
-        adapters: files of the harness, which do not count.
-        programs: further files that are run as programs.
         functions: functions of the contract; without them, tests inside source files count.
 
     Raises:
-        PrerequisiteError: ruff is not installed with the harness.
+        PrerequisiteError: ruff is not installed.
     """
     sources = read_sources(folder, entries, (), command, (*programs, *adapters))
     part = contract_code(sources, functions, adapters)
@@ -120,9 +114,9 @@ def measure(
         pieces = None if seen.functions is None else _default_to_files(files, seen.functions)
         metrics = [
             _measure_largest_file(files),
-            _make_unanswered("complexity", "lizard") if pieces is None else _measure_complexity(files, pieces),
-            _make_unanswered("function_length", "lizard") if pieces is None else _measure_function_length(pieces),
-            _make_unanswered("lint", "ruff") if seen.remarks is None else _measure_lint(files, seen.remarks),
+            _make_failure("complexity", "lizard") if pieces is None else _measure_complexity(files, pieces),
+            _make_failure("function_length", "lizard") if pieces is None else _measure_function_length(pieces),
+            _make_failure("lint", "ruff") if seen.remarks is None else _measure_lint(files, seen.remarks),
             _measure_documentation(files, seen.functions or ()),
             _measure_duplication(files),
         ]
@@ -137,7 +131,7 @@ def measure(
 
 
 def credit(name: str, figure: float) -> float:
-    """Return the credit of `figure`, 0 to 1, linear between points of the curve and constant beyond."""
+    """Return the credit of `figure`, linear between points of its curve and constant beyond."""
     curve = CURVES[name]
     if figure <= curve[0][0]:
         return curve[0][1]
@@ -153,7 +147,7 @@ def _make_metric(name: str, figure: float, detail: str, places: tuple[Location, 
     return Metric(name, figure, credit(name, figure), detail, words, places)
 
 
-def _make_unanswered(name: str, tool: str) -> Metric:
+def _make_failure(name: str, tool: str) -> Metric:
     return Metric(name, None, 0.0, f"{tool} could not read the source")
 
 
@@ -224,10 +218,10 @@ def _measure_documentation(files: Sequence[SourceFile], functions: Sequence[Func
         annotated = sum(has for _, has in parameters)
         shares.append(100 * annotated / len(parameters))
         detail += f", {annotated} of {_count(len(parameters), 'parameter')} of theirs annotated"
-    return _make_metric("documentation", sum(shares) / len(shares), detail, *_find_least_documented(named))
+    return _make_metric("documentation", sum(shares) / len(shares), detail, *_find_worst_documentation(named))
 
 
-def _find_least_documented(
+def _find_worst_documentation(
     named: Sequence[tuple[tuple[Location, ...], DocumentedName]],
 ) -> tuple[tuple[Location, ...], str]:
     place, name = max(named, key=lambda each: _count_lacks(each[1]), default=((), None))

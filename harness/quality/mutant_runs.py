@@ -1,8 +1,7 @@
 """Selection of the mutants to run tests on, and of those that count.
 
-A mutant counts if it changes the result of a call through the contract that is right without it. Only a few killed
-mutants are verified this way, and all if one of them has no effect, so that faults in code that only tests run earn
-nothing.
+A mutant counts if it changes a right result of a call through the contract. This is verified for survivors and a few
+killed mutants, and for all if one of these has no effect, so that faults in code that only tests run earn nothing.
 """
 
 import itertools
@@ -29,19 +28,19 @@ def plan_runs(
 ) -> tuple[list[SourceMutant], list[Run]]:
     """Return the first `count` mutants that parse, and their runs between two on equivalent code.
 
-    All code is unparsed alike, so that its form does not give a mutant away.
+    All code is unparsed, so that its form does not give a mutant away.
     """
     by_path = {file.path: file for file in files}
     same = {path: equivalent(by_path[path]) for path in sorted({mutant.path for mutant in mutants})}
-    faulty = ((m, replace(by_path[m.path], text=m.planted(by_path[m.path].text))) for m in mutants)
+    faulty = ((m, replace(by_path[m.path], text=m.plant_in(by_path[m.path].text))) for m in mutants)
     drawn = list(itertools.islice(((mutant, file) for mutant, file in faulty if file.tree is not None), count))
     plain = Run(tuple(same.items()), quick=True)
     runs = [Run(tuple((same | {file.path: equivalent(file)}).items()), quick=True) for _, file in drawn]
     return [mutant for mutant, _ in drawn], [replace(plain, must_pass=True), *runs, plain]
 
 
-def joined(first: Runs, second: Runs) -> Runs:
-    """Join two halves of a plan; where they meet, failing runs win."""
+def join_halves(first: Runs, second: Runs) -> Runs:
+    """Join two halves of a plan; at shared runs, failures win."""
     broken = first.broken or second.broken
     for half in (first, second):
         if half.results and not half.results[0].silent:
@@ -52,12 +51,12 @@ def joined(first: Runs, second: Runs) -> Runs:
 
 
 def effective(tried: Sequence[Tried], files: Sequence[SourceFile], contract: ContractCalls) -> list[Tried]:
-    """Return the mutants that change a right result of calls through the contract."""
+    """Return the mutants that count."""
     texts = {file.path: file.text for file in files}
 
     @cache
     def acts(mutant: SourceMutant) -> bool:
-        return contract.shows(((mutant.path, mutant.planted(texts[mutant.path])),))
+        return contract.shows(((mutant.path, mutant.plant_in(texts[mutant.path])),))
 
     noticed = [mutant for mutant, result in tried if not result.silent]
     credible = all(map(acts, noticed[:SPOT_CHECKED]))
@@ -65,19 +64,19 @@ def effective(tried: Sequence[Tried], files: Sequence[SourceFile], contract: Con
 
 
 def both(executed: Lines, called: Lines | None) -> Lines:
-    """Return the lines that both the tests and calls through the contract execute."""
+    """Return the lines in both; all of `executed` if `called` is None."""
     if called is None:
         return executed
     return {path: lines & called.get(path, frozenset()) for path, lines in executed.items()}
 
 
 def every_line(files: Sequence[SourceFile]) -> dict[str, frozenset[int]]:
-    """Return all lines, for files whose executed lines are unknown."""
+    """Return all lines of `files`."""
     return {file.path: frozenset(range(1, file.text.count("\n") + 2)) for file in files}
 
 
-def exercised(files: Sequence[SourceFile], lines: Lines | None, called: Lines | None = None) -> float | None:
-    """Return the share of mutable lines that the tests execute, if known."""
+def measure_coverage(files: Sequence[SourceFile], lines: Lines | None, called: Lines | None = None) -> float | None:
+    """Return the executed share of the mutable lines; None if unknown."""
     mutable = both({file.path: mutable_lines(file, by_name=called is None) for file in files}, called)
     total = sum(map(len, mutable.values()))
     if lines is None or total == 0:

@@ -1,10 +1,9 @@
-"""Strength of a submission's own tests: whether they pass twice and notice faults planted in the code they run.
+"""Strength of a submission's own tests: whether they pass twice and notice planted faults.
 
 The suite runs in the sandbox: unchanged, then traced, then on mutants (`ast_mutants`) of lines that both the suite and
-calls through the contract execute. Each mutant should fail; mutants without effect on such calls do not count. Before
-and after the mutants it runs on equivalent code, which must pass. Verdicts are exit statuses; output is ignored. A
-suite without a check that can fail kills no mutant, whatever crashes, and neither does one that fails on equivalent
-code, as it judges the text.
+calls through the contract execute. Mutants without effect on such calls do not count. Before and after the mutants it
+runs on equivalent code, which must pass. Verdicts are exit statuses; output is ignored. A suite without a check that
+can fail kills no mutant, whatever crashes, and neither does one that fails on equivalent code, as it judges the text.
 """
 
 import ast
@@ -25,9 +24,9 @@ from harness.quality.assertions import AssertionReport, Function, count_assertio
 from harness.quality.ast_mutants import plan_mutants
 from harness.quality.boxed_suite import IDLE_SECONDS, Run, RunResult, Runs, Suite
 from harness.quality.contract_calls import ContractCalls
-from harness.quality.contract_code import served_functions
+from harness.quality.contract_code import find_contract_functions
 from harness.quality.control_runs import with_failing_checks, with_failing_code
-from harness.quality.mutant_runs import Tried, both, effective, every_line, exercised, joined, plan_runs
+from harness.quality.mutant_runs import Tried, both, effective, every_line, join_halves, measure_coverage, plan_runs
 from harness.quality.sources import SourceFile, read_sources
 from harness.sandbox.accounting.wall_bound import wall_bound
 from harness.sandbox.session.background_task import Beside
@@ -76,12 +75,10 @@ class SuiteGrade:
     Attributes:
         unheeded: control on which the tests pass but should fail, or empty.
         deterministic: true if two runs had equal outcomes; None without two runs.
-        collected: reported number of tests, if any.
-        exercised: share of the mutable lines that they execute; None if unknown.
+        exercised: executed share of the mutable lines; None if unknown.
         planted: number of possible mutants.
         without_effect: mutants run without effect on calls through the contract.
         tried: other mutants run.
-        killed: mutants that failed the tests.
         kill_rate: 0 to 1; None if open, for the reason in `detail`.
         too_slow: true if it is open because all mutants exceed the stage's processor time.
         survivors: unnoticed mutants, in words.
@@ -106,7 +103,7 @@ class SuiteGrade:
 
     @property
     def passed(self) -> bool:
-        """True if the tests pass on the submission itself."""
+        """True if the tests pass."""
         return self.status is SuiteStatus.PASSED
 
 
@@ -128,20 +125,19 @@ def grade_own_tests(
     """Run a submission's own tests twice, then on mutants of its code.
 
     Args:
-        command: test command; None or empty without one.
         adapters: files of the harness, which get no mutants.
-        contract: calls like those of probes; without them all lines that the tests execute get mutants.
-        mutants: number of mutants to draw; 0 to run on the submission alone.
+        contract: without it, all lines that the tests execute get mutants.
+        mutants: number to draw; 0 to run on the submission alone.
         seconds: processor time for the whole stage.
         run_seconds: processor time for one run; the suite fails beyond `BUSY_FACTOR` times that.
-        idle_seconds: wall time within which it must use the processor.
+        idle_seconds: see `IDLE_SECONDS`.
 
     Raises:
-        BoxError: the sandbox could not be started.
+        BoxError: the sandbox could not start.
     """
     every = read_sources(folder, entries, (), command or (), adapters)
     files = tuple(file for file in every if file.path not in adapters)
-    served = served_functions(every, contract.code.challenge.contract.exposed, adapters) if contract else ()
+    served = find_contract_functions(every, contract.code.challenge.contract.exposed, adapters) if contract else ()
     assertions = count_assertions(files, command or (), served)
     if not command:
         return SuiteGrade(SuiteStatus.NONE, _describe_no_command(files), assertions)
@@ -153,13 +149,7 @@ def grade_own_tests(
 
 @dataclass
 class _Stage:
-    """The stage of one submission.
-
-    Attributes:
-        run_seconds: processor time for one plain run.
-        left: remaining processor time.
-        end: end of the stage's wall time on `time.perf_counter`.
-    """
+    """The stage of one submission, with `left` processor time, until `end` on `time.perf_counter`."""
 
     suite: Suite
     files: tuple[SourceFile, ...]
@@ -174,7 +164,6 @@ class _Stage:
     end: float
 
     def plain(self, blank: SuiteGrade) -> SuiteGrade:
-        """Run the unchanged suite twice, and go on to the mutants if it passes."""
         longest = BUSY_FACTOR * self.run_seconds
         done = self._run_plan([Run(must_pass=True), Run(trace=True)])
         if done.refused:
@@ -202,7 +191,7 @@ class _Stage:
             return replace(seen, status=SuiteStatus.FAILED, detail=detail, deterministic=False, output=repeat.output)
         decided = repeat if repeat is not None and repeat.decided else None
         seen = replace(seen, deterministic=None if decided is None else decided.digest == first.digest)
-        if unheeded := self._find_unheeded():
+        if unheeded := self._find_passing_control():
             return replace(seen, unheeded=unheeded, detail=f"passes, but also {unheeded}: something else decides")
         if second is None or not second.decided:
             return replace(seen, kill_rate=None, detail=f"passes, but the lines it runs are unknown: {TOO_BUSY}")
@@ -211,8 +200,8 @@ class _Stage:
         except BusyMachineError:
             return replace(seen, kill_rate=None, detail="passes, but calls of the answer got too little time")
 
-    def _find_unheeded(self) -> str:
-        """Return the control copy on which the suite passes, in words, or an empty string."""
+    def _find_passing_control(self) -> str:
+        """Return a control copy on which the suite passes, in words."""
         copies = {
             "where each of its checks fails": with_failing_checks(self.files, self.assertions.places),
             "where every function of the answer fails": with_failing_code(self.files, self.entries),
@@ -230,14 +219,14 @@ class _Stage:
         return replace(blank, status=SuiteStatus.REFUSED, detail=f"cannot run {words!r}: {KINDS}")
 
     def _repeat(self, first: RunResult, second: RunResult | None) -> RunResult | None:
-        """Return the second run, or that of two untraced runs if tracing may explain a difference."""
+        """Return the second run, or an untraced one if tracing may explain a difference."""
         if second is None or (second.passed and second.digest == first.digest) or not second.decided:
             return second
         again = self._run_plan([Run(), Run()])
         return again.results[-1] if again.results else second
 
     def _run_plan(self, plan: Sequence[Run], run_seconds: float | None = None) -> Runs:
-        """Run `plan`, and once more alone if its last run is idle or cut."""
+        """Run `plan`, again without other work if its last run is idle or cut."""
         run_seconds = run_seconds or BUSY_FACTOR * self.run_seconds
         with beside_others():
             done = self._run_once(plan, run_seconds)
@@ -246,16 +235,16 @@ class _Stage:
         if done.refused or done.broken:
             return done
         try:
-            with alone(self._get_wall_left() / 2):
+            with alone(self._get_remaining_wall() / 2):
                 return self._run_once(plan, run_seconds)
         except MachineBusy:  # beside other work, idle and starved runs look the same
             return replace(done, results=(*done.results[:-1], *(replace(r, end="cut") for r in done.results[-1:])))
 
-    def _get_wall_left(self) -> float:
+    def _get_remaining_wall(self) -> float:
         return max(0.0, self.end - time.perf_counter())
 
     def _run_once(self, plan: Sequence[Run], run_seconds: float) -> Runs:
-        limits = {"seconds": self.left, "wall_seconds": self._get_wall_left()}
+        limits = {"seconds": self.left, "wall_seconds": self._get_remaining_wall()}
         done = self.suite.runs(plan, run_seconds=min(run_seconds, self.left), **limits)
         self.left = max(1.0, self.left - _sum_processor_seconds(done.results))
         return done
@@ -268,10 +257,10 @@ class _Stage:
         if seen.assertions.real == 0:
             return replace(seen, detail="passes, but holds no check that can fail: nothing counts as noticed")
         sources = [file for file in self.files if not file.test and not file.unused]
-        called = self.contract.executed(sources) if self.contract else None
+        called = self.contract.trace_lines(sources) if self.contract else None
         executed = both(lines if lines is not None else every_line(sources), called)
         mutants = plan_mutants(sources, executed, self.seed, by_name=called is None)
-        seen = replace(seen, planted=len(mutants), exercised=exercised(sources, lines, called))
+        seen = replace(seen, planted=len(mutants), exercised=measure_coverage(sources, lines, called))
         if not mutants:
             what = "the answer's code" if called is None else "the code that calls through the contract execute"
             return replace(seen, detail=f"passes, but executes none of {what}")
@@ -297,12 +286,12 @@ class _Stage:
         return _judge(replace(seen, without_effect=len(tried) - len(counted)), counted)
 
     def _run_on_two_cores(self, plan: Sequence[Run], limit: float) -> Runs:
-        """Run the halves of `plan` in parallel if there are two cores; each begins and ends with equivalent code."""
+        """Run the halves of `plan` in parallel; each begins and ends with equivalent code."""
         if len(os.sched_getaffinity(0)) < 2:
             return self._run_once(plan, limit)
         middle, left = -(-len(plan) // 2), self.left
         later = [plan[0], *plan[middle:]]
-        limits = {"run_seconds": min(limit, left), "seconds": left, "wall_seconds": self._get_wall_left()}
+        limits = {"run_seconds": min(limit, left), "seconds": left, "wall_seconds": self._get_remaining_wall()}
         beside = Beside(lambda: self.suite.runs(later, **limits))
         try:
             first, second = self._run_once([*plan[:middle], plan[-1]], limit), beside.result(math.inf)
@@ -310,7 +299,7 @@ class _Stage:
             beside.give_up()
         assert second is not None  # with an infinite deadline there is a result
         self.left = max(1.0, self.left - _sum_processor_seconds(second.results))
-        return joined(first, second)
+        return join_halves(first, second)
 
     def _explain_failure(self, equivalent: Run, limit: float) -> str:
         again = self._run_plan([equivalent], limit).results

@@ -1,10 +1,8 @@
-"""Source files of a submission as text: found, decoded, separated from tests, reduced to code lines.
-
-Files are only read, never run. The `problem` of a file says why it cannot be decoded or parsed.
+"""Source files of a submission as text.
 
 A test is a file named `test_*`, `*_test` or `tests`, a `conftest.py`, or a file in a folder named `test` or `tests`,
-unless it is an entry or an entry imports it, directly or not. All other files are source, adapters included. Source
-that is never imported (a leftover copy), or used only by tests and the test command (a demo), is not measured.
+unless it is an entry or an entry imports it, directly or not. All others are source, adapters included. Source that is
+never imported (a leftover copy), or used only by tests and the test command (a demo), is not measured.
 """
 
 import ast
@@ -28,12 +26,12 @@ class SourceFile:
     """One file of a submission.
 
     Attributes:
-        path: path relative to the submission, with forward slashes.
-        text: decoded text with `\\n` line ends; undecodable bytes are replaced.
+        path: relative path with forward slashes.
+        text: decoded text with `\\n` line ends and replaced undecodable bytes.
         fault: reason why the bytes cannot be read properly, or None.
-        unused: true if no entry and no test leads to it by imports.
+        unused: true if entries and tests never import it, even indirectly.
         commanded: true if the test command names it.
-        for_tests: true if only tests or the test command lead to it.
+        for_tests: true if only tests or that command use it.
     """
 
     path: str
@@ -59,7 +57,7 @@ class SourceFile:
 
     @property
     def tree(self) -> ast.Module | None:
-        """Syntax tree of a Python file, not to be modified; None without one."""
+        """Shared syntax tree of a Python file; callers must not change it."""
         return self._parsed if isinstance(self._parsed, ast.Module) else None
 
     @property
@@ -76,14 +74,14 @@ class SourceFile:
 
     @cached_property
     def code_beyond_imports(self) -> tuple[SourceLine, ...]:
-        """Lines of code without imports and includes, which may repeat."""
+        """Lines of code without imports and includes."""
         imports = [n for n in self.tree.body if isinstance(n, ast.Import | ast.ImportFrom)] if self.tree else []
         lines = {line for n in imports for line in range(n.lineno, (n.end_lineno or n.lineno) + 1)}
         return tuple(line for line in self.code if line.number not in lines and not line.text.startswith("#include"))
 
     @property
     def oversized(self) -> bool:
-        """True if the file is too long to be analysed."""
+        """True beyond `MAX_LENGTH`."""
         return len(self.text) > MAX_LENGTH
 
     @property
@@ -114,14 +112,14 @@ def read_sources(
     Args:
         entries: files of the `entry`, which are source whatever their names.
         adapters: files of the harness, which are left out.
-        command: words of the test command; files that they name count as used.
-        programs: further files that are run as programs.
+        command: test command; files that it names count as used.
+        programs: further files that run as programs.
     """
     run = {*entries, *adapters, *programs}
     found = _mark_tests([_read(folder, path) for path in _paths(folder)], entries, run)
-    named = _find_named(found, command)
+    named = _match_command(found, command)
     tests = {file.path for file in found if file.test} | named
-    used, served = (_find_reached(found, entries, roots) for roots in (run | tests, run))
+    used, served = (_find_reachable(found, entries, roots) for roots in (run | tests, run))
     states = ((file, file.path in used, file.path in served) for file in found)
     return tuple(
         replace(file, unused=not is_used, for_tests=is_used and not is_served, commanded=file.path in named)
@@ -158,35 +156,34 @@ def _read(folder: Path, path: str) -> SourceFile:
 
 
 def _mark_tests(files: Sequence[SourceFile], entries: Collection[str], run: Collection[str]) -> tuple[SourceFile, ...]:
-    """Mark files named like tests that no program imports."""
     named = {file.path for file in files if file.syntax.is_test(file.path)} - set(entries)
     others = {file.path for file in files} - named
-    served = _find_imported(files, run if any(file.path in entries for file in files) else others)
+    served = _find_imports(files, run if any(file.path in entries for file in files) else others)
     return tuple(replace(file, test=file.path in named - served) for file in files)
 
 
-def _find_named(files: Sequence[SourceFile], command: Collection[str]) -> set[str]:
+def _match_command(files: Sequence[SourceFile], command: Collection[str]) -> set[str]:
     words = {word.partition("::")[0].removeprefix("./") for word in command}
     return {file.path for file in files if not words.isdisjoint((file.path, PurePosixPath(file.path).stem))}
 
 
-def _find_reached(files: Sequence[SourceFile], entries: Collection[str], roots: Collection[str]) -> frozenset[str]:
-    """Return paths of `roots` and their imports, direct and indirect; all files if none is an entry."""
+def _find_reachable(files: Sequence[SourceFile], entries: Collection[str], roots: Collection[str]) -> frozenset[str]:
+    """Return `roots` and their imports, direct and indirect; all files if none is an entry."""
     if not any(file.path in entries for file in files):
         return frozenset(file.path for file in files)
-    return _find_imported(files, roots)
+    return _find_imports(files, roots)
 
 
-def _find_imported(files: Sequence[SourceFile], roots: Collection[str]) -> frozenset[str]:
+def _find_imports(files: Sequence[SourceFile], roots: Collection[str]) -> frozenset[str]:
     used = {file.path for file in files if file.path in roots}
     while True:
         wanted = {name for file in files if file.path in used for name in file.syntax.imports(file.text, file.tree)}
         packages = {str(folder) for path in used for folder in PurePosixPath(path).parents}
-        more = {file.path for file in files if _is_imported(PurePosixPath(file.path), wanted, packages)} - used
+        more = {file.path for file in files if _matches_import(PurePosixPath(file.path), wanted, packages)} - used
         if not more:
             return frozenset(used)
         used |= more
 
 
-def _is_imported(path: PurePosixPath, wanted: Collection[str], packages: Collection[str]) -> bool:
+def _matches_import(path: PurePosixPath, wanted: Collection[str], packages: Collection[str]) -> bool:
     return path.stem in wanted or (path.stem == "__init__" and str(path.parent) in packages)

@@ -79,12 +79,7 @@ class LintFinding:
 
 @dataclass(frozen=True)
 class FunctionMetrics:
-    """Metrics of one function.
-
-    Attributes:
-        name: its name; in C++ with enclosing names.
-        line: line of its name, from 1.
-    """
+    """Metrics of one function; in C++ its `name` has the enclosing names."""
 
     path: str
     name: str
@@ -95,7 +90,7 @@ class FunctionMetrics:
 
 @dataclass(frozen=True)
 class Inspection:
-    """Results of both tools, None for one that failed; `remarks` are ruff's."""
+    """Results of ruff and lizard; None for a failed tool."""
 
     remarks: tuple[LintFinding, ...] | None
     functions: tuple[FunctionMetrics, ...] | None
@@ -107,10 +102,10 @@ def versions() -> dict[str, str]:
 
 
 def inspect(files: Sequence[SourceFile]) -> Inspection:
-    """Run both tools in parallel on the files that are not oversized.
+    """Run both tools in parallel on files that are not oversized.
 
     Raises:
-        PrerequisiteError: ruff is not installed with the harness.
+        PrerequisiteError: ruff is not installed.
         JudgeError: the machine gave a tool too little time.
     """
     files = [file for file in files if not file.oversized]

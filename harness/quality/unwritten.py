@@ -1,4 +1,4 @@
-"""Detection of an entry left as an unwritten template while another file has the code."""
+"""Detection of entries left as templates."""
 
 from collections.abc import Collection, Iterator
 from pathlib import Path

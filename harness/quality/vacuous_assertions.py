@@ -7,7 +7,7 @@ import ast
 import itertools
 from collections.abc import Sequence
 
-from harness.mutation.operators.ast_operators import called_name
+from harness.mutation.operators.ast_operators import get_call_name
 
 _COMPARISONS = frozenset(
     {
@@ -72,7 +72,7 @@ def always_true(test: ast.expr) -> str | None:
 
 def vacuous_call(call: ast.Call) -> str | None:
     """Return why a comparing or asserting call always succeeds, or None."""
-    match called_name(call), call.args:
+    match get_call_name(call), call.args:
         case "approx", _:
             return "asserts pytest.approx without a comparison"
         case _ if _allows_anything(call):
@@ -122,10 +122,10 @@ def _judge_pair(left: ast.expr, op: ast.cmpop, right: ast.expr) -> str | None:
         return "compares a thing with itself"
     if isinstance(op, ast.IsNot) and _is_none(right) and _is_literal(left):
         return "asserts that a literal is not None"
-    if isinstance(left, ast.Call) and called_name(left) in _NEVER_NEGATIVE:
+    if isinstance(left, ast.Call) and get_call_name(left) in _NEVER_NEGATIVE:
         bound = _parse_number(right)
         if bound is not None and (bound <= 0 if isinstance(op, ast.GtE) else bound < 0 and isinstance(op, ast.Gt)):
-            return f"asserts that {called_name(left)}() is not negative"
+            return f"asserts that {get_call_name(left)}() is not negative"
     if any(isinstance(side, ast.Call) and _allows_anything(side) for side in (left, right)):
         return "allows any difference"
     if isinstance(op, ast.Lt | ast.LtE) and _is_infinite(right):
@@ -135,11 +135,11 @@ def _judge_pair(left: ast.expr, op: ast.cmpop, right: ast.expr) -> str | None:
 
 def _allows_anything(call: ast.Call) -> bool:
     tolerances = (keyword.value for keyword in call.keywords if keyword.arg in _TOLERANCES)
-    return called_name(call) in _TOLERANT and any(map(_is_infinite, tolerances))
+    return get_call_name(call) in _TOLERANT and any(map(_is_infinite, tolerances))
 
 
 def _is_same(left: ast.expr, right: ast.expr) -> bool:
-    """Return whether two expressions are equal and free of calls, which may return different values."""
+    """Return whether two expressions are equal and free of calls, whose values may differ."""
     return not _calls(left) and ast.dump(left) == ast.dump(right)
 
 
@@ -182,6 +182,6 @@ def _is_infinite(node: ast.expr) -> bool:
     return value is not None and value == float("inf")
 
 
-def unpacked(handler_type: ast.expr | None) -> Sequence[ast.expr | None]:
+def list_exception_types(handler_type: ast.expr | None) -> Sequence[ast.expr | None]:
     """Return the types that an `except` clause names; [None] for a bare one."""
     return handler_type.elts if isinstance(handler_type, ast.Tuple) else [handler_type]

@@ -71,7 +71,7 @@ class Outline:
 
 
 class Syntax(Protocol):
-    """A reader for files of some suffixes; methods with a body have a default.
+    """A reader for files of some suffixes.
 
     Attributes:
         linted: true if ruff reads them.
@@ -158,7 +158,7 @@ _CLOSES = re.compile(r"[^\n]*(?:\.\.\.|\u2026)[ )\]*/>-]{0,9}$")
 _BEGINS = re.compile(r"(?:def|class|async|@\w|template|__global__|__device__|static|extern|struct)\b|\}")
 
 
-def lines_left_out(text: str) -> Iterator[int]:
+def find_omissions(text: str) -> Iterator[int]:
     """Yield lines with a comment for omitted code: an ellipsis alone, around its words, or above no code.
 
     A comment that begins with an ellipsis and explains the code below it does not count.

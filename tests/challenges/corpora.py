@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from harness.model import Outcome
 from harness.model.submission import offers
-from harness.mutation.checks.check import assess, mutant_evidence, sandboxed
+from harness.mutation.checks.check import assess, mutant_evidence, open_in_sandbox
 from harness.mutation.checks.null_answer import NullAnswer
 from harness.probing import Mutant, Variant
 from harness.probing.challenge_code.code import ChallengeCode
@@ -35,7 +35,7 @@ def drawn_variants(code: ChallengeCode) -> list[Variant | None]:
 
 def assert_caught(code: ChallengeCode, mutant: Mutant) -> None:
     """A mutant fails the criterion it names, by its own fault."""
-    with sandboxed(code, code.source(mutant)) as answer:
+    with open_in_sandbox(code, code.source(mutant)) as answer:
         evidence = mutant_evidence(code, answer, SEED, mutant)
     assert (evidence.outcome, evidence.rests_on) == (Outcome.FAILED, None), evidence
 
@@ -48,7 +48,7 @@ def assert_right(code: ChallengeCode, variant: Variant | None, spared: Collectio
     asked = (c for c in code.challenge.criteria if c.probes and c.id not in spared)
     offered = variant.capabilities if variant else None
     judged = [c.id for c in asked if offered is None or not c.capability or offers(offered, c.capability)]
-    with sandboxed(code, code.source(variant), variant.capabilities if variant else {}) as answer:
+    with open_in_sandbox(code, code.source(variant), variant.capabilities if variant else {}) as answer:
         evidence = [e for id in judged for e in assess(code, answer, SEED, id, SHARE)]
     wrong = [e for e in evidence if e.outcome is not Outcome.PASSED]
     wrong = [e for e in wrong if (e.criterion, e.outcome) != (growth, Outcome.NOT_RUN)]

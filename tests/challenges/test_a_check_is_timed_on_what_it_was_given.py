@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from harness.model import Outcome
-from harness.mutation.checks.check import assess, sandboxed
+from harness.mutation.checks.check import assess, open_in_sandbox
 from harness.probing import Mutant
 from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.challenge_code.local_answer import LocalAnswer
@@ -18,7 +18,7 @@ VERDICT = "    x, gamma, beta, dy = (np.array(values, dtype=np.float64) for valu
 
 
 def speed_of(source: str):
-    with sandboxed(CODE, source) as answer:
+    with open_in_sandbox(CODE, source) as answer:
         (evidence,) = assess(CODE, answer, 7, "check_speed")
     return evidence
 

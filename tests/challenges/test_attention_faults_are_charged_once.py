@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.model import Evidence, Location, Outcome
-from harness.mutation.checks.check import sandboxed
+from harness.mutation.checks.check import open_in_sandbox
 from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.challenge_code.local_answer import LocalAnswer
 from harness.probing.challenge_code.mutants import module_of
@@ -110,7 +110,7 @@ COSTS = {
 @pytest.mark.parametrize("criterion", COSTS)
 def test_a_cost_fails_its_criterion_around_any_design(criterion: str, design: str) -> None:
     code = code_of(FORWARD)
-    with sandboxed(code, wrapped(design, COSTS[criterion])) as answer:
+    with open_in_sandbox(code, wrapped(design, COSTS[criterion])) as answer:
         evidence = probe_criterion(code, code.challenge.criterion(criterion), answer, SEED, explain=False)
     assert evidence.faulty and evidence.obstacle is None, evidence
 
@@ -327,7 +327,7 @@ def test_a_fault_of_either_pass_fails_its_criterion_around_any_design(criterion:
 def test_a_backward_that_needs_its_forward_s_process_is_seen(design: str) -> None:
     source = backward_wrapped(design, forward="_CALLS.append(1)", backward=times("len(_CALLS) > 0"))
     code = code_of(BOTH)
-    with sandboxed(code, source) as answer:
+    with open_in_sandbox(code, source) as answer:
         evidence = probe_criterion(code, code.challenge.criterion("cache_is_data"), answer, SEED, explain=False)
     assert evidence.faulty and evidence.obstacle is None, evidence
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from harness.model import Outcome
-from harness.mutation.checks.check import sandboxed
+from harness.mutation.checks.check import open_in_sandbox
 from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.evidence.criteria import probe_criterion
 from harness.workspace import Workspace
@@ -20,6 +20,6 @@ ONE_ROW = f"{CHECKED}    if q.shape[2] % tile_size == 1:\n        raise IndexErr
 def test_a_fault_at_one_row_tiles_leaves_memory_to_be_measured(challenge: str, criterion: str) -> None:
     code = ChallengeCode(WORKSPACE, WORKSPACE.challenge(challenge))
     assert code.source().count(CHECKED) == 1
-    with sandboxed(code, code.source().replace(CHECKED, ONE_ROW)) as answer:
+    with open_in_sandbox(code, code.source().replace(CHECKED, ONE_ROW)) as answer:
         evidence = probe_criterion(code, code.challenge.criterion(criterion), answer, 1, explain=False)
     assert evidence.outcome is Outcome.PASSED and evidence.measured, evidence

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from harness.model import Outcome
-from harness.mutation.checks.check import assess, sandboxed
+from harness.mutation.checks.check import assess, open_in_sandbox
 from harness.probing.challenge_code.code import ChallengeCode
 from harness.workspace import Workspace
 
@@ -69,5 +69,5 @@ def test_rubbish_is_told_with_what_was_passed_and_where() -> None:
 def anchor(body: str, **limits: float):
     challenge = CODE.challenge.model_copy(update={"limits": CODE.challenge.limits.model_copy(update=limits)})
     code = ChallengeCode(WORKSPACE, challenge)
-    with sandboxed(code, HEAD + body) as answer:
+    with open_in_sandbox(code, HEAD + body) as answer:
         return assess(code, answer, 3, challenge.anchor)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from harness.model import Evidence, Outcome
-from harness.mutation.checks.check import sandboxed
+from harness.mutation.checks.check import open_in_sandbox
 from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.evidence.criteria import probe_criterion
 from harness.workspace import Workspace
@@ -64,7 +64,7 @@ def judged(code: ChallengeCode, criterion: str, line: str, instead: str) -> Evid
     """What is said of the reference with a line exchanged."""
     assert code.source().count(line) == 1
     source = code.source().replace(line, instead) + "\n\nCALLS = []\n"
-    with sandboxed(code, source) as answer:
+    with open_in_sandbox(code, source) as answer:
         return probe_criterion(code, code.challenge.criterion(criterion), answer, 1, explain=False, until_failed=True)
 
 

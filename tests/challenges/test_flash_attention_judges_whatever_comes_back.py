@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.model import Evidence, Outcome
-from harness.mutation.checks.check import sandboxed
+from harness.mutation.checks.check import open_in_sandbox
 from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.evidence.criteria import probe_criterion
 from harness.workspace import Workspace
@@ -50,7 +50,7 @@ def judged(code: ChallengeCode, body: str, criterion: str) -> Evidence:
     source = (
         f"import numpy as np\n\nCALLS = []\n\n\ndef flash_attention_fwd(q, k, v, tile_size, causal=True):\n    {body}\n"
     )
-    with sandboxed(code, source) as answer:
+    with open_in_sandbox(code, source) as answer:
         return probe_criterion(code, code.challenge.criterion(criterion), answer, 1, explain=False, until_failed=True)
 
 
@@ -64,7 +64,7 @@ def test_a_bad_answer_is_a_finding(code: ChallengeCode, kind: str) -> None:
 def test_another_exception_for_wrong_arguments_earns_part(code: ChallengeCode) -> None:
     """ValueError is asked for; an answer that refuses otherwise is told so and keeps half."""
     reference = code.source().replace("raise ValueError(complaint)", "raise TypeError(complaint)")
-    with sandboxed(code, reference) as answer:
+    with open_in_sandbox(code, reference) as answer:
         evidence = probe_criterion(code, code.challenge.criterion("argument_errors"), answer, 1)
     assert (evidence.outcome, evidence.fraction) == (Outcome.PARTIAL, 0.5)
     assert "another exception than ValueError" in evidence.detail
@@ -76,7 +76,7 @@ def test_memory_that_is_given_back_before_the_call_ends_is_seen(code: ChallengeC
     reference = code.source().replace("    length = q.shape[2]\n", f"    {hoard}    length = q.shape[2]\n")
     before = "\nWARM = np.ones((5000, 5000))\nWARM = None\n"
     limits = replace(code, challenge=WORKSPACE.challenge("flash_attention"))
-    with sandboxed(limits, reference + before) as answer:
+    with open_in_sandbox(limits, reference + before) as answer:
         evidence = probe_criterion(limits, limits.challenge.criterion("no_score_matrix"), answer, 1, explain=False)
     assert evidence.outcome is Outcome.FAILED, evidence
     assert evidence.measured["memory_share"] >= 1.0

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.mutation.checks.check import sandboxed
+from harness.mutation.checks.check import open_in_sandbox
 from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.evidence.criteria import probe_criterion, seed_of
 from harness.workspace import Workspace
@@ -37,7 +37,7 @@ def test_the_diagnosis_names_the_fault(challenge: str, name: str, smallest: dict
     code = ChallengeCode(WORKSPACE, WORKSPACE.challenge(challenge))
     (mutant,) = (m for m in code.mutants if m.name == name)
     criterion = code.challenge.criterion(mutant.criterion)
-    with sandboxed(code, code.source(mutant)) as answer:
+    with open_in_sandbox(code, code.source(mutant)) as answer:
         evidence = probe_criterion(code, criterion, answer, seed_of(20, criterion.id))
     assert evidence.diagnosis is not None
     assert evidence.diagnosis.mutant == name

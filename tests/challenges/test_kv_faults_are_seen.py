@@ -14,7 +14,7 @@ from corpora import (
 )
 
 from harness.model import Outcome
-from harness.mutation.checks.check import assess, sandboxed
+from harness.mutation.checks.check import assess, open_in_sandbox
 from harness.mutation.checks.null_answer import NullAnswer
 from harness.probing import Answer, CallTimedOut, Draw, Mutant, Variant
 from harness.probing.challenge_code.code import ChallengeCode
@@ -66,7 +66,7 @@ def test_a_null_answer_earns_nothing(kind: str) -> None:
 
 def test_a_copy_of_the_values_earns_nothing() -> None:
     """It is right for every first token, so it must fail the anchor by what it makes of a longer prompt."""
-    with sandboxed(CODE, COPIES) as answer:
+    with open_in_sandbox(CODE, COPIES) as answer:
         evidence = assess(CODE, answer, SEED)
     assert [e.criterion for e in evidence if e.satisfied] == []
 
@@ -77,7 +77,7 @@ def test_there_are_as_many_faults_and_variants_as_promised() -> None:
 
 def test_bytes_that_do_not_change_with_the_slots_are_said_to_be_the_same() -> None:
     fault = next(mutant for mutant in CODE.mutants if mutant.name == "bytes of two slots")
-    with sandboxed(CODE, CODE.source(fault)) as answer:
+    with open_in_sandbox(CODE, CODE.source(fault)) as answer:
         (report,) = assess(CODE, answer, SEED, "memory_report")
     assert report.detail.endswith("with 1 and with 2 slots filled it says the same")
 
@@ -91,7 +91,7 @@ def before_each_prefill(statement: str) -> str:
 
 def test_the_memory_of_one_layer_is_measured_where_a_second_one_fails() -> None:
     """A fault of layers is another criterion's."""
-    with sandboxed(CODE, before_each_prefill("assert not layer")) as answer:
+    with open_in_sandbox(CODE, before_each_prefill("assert not layer")) as answer:
         (memory,) = assess(CODE, answer, SEED, "memory_growth")
     assert (memory.outcome, list(memory.measured)) == (Outcome.PASSED, ["memory_overhead"])
 
@@ -111,7 +111,7 @@ def test_the_memory_of_a_slow_answer_is_measured_at_a_smaller_shape(
 
     monkeypatch.setitem(measure, "slopes", late)
     keeping = f"KEPT.extend(np.array([k, v]) for _ in range({copies}))"
-    with sandboxed(CODE, before_each_prefill(keeping)) as answer:
+    with open_in_sandbox(CODE, before_each_prefill(keeping)) as answer:
         (memory,) = assess(CODE, answer, SEED, "memory_growth")
     assert memory.outcome is outcome
 
@@ -151,6 +151,6 @@ def test_what_page_size_changes_nothing_of_is_not_taken_for_pages(design: str) -
     for old, new in WITHOUT_PAGES[design]:
         assert source.count(old) == 1
         source = source.replace(old, new)
-    with sandboxed(CODE, source) as answer:
+    with open_in_sandbox(CODE, source) as answer:
         (evidence,) = assess(CODE, answer, SEED, "paged", 0.2)
     assert evidence.outcome is Outcome.NOT_RUN and "page_size" in evidence.detail, evidence

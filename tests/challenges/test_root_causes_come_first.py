@@ -7,7 +7,7 @@ from softmax_topk_answers import CODE
 
 from harness.model import Evidence, Finding, Outcome
 from harness.model.finding import criterion_findings
-from harness.mutation.checks.check import assess, sandboxed
+from harness.mutation.checks.check import assess, open_in_sandbox
 from harness.probing.evidence.root_causes import OtherwiseCalledAnswer, linked_to_races
 from harness.probing.failures import CallTimedOut
 
@@ -20,7 +20,7 @@ def judged(mutant: str, *before: Evidence, added: str = "") -> list[Evidence]:
     """Evidence of the wrong values of a mutant, behind what was found `before` or the race that it has itself."""
     source = CODE.source(next(m for m in CODE.mutants if m.name == mutant))
     source = source.replace(AFTER_LEADERS, added + AFTER_LEADERS)
-    with sandboxed(CODE, source) as answer:
+    with open_in_sandbox(CODE, source) as answer:
         found = list(before) or assess(CODE, answer, SEED, RACE)
         return linked_to_races(CODE, [*assess(CODE, answer, SEED, WRONG), *found], answer)
 
@@ -58,7 +58,7 @@ def test_a_call_that_a_busy_machine_ended_is_no_other_result(monkeypatch: pytest
         return launch(answer, function, *args, **options)
 
     monkeypatch.setattr(OtherwiseCalledAnswer, "call", late)
-    with sandboxed(CODE, source) as answer:
+    with open_in_sandbox(CODE, source) as answer:
         found = [*assess(CODE, answer, SEED, WRONG), *assess(CODE, answer, SEED, RACE)]
         values, _ = linked_to_races(CODE, found, answer)
     assert (values.outcome, values.linked_to) == (Outcome.FAILED, None)

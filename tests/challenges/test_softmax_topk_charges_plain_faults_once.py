@@ -8,7 +8,7 @@ import pytest
 from softmax_topk_answers import CODE, Launch, Row, answer, exact
 
 from harness.model import Evidence, Outcome
-from harness.mutation.checks.check import sandboxed
+from harness.mutation.checks.check import open_in_sandbox
 from harness.probing.answers import Answer
 from harness.probing.challenge_code.local_answer import LocalAnswer
 from harness.probing.evidence.charging import charged_once
@@ -211,7 +211,7 @@ def test_an_order_lost_near_zero_alone_is_charged_to_ties() -> None:
 
 def test_vectors_read_off_their_boundary_are_charged_by_alignment_alone() -> None:
     (mutant,) = (one for one in CODE.mutants if one.name == "vector loads by vocab % 4 alone")
-    with sandboxed(CODE, CODE.source(mutant)) as misread:
+    with open_in_sandbox(CODE, CODE.source(mutant)) as misread:
         found = evidence(misread, ("alignment", "memory_safety", "any_size"))
     assert {id for id, e in found.items() if e.faulty} == {"alignment"}
     assert found["memory_safety"].rests_on == "alignment"

@@ -5,7 +5,7 @@ from corpora import SEED, SHARE, assert_caught, assert_enough, drawn_mutants, dr
 from softmax_topk_answers import CODE, answer, exact
 
 from harness.model import Evidence, Outcome
-from harness.mutation.checks.check import assess, sandboxed
+from harness.mutation.checks.check import assess, open_in_sandbox
 from harness.mutation.checks.null_answer import NullAnswer, NullValues
 from harness.mutation.checks.tampering import TamperedAnswer
 from harness.probing import Mutant, Variant
@@ -51,7 +51,7 @@ def test_a_mutant_fails_the_criterion_it_names(mutant: Mutant) -> None:
 
 @pytest.mark.parametrize("right", RIGHT, ids=lambda variant: variant.name if variant else "reference")
 def test_a_right_answer_passes_every_probe(right: Variant | None) -> None:
-    with sandboxed(CODE, CODE.source(right)) as sound:
+    with open_in_sandbox(CODE, CODE.source(right)) as sound:
         evidence = assess(CODE, sound, SEED, share=SHARE)
     graded = GRADED.get(right.name, set()) if right else set()
     assert {e.criterion for e in evidence if e.outcome is Outcome.PARTIAL} == graded
@@ -61,7 +61,7 @@ def test_a_right_answer_passes_every_probe(right: Variant | None) -> None:
 
 
 def test_the_reference_reads_its_input_once_and_writes_its_outputs_alone() -> None:
-    with sandboxed(CODE, CODE.source()) as reference:
+    with open_in_sandbox(CODE, CODE.source()) as reference:
         (passes,) = assess(CODE, reference, SEED, "passes")
         (written,) = assess(CODE, reference, SEED, "bytes_written")
     assert passes.measured["global_read_passes"] == 1.0
@@ -78,7 +78,7 @@ def tells_of_values(evidence: Evidence) -> bool:
 @pytest.mark.parametrize("kind", WRITTEN)
 def test_a_kernel_that_does_no_work_fails_the_anchor_for_what_it_writes(kind: str) -> None:
     prob, index = WRITTEN[kind]
-    with sandboxed(CODE, NO_WORK.replace("PROB", prob).replace("INDEX", index)) as null:
+    with open_in_sandbox(CODE, NO_WORK.replace("PROB", prob).replace("INDEX", index)) as null:
         (anchor,) = assess(CODE, null, SEED, CODE.challenge.anchor)
     assert (anchor.outcome, anchor.obstacle) == (Outcome.FAILED, None)
     assert tells_of_values(anchor)
@@ -86,7 +86,7 @@ def test_a_kernel_that_does_no_work_fails_the_anchor_for_what_it_writes(kind: st
 
 @pytest.mark.parametrize("kind", NullAnswer.KINDS)
 def test_worthless_values_in_place_of_the_right_ones_fail_the_anchor(kind: str) -> None:
-    with sandboxed(CODE, CODE.source()) as reference:
+    with open_in_sandbox(CODE, CODE.source()) as reference:
         null = TamperedAnswer(reference, NullValues(kind))
         (anchor,) = assess(CODE, null, SEED, CODE.challenge.anchor)
     assert (anchor.outcome, anchor.obstacle) == (Outcome.FAILED, None)

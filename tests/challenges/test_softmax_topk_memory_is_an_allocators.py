@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 from softmax_topk_answers import CODE
 
-from harness.mutation.checks.check import sandboxed
+from harness.mutation.checks.check import open_in_sandbox
 from harness.probing.answers import Answer
 from harness.probing.draw import Draw
 
@@ -58,7 +58,7 @@ class Seen:
 
 @pytest.fixture(scope="module")
 def built() -> Iterator[Answer]:
-    with sandboxed(CODE, SHOWS) as answer:
+    with open_in_sandbox(CODE, SHOWS) as answer:
         yield answer
 
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from softmax_topk_answers import CODE, Floats, answer, exact
 
 from harness.model import Evidence, Outcome, Threshold
-from harness.mutation.checks.check import sandboxed
+from harness.mutation.checks.check import open_in_sandbox
 from harness.probing import Mutant
 from harness.probing.answers import Answer
 from harness.probing.draw import Draw
@@ -60,14 +60,14 @@ def test_a_wrong_value_for_one_sign_of_zero_fails() -> None:
 
 
 def test_a_grid_that_ends_too_early_is_named_by_its_rows() -> None:
-    with sandboxed(CODE, CODE.source(mutant("grid of 4,096 blocks at most"))) as given:
+    with open_in_sandbox(CODE, CODE.source(mutant("grid of 4,096 blocks at most"))) as given:
         found = run(MANY_ROWS, given, SEED)
     assert found.title == "rows are never written"
     assert found.thresholds == (Threshold(axis="rows", right_at=4096, wrong_from=4097, onward=True),)
 
 
 def test_a_grid_that_the_device_refuses_is_a_legal_call_refused() -> None:
-    with sandboxed(CODE, CODE.source(mutant("rows along y"))) as given:
+    with open_in_sandbox(CODE, CODE.source(mutant("rows along y"))) as given:
         found = run(MANY_ROWS, given, SEED, shrink=False)
     assert found.title == "a legal call is refused"
     assert "65573" in found.detail
@@ -78,7 +78,7 @@ def test_a_grid_too_large_to_run_is_refused_all_the_same() -> None:
     grids = CODE.module("probes_grids")
     draw = Draw(SEED, "refused")
     logits = CODE.module("binding").normal(draw, (1 << 16) + 37, 3)
-    with sandboxed(CODE, CODE.source(mutant("rows along y"))) as given:
+    with open_in_sandbox(CODE, CODE.source(mutant("rows along y"))) as given:
         with pytest.raises(ProbeFailure, match="a legal call is refused") as failure:
             grids._require_accepted(given, draw, logits, 3)
         assert "65573" in failure.value.detail
@@ -89,7 +89,7 @@ def test_a_part_of_a_large_grid_writes_the_rows_at_its_ends_and_nothing_else() -
     binding = CODE.module("binding")
     rows = (1 << 16) + 100
     draw = Draw(SEED, "part")
-    with sandboxed(CODE, CODE.source()) as given:
+    with open_in_sandbox(CODE, CODE.source()) as given:
         logits = binding.normal(draw, rows, 2)
         back = binding.call(given, draw, logits, 1, mode="sample")
     region = back.regions["indices"]

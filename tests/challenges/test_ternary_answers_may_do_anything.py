@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from harness.model import Outcome
-from harness.mutation.checks.check import sandboxed
+from harness.mutation.checks.check import open_in_sandbox
 from harness.probing import Keep
 from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.evidence.criteria import probe_criterion
@@ -70,7 +70,7 @@ DRAWN = shares.share(ANSWERS, 6, lambda kind: kind in ENDLESS)
 def test_a_strange_training_is_a_finding(kind: str) -> None:
     lines, words = ANSWERS[kind]
     begun = time.process_time()
-    with sandboxed(CODE, ending(lines)) as answer:
+    with open_in_sandbox(CODE, ending(lines)) as answer:
         found = probe_criterion(CODE, CODE.challenge.criterion("configs"), answer, 3, explain=False)
     assert found.outcome in (Outcome.FAILED, Outcome.NOT_OFFERED), found
     assert words in f"{found.title} {found.detail}", found
@@ -82,7 +82,7 @@ def test_a_fault_in_the_middle_of_training_says_where() -> None:
     source = CODE.source().replace(
         "        gradients = model_gradients(", "        missing\n        gradients = model_gradients("
     )
-    with sandboxed(CODE, source) as answer:
+    with open_in_sandbox(CODE, source) as answer:
         found = probe_criterion(CODE, CODE.challenge.criterion("learns"), answer, 3, explain=False)
     assert found.outcome is Outcome.FAILED
     assert "NameError" in f"{found.title} {found.detail}"
@@ -93,7 +93,7 @@ def test_training_has_a_time_limit_of_its_own_and_says_that_it_is_at_work() -> N
     limits = LIMITS.model_copy(update={"function_seconds": {"train": 30.0}, "call_seconds": 1.0})
     code = ChallengeCode(WORKSPACE, WHOLE.model_copy(update={"limits": limits}))
     told: list[tuple[str, float]] = []
-    with sandboxed(code, ending("    import time\n    time.sleep(2.5)\n    return weights")) as answer:
+    with open_in_sandbox(code, ending("    import time\n    time.sleep(2.5)\n    return weights")) as answer:
         answer.under_way = lambda function, seconds: told.append((function, seconds))
         answer.call("train", np.arange(20, dtype=np.int16), CONFIG, 1, returns=Keep())
     assert {function for function, _ in told} == {"train"}

@@ -14,7 +14,7 @@ from corpora import (
     drawn_variants,
 )
 
-from harness.mutation.checks.check import sandboxed
+from harness.mutation.checks.check import open_in_sandbox
 from harness.mutation.checks.null_answer import NullAnswer
 from harness.probing import Mutant, Variant
 from harness.probing.challenge_code.code import ChallengeCode
@@ -64,12 +64,12 @@ def test_there_are_as_many_faults_and_variants_as_promised() -> None:
 )
 def test_gradients_that_keep_change_or_misread_what_they_get_are_seen(name: str, probe: str) -> None:
     mutant = next(mutant for mutant in CODE.mutants if mutant.name == name)
-    with sandboxed(CODE, CODE.source(mutant)) as answer:
+    with open_in_sandbox(CODE, CODE.source(mutant)) as answer:
         found = run(CODE.probes[probe], answer, SEED, shrink=False)
     assert not found.passed and found.obstacle is None
 
 
 def test_an_answer_without_gradients_serves_views_all_the_same() -> None:
     source = CODE.source().replace("def gradients(", "def other_gradients(")
-    with sandboxed(CODE, source) as answer:
+    with open_in_sandbox(CODE, source) as answer:
         assert run(CODE.probes["gradients_of_views_are_served"], answer, SEED, shrink=False).passed

@@ -14,7 +14,7 @@ from corpora import (
 )
 
 from harness.model import Evidence, Obstacle, Outcome
-from harness.mutation.checks.check import sandboxed
+from harness.mutation.checks.check import open_in_sandbox
 from harness.mutation.checks.null_answer import NullAnswer
 from harness.probing import Draw, Mutant, PropertyMutant, Variant
 from harness.probing.challenge_code.code import ChallengeCode
@@ -78,7 +78,7 @@ def test_a_wrong_mask_is_not_charged_to_positions_logits_or_subtrees() -> None:
 
 def test_wrong_positions_name_the_line_that_passes_them() -> None:
     mutant = next(mutant for mutant in CODE.property_mutants if mutant.criterion == "position_arguments")
-    with sandboxed(CODE, mutant.wrapped(CODE.source())) as answer:
+    with open_in_sandbox(CODE, mutant.wrapped(CODE.source())) as answer:
         evidence = probe_criterion(CODE, CODE.challenge.criterion("position_arguments"), answer, seed=1)
     assert evidence.outcome is Outcome.FAILED
     assert evidence.locations, evidence

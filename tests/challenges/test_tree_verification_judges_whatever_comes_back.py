@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from harness.model import Outcome
-from harness.mutation.checks.check import assess, sandboxed
+from harness.mutation.checks.check import assess, open_in_sandbox
 from harness.probing.challenge_code.code import ChallengeCode
 from harness.workspace import Workspace
 
@@ -70,7 +70,7 @@ def test_a_bad_answer_is_a_finding(name: str) -> None:
 )
 def test_a_bad_mask_is_a_finding(mask: str, title: str) -> None:
     source = HEAD.replace("np.tri(prompt_len + len(parents), dtype=bool)", mask) + "    return [], 1\n"
-    with sandboxed(CODE, source) as answer:
+    with open_in_sandbox(CODE, source) as answer:
         evidence = assess(CODE, answer, 3, "mask")[-1]
     assert evidence.outcome is Outcome.FAILED and title in evidence.title, evidence
 
@@ -81,5 +81,5 @@ def test_rubbish_is_told_with_what_was_passed() -> None:
 
 
 def judged(body: str, criterion: str):
-    with sandboxed(CODE, HEAD + body) as answer:
+    with open_in_sandbox(CODE, HEAD + body) as answer:
         return assess(CODE, answer, 3, criterion)

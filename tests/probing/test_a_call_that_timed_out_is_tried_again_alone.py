@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from harness.model import Evidence, Outcome, SignalKind
-from harness.mutation.checks.check import sandboxed
+from harness.mutation.checks.check import open_in_sandbox
 from harness.probing import NotRun
 from harness.probing.answers import SandboxedAnswer
 from harness.probing.challenge_code.code import ChallengeCode
@@ -56,7 +56,7 @@ class StoppedAtFirst(AnswerWrapper):
 def limited(toy: ChallengeCode, source: str) -> Iterator[SandboxedAnswer]:
     limits = toy.challenge.limits.model_copy(update={"call_seconds": 0.5})
     brief = ChallengeCode(toy.workspace, toy.challenge.model_copy(update={"limits": limits}))
-    with sandboxed(brief, source) as answer:
+    with open_in_sandbox(brief, source) as answer:
         assert isinstance(answer, SandboxedAnswer)
         yield answer
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from harness.model import Outcome
-from harness.mutation.checks.check import sandboxed
+from harness.mutation.checks.check import open_in_sandbox
 from harness.probing import sweeping
 from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.evidence.criteria import probe_criterion
@@ -40,7 +40,7 @@ def assessed(tmp_path):
         toml = TOML.replace("[[dimensions]]", f"{limits}[[dimensions]]", 1) + f"[[criteria]]{criterion}"
         workspace = make_workspace(tmp_path, toml=toml, probes=PROBES + DRAWN)
         code = ChallengeCode(workspace, workspace.challenge(CHALLENGE_ID))
-        with sandboxed(code, HEAD + body + RIGHT) as answer:
+        with open_in_sandbox(code, HEAD + body + RIGHT) as answer:
             return probe_criterion(code, code.challenge.criterion("any_size"), answer, 4)
 
     return assess

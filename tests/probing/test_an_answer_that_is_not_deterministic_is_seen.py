@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pytest
 
 from harness.model import SignalKind
-from harness.mutation.checks.check import sandboxed
+from harness.mutation.checks.check import open_in_sandbox
 from harness.probing.answers import SandboxedAnswer
 from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.evidence.determinism import nondeterminism
@@ -24,7 +24,7 @@ NONDETERMINISTIC = {
 
 @contextmanager
 def probed(toy: ChallengeCode, source: str, tries: int) -> Iterator[list[object]]:
-    with sandboxed(toy, source) as answer:
+    with open_in_sandbox(toy, source) as answer:
         assert isinstance(answer, SandboxedAnswer)
         probe = toy.probes["rows_match_the_oracle"]
         yield [nondeterminism(answer, probe, seed) for seed in range(tries)]

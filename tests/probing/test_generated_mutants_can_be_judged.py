@@ -12,7 +12,7 @@ import pytest
 
 from harness.cli import scaffold
 from harness.languages import GuardCode, SourceChange, language
-from harness.mutation.trials.generated import drawn_mutant
+from harness.mutation.trials.generated import draw_mutant
 from harness.mutation.trials.mutant_trials import Fate, Trials
 from harness.mutation.trials.runs import KilledShare, run_trials
 from harness.probing.challenge_code.code import ChallengeCode
@@ -42,8 +42,8 @@ def test_a_fresh_sample_is_judged(name: str) -> None:
 def test_a_seed_and_a_number_make_one_mutant(name: str) -> None:
     """The same seed and number give the same mutant, others give others."""
     code = code_of(name)
-    made = [drawn_mutant(code, 5, number).source for number in range(8)]
-    assert made == [drawn_mutant(code, 5, number).source for number in range(8)]
+    made = [draw_mutant(code, 5, number).source for number in range(8)]
+    assert made == [draw_mutant(code, 5, number).source for number in range(8)]
     assert len(set(made)) > 4
 
 
@@ -51,7 +51,7 @@ def test_a_seed_and_a_number_make_one_mutant(name: str) -> None:
 def test_every_threshold_is_literal_or_computed(name: str) -> None:
     """About half of the thresholds are named by the source, the others are not but have the same value."""
     code = code_of(name)
-    mutants = [drawn_mutant(code, 3, number) for number in range(60)]
+    mutants = [draw_mutant(code, 3, number) for number in range(60)]
     stated = [mutant for mutant in mutants if mutant.stated]
     literal = [mutant for mutant in stated if mutant.literal]
     assert len(stated) / 4 < len(literal) < 3 * len(stated) / 4
@@ -64,9 +64,9 @@ def test_a_fault_in_cuda_stands_under_its_guard() -> None:
     cuda, source = language("cuda"), code_of("fused_softmax_topk").source()
     guard = GuardCode(call="rows > 7", place="blockIdx.x == 3", functions=("fused_softmax_topk",))
     for change in cuda.changes(source)[::40]:
-        text = cuda.planted(source, change, guard)
+        text = cuda.plant(source, change, guard)
         assert "fault_on_host = (rows > 7) ? 1 : 0;" in text.split('extern "C"')[-1]
-        shown = cuda.shown(source, change, guard)
+        shown = cuda.display(source, change, guard)
         host = change.start > source.index('extern "C" int')
         assert ("fault_acts_on_host()" if host else "fault_acts()") in shown
         assert shown.count("fault_acts") == 1

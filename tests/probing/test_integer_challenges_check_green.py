@@ -7,7 +7,7 @@ from integer_challenges import OPERATIONS, made
 
 from harness.cuda.compilers.host_compiler import host_compiler
 from harness.model import Outcome
-from harness.mutation.checks.check import assess, check, sandboxed
+from harness.mutation.checks.check import assess, check, open_in_sandbox
 from harness.mutation.checks.null_answer import NullAnswer, NullValues
 from harness.mutation.checks.tampering import TAMPERINGS, TamperedAnswer
 from tests import shares
@@ -41,7 +41,7 @@ def test_a_challenge_in_cuda(tmp_path, name):
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_worthless_results_of_a_kernel_are_wrong_by_their_values(tmp_path, name):
     code = made(tmp_path, name, "cuda")
-    with sandboxed(code, code.source()) as reference:
+    with open_in_sandbox(code, code.source()) as reference:
         for kind in NullAnswer.KINDS:
             null = TamperedAnswer(reference, NullValues(kind))
             (anchor,) = assess(code, null, shares.number(), "values")

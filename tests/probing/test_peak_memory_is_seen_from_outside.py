@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.mutation.checks.check import sandboxed
+from harness.mutation.checks.check import open_in_sandbox
 from harness.mutation.checks.null_answer import NullAnswer
 from harness.probing import Array, NotMeasurable
 from harness.probing.challenge_code.code import ChallengeCode
@@ -33,7 +33,7 @@ def test_memory_that_is_given_back_counts_and_arguments_do_not() -> None:
     code = ChallengeCode(WORKSPACE, WORKSPACE.challenge("flash_attention"))
     given = np.ones((1, 1, 4096, 128), np.float32)
     plan = Array(given.shape, "float32")
-    with sandboxed(code, SOURCE) as answer:
+    with open_in_sandbox(code, SOURCE) as answer:
         meter = PeakMeter(answer)
         taken = {}
         for mebibytes in (1, 24, 6):
@@ -46,7 +46,7 @@ def test_memory_that_is_given_back_counts_and_arguments_do_not() -> None:
 def test_the_memory_of_an_answer_that_is_served_in_part_is_measured() -> None:
     code = ChallengeCode(WORKSPACE, WORKSPACE.challenge("flash_attention"))
     given = np.ones((1, 1, 64, 8), np.float32)
-    with sandboxed(code, SOURCE) as answer:
+    with open_in_sandbox(code, SOURCE) as answer:
         meter = PeakMeter(PartlyServedAnswer(answer, {"adapter.py"}))
         for mebibytes in (1, 24):
             _, taken = meter.call(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.cli import scaffold
-from harness.mutation.trials.reward_misses import MOST_SEEDS, RewardGrader, grade_mutants, rewarded_mutants
+from harness.mutation.trials.reward_misses import MOST_SEEDS, RewardGrader, grade_mutants, list_reward_mutants
 from harness.probing.challenge_code.code import ChallengeCode
 from harness.workspace import Workspace
 from tests.commands import called
@@ -50,7 +50,7 @@ def test_a_fault_missed_once_is_tried_by_fifty_seeds(code: ChallengeCode, monkey
 
 def test_only_mutants_of_criteria_that_a_reward_counts_are_graded(code: ChallengeCode) -> None:
     gating = {criterion.id for criterion in code.challenge.criteria if criterion.gating}
-    assert {mutant.criterion for mutant in rewarded_mutants(code)} == gating
+    assert {mutant.criterion for mutant in list_reward_mutants(code)} == gating
 
 
 def test_trials_of_as_many_seeds_are_not_made_again(code: ChallengeCode) -> None:
@@ -75,6 +75,6 @@ def test_the_command_fails_where_a_fault_is_missed(code: ChallengeCode, missed: 
 def test_what_an_option_costs_is_no_fault_that_a_reward_misses() -> None:
     """A cache whose pages leak gives right values: only the probes of memory see it, which no reward has."""
     code = ChallengeCode(Workspace.find(), Workspace.find().challenge("kv_cache"))
-    number = next(n for n, mutant in enumerate(rewarded_mutants(code)) if mutant.name == "pages leak")
+    number = next(n for n, mutant in enumerate(list_reward_mutants(code)) if mutant.name == "pages leak")
     trial = RewardGrader(code, 5, 1).trial(number)
     assert (trial.missed, trial.costs_alone, trial.right) == ((5, 6), True, True)

@@ -7,7 +7,7 @@ import pytest
 
 from harness.cuda.compilers.host_compiler import host_compiler
 from harness.model import Outcome, Severity
-from harness.mutation.checks.check import assess, check, credited, sandboxed
+from harness.mutation.checks.check import assess, check, list_crediting_criteria, open_in_sandbox
 from harness.mutation.checks.tampering import TAMPERINGS, TamperedAnswer, Tampering
 from harness.probing.answers import Cost
 from harness.probing.challenge_code.code import ChallengeCode
@@ -32,7 +32,7 @@ def code_of(challenge: str) -> ChallengeCode:
 def test_no_criterion_of_a_challenge_pays_for_it(challenge, name):
     code = code_of(challenge)
     answer = TamperedAnswer(LocalAnswer(code.imported()), TAMPERINGS[name]())
-    assert credited(code, answer, SEED, loses_digits=answer.tampering.loses_digits) == []
+    assert list_crediting_criteria(code, answer, SEED, loses_digits=answer.tampering.loses_digits) == []
     assert answer.tampering.applied
 
 
@@ -50,7 +50,7 @@ def test_lost_digits_are_held_down_by_the_criterion_of_digits(challenge, name):
 @pytest.mark.parametrize("challenge", OF_LISTS)
 def test_numbers_in_lists_are_tampered_with_as_well(challenge, name):
     code = code_of(challenge)
-    assert credited(code, TamperedAnswer(LocalAnswer(code.imported()), TAMPERINGS[name]()), SEED) == []
+    assert list_crediting_criteria(code, TamperedAnswer(LocalAnswer(code.imported()), TAMPERINGS[name]()), SEED) == []
 
 
 @pytest.mark.parametrize("challenge", (*PYTHON, *OF_LISTS))
@@ -64,11 +64,11 @@ def test_each_one_fails_for_what_was_done_to_it(challenge):
 def test_a_kernel_is_tampered_with_behind_the_driver():
     code = code_of(KERNEL)
     anchor = code.challenge.anchor
-    with sandboxed(code, code.source()) as answer:
+    with open_in_sandbox(code, code.source()) as answer:
         assert [e.satisfied for e in assess(code, TamperedAnswer(answer, Tampering()), SEED, anchor)] == [1]
         for name in TAMPERINGS.keys() - {"float32 inside float64"}:
             answer.fresh()
-            assert credited(code, TamperedAnswer(answer, TAMPERINGS[name]()), SEED) == [], name
+            assert list_crediting_criteria(code, TamperedAnswer(answer, TAMPERINGS[name]()), SEED) == [], name
 
 
 @pytest.mark.parametrize("name", TAMPERINGS)

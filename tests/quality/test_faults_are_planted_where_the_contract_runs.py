@@ -285,7 +285,7 @@ def test_an_option_of_a_list_is_called_where_it_is_claimed(code, answer: Answer)
     for claimed, lines in (("int8",), {"answer.py": frozenset(CORE_LINES)}), (("int4",), None):
         files = AnswerFiles(answer({"answer.py": CORE}), ("answer.py",), {"coded": claimed})
         with ContractCalls(ChallengeCode(code.workspace, challenge), files, seed=5) as contract:
-            assert contract.executed(read_sources(files.folder, files.entries)) == lines
+            assert contract.trace_lines(read_sources(files.folder, files.entries)) == lines
 
 
 @pytest.mark.parametrize("text", ["def scaled(x, scale):\n    raise ValueError\n", "raise ValueError\n"])

@@ -3,7 +3,7 @@
 import pytest
 
 from harness.quality.assertions import count_assertions
-from harness.quality.contract_code import served_functions
+from harness.quality.contract_code import find_contract_functions
 from harness.quality.sources import read_sources
 
 HOLLOW = [
@@ -150,7 +150,7 @@ def test_a_refusal_of_the_contract_s_is_no_check_whatever_its_function_is_called
     checks = "def check_it():\n    if verify_all(2) != 2:\n        raise AssertionError\n\n\n"
     for text, real in ((source + runs, 0), (source + checks + runs + "    check_it()\n", 1)):
         files, command = read_sources(answer({"kernel.py": text}), ("kernel.py",)), ("python", "kernel.py")
-        report = count_assertions(files, command, served_functions(files, ("verify_all",)))
+        report = count_assertions(files, command, find_contract_functions(files, ("verify_all",)))
         assert (report.real, [place.reason.split()[0] for place in report.unchecked]) == (real, ["test_it"])
 
 

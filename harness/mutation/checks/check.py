@@ -58,21 +58,21 @@ def check(code: ChallengeCode, seed: int, progress: Callable[[str], None] = lamb
         yield check_right_answer(code, seed, variant)
     for mutant in code.mutants:
         progress(mutant.name)
-        with sandboxed(code, code.source(mutant)) as answer:
-            yield _check_killed(code, answer, seed, mutant)
+        with open_in_sandbox(code, code.source(mutant)) as answer:
+            yield _check_kill(code, answer, seed, mutant)
     for around in code.property_mutants:
         for design in code.designs(around.criterion):
             name = design.name if design else "reference"
             progress(f"{around.name} around {name}")
-            with sandboxed(code, around.wrapped(code.source(design))) as answer:
-                yield _check_killed_around(code, answer, seed, around, name)
-    with sandboxed(code, code.source()) as answer:
+            with open_in_sandbox(code, around.wrapped(code.source(design))) as answer:
+                yield _check_kill_around(code, answer, seed, around, name)
+    with open_in_sandbox(code, code.source()) as answer:
         for kind in NullAnswer.KINDS:
             progress(kind)
             yield _check_null(code, answer, seed, kind)
         for name, tampering in TAMPERINGS.items():
             progress(name)
-            yield _check_tampered(code, answer, seed, name, tampering())
+            yield _check_tampering(code, answer, seed, name, tampering())
 
 
 def check_right_answer(
@@ -81,14 +81,16 @@ def check_right_answer(
     """Run the probes on a variant or the reference; `races` includes those that race it."""
     raced = (c.id for c in code.challenge.criteria if any(probe.races for probe in code.probes_of(c)))
     spared = frozenset(() if races else raced)
-    with sandboxed(code, code.source(variant), variant.capabilities if variant else {}) as answer:
+    with open_in_sandbox(code, code.source(variant), variant.capabilities if variant else {}) as answer:
         if variant is None:
             return _check_silent(code, answer, seed, "reference", "reference", spared)
-        return _check_silent(code, answer, seed, "variant", variant.name, spared | _list_unsupported(code, variant))
+        return _check_silent(
+            code, answer, seed, "variant", variant.name, spared | _list_inapplicable_criteria(code, variant)
+        )
 
 
 @contextmanager
-def sandboxed(
+def open_in_sandbox(
     code: ChallengeCode, source: str, capabilities: Mapping[str, Any] = MappingProxyType({})
 ) -> Iterator[SandboxedAnswer | GpuAnswer]:
     """Open trusted source in the sandbox, like a submission that claims `capabilities`.
@@ -130,7 +132,7 @@ def check_around(
         entry = folder / files.entries[0]
         entry.write_text(mutant.wrapped(entry.read_text(encoding="utf-8")), encoding="utf-8")
         with _build(code, dataclasses.replace(files, folder=folder)) as answer:
-            return _check_killed_around(code, answer, seed, mutant, name, adapters)
+            return _check_kill_around(code, answer, seed, mutant, name, adapters)
 
 
 def assess(
@@ -166,7 +168,7 @@ def mutant_evidence(
     )
 
 
-def credited(code: ChallengeCode, answer: Answer, seed: int, *, loses_digits: bool = False) -> list[str]:
+def list_crediting_criteria(code: ChallengeCode, answer: Answer, seed: int, *, loses_digits: bool = False) -> list[str]:
     """Return the probed criteria that credit a worthless answer, or break on it.
 
     The list is empty if the anchor fails, or if the answer only loses digits and a critical criterion caps its grade.
@@ -182,7 +184,7 @@ def credited(code: ChallengeCode, answer: Answer, seed: int, *, loses_digits: bo
     return [e.criterion for e in evidence if e.satisfied > 0 or e.outcome is Outcome.JUDGE_ERROR]
 
 
-def _list_unsupported(code: ChallengeCode, variant: Variant) -> frozenset[str]:
+def _list_inapplicable_criteria(code: ChallengeCode, variant: Variant) -> frozenset[str]:
     optional = ((c.id, c.capability) for c in code.challenge.criteria if c.capability)
     return frozenset(id for id, name in optional if not offers(variant.capabilities, name)) | set(variant.unmet)
 
@@ -205,7 +207,7 @@ def _retry_if_not_run(code: ChallengeCode, answer: Answer, seed: int, evidence: 
     return evidence if evidence.outcome is not Outcome.NOT_RUN else assess(code, answer, seed, evidence.criterion)[0]
 
 
-def _check_killed(
+def _check_kill(
     code: ChallengeCode, answer: Answer, seed: int, mutant: Mutant | PropertyMutant, adapters: Collection[str] = ()
 ) -> CheckResult:
     if not any(c.id == mutant.criterion and c.probes for c in code.challenge.criteria):
@@ -217,18 +219,18 @@ def _check_killed(
         evidence = mutant_evidence(code, answer, seed, mutant, adapters)
     # a failed call is no evidence of a broken property
     killed = evidence.outcome is Outcome.FAILED and not (isinstance(mutant, PropertyMutant) and evidence.obstacle)
-    detail = "" if killed else f"`{mutant.criterion}` is {evidence.outcome.value}{_describe_seen(evidence)}"
+    detail = "" if killed else f"`{mutant.criterion}` is {evidence.outcome.value}{_describe_observations(evidence)}"
     return CheckResult("mutant", mutant.name, "killed", killed, mutant.criterion, detail)
 
 
-def _check_killed_around(
+def _check_kill_around(
     code: ChallengeCode, answer: Answer, seed: int, mutant: PropertyMutant, design: str, adapters: Collection[str] = ()
 ) -> CheckResult:
-    killed = _check_killed(code, answer, seed, mutant, adapters)
+    killed = _check_kill(code, answer, seed, mutant, adapters)
     return dataclasses.replace(killed, kind="wrapped", name=f"{mutant.name} around {design}")
 
 
-def _describe_seen(evidence: Evidence) -> str:
+def _describe_observations(evidence: Evidence) -> str:
     draws = evidence.draws
     seen = [
         f"{name} = {figure:.3g}" if isinstance(figure, float) else f"{name} = {figure}"
@@ -251,7 +253,7 @@ def _check_null(code: ChallengeCode, answer: Answer, seed: int, kind: str) -> Ch
     return CheckResult("null", kind, "no credit", called, detail=detail)
 
 
-def _check_tampered(code: ChallengeCode, answer: Answer, seed: int, name: str, tampering: Tampering) -> CheckResult:
+def _check_tampering(code: ChallengeCode, answer: Answer, seed: int, name: str, tampering: Tampering) -> CheckResult:
     answer.fresh()
     tampered = TamperedAnswer(answer, tampering)
     verdict = _check_worthless(code, tampered, seed, "tampered", name, loses_digits=tampering.loses_digits)
@@ -263,6 +265,6 @@ def _check_tampered(code: ChallengeCode, answer: Answer, seed: int, name: str, t
 def _check_worthless(
     code: ChallengeCode, answer: Answer, seed: int, kind: str, name: str, *, loses_digits: bool = False
 ) -> CheckResult:
-    earned = credited(code, answer, seed, loses_digits=loses_digits)
+    earned = list_crediting_criteria(code, answer, seed, loses_digits=loses_digits)
     detail = f"credited or excused by {', '.join(earned)}" if earned else ""
     return CheckResult(kind, name, "no credit", not earned, detail=detail)

@@ -88,12 +88,12 @@ class NullValues(Tampering):
         self.kind = kind
         self.inputs: Sequence[Values] = ()
 
-    def called(self, given: Sequence[Values]) -> None:
-        """See `Tampering.called`."""
+    def note_call(self, given: Sequence[Values]) -> None:
+        """See `Tampering.note_call`."""
         self.inputs = given
 
-    def returned(self, values: Values, place: Place) -> Values:
-        """See `Tampering.returned`."""
+    def change_result(self, values: Values, place: Place) -> Values:
+        """See `Tampering.change_result`."""
         return _make_worthless(self.kind, values.shape, values.dtype, self.inputs)
 
 

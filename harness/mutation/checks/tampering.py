@@ -36,14 +36,14 @@ class Tampering:
     loses_digits = False
     """True if results only lose digits: a criterion of digits may then cap the grade while others pay."""
 
-    def called(self, given: Sequence[Values]) -> None:
-        """Note a call's arrays, or its numbers without any, before `returned`."""
+    def note_call(self, given: Sequence[Values]) -> None:
+        """Note a call's arrays, or its numbers without any, before `change_result`."""
 
-    def given(self, values: Values) -> Values:
+    def change_argument(self, values: Values) -> Values:
         """Return the replacement of an array argument."""
         return values
 
-    def returned(self, values: Values, place: Place) -> Values:
+    def change_result(self, values: Values, place: Place) -> Values:
         """Return the replacement of a right result, of the same shape and dtype."""
         return values
 
@@ -54,8 +54,8 @@ class Tampering:
 class MeanValues(Tampering):
     """The mean of all numbers, rounded for integers and booleans."""
 
-    def returned(self, values: Values, place: Place) -> Values:
-        """See `Tampering.returned`."""
+    def change_result(self, values: Values, place: Place) -> Values:
+        """See `Tampering.change_result`."""
         finite = values[np.isfinite(values)].astype(np.longdouble)
         if not finite.size:
             return values
@@ -69,8 +69,8 @@ class RandomValues(Tampering):
     def __init__(self) -> None:
         self.rng = np.random.default_rng(0)
 
-    def returned(self, values: Values, place: Place) -> Values:
-        """See `Tampering.returned`."""
+    def change_result(self, values: Values, place: Place) -> Values:
+        """See `Tampering.change_result`."""
         finite = values[np.isfinite(values)]
         if not finite.size:
             return values
@@ -90,16 +90,16 @@ class NarrowedValues(Tampering):
     def __init__(self, narrow: str) -> None:
         self.narrow = np.dtype(narrow)
 
-    def given(self, values: Values) -> Values:
-        """See `Tampering.given`."""
+    def change_argument(self, values: Values) -> Values:
+        """See `Tampering.change_argument`."""
         if values.dtype.kind != "f" or values.dtype.itemsize <= self.narrow.itemsize:
             return values
         with np.errstate(over="ignore"):
             return values.astype(self.narrow).astype(values.dtype)
 
-    def returned(self, values: Values, place: Place) -> Values:
-        """See `Tampering.returned`."""
-        return self.given(values)
+    def change_result(self, values: Values, place: Place) -> Values:
+        """See `Tampering.change_result`."""
+        return self.change_argument(values)
 
 
 class PreviousValues(Tampering):
@@ -111,8 +111,8 @@ class PreviousValues(Tampering):
     def __init__(self) -> None:
         self.memory: dict[Place, Values] = {}
 
-    def returned(self, values: Values, place: Place) -> Values:
-        """See `Tampering.returned`."""
+    def change_result(self, values: Values, place: Place) -> Values:
+        """See `Tampering.change_result`."""
         before, self.memory[place] = self.memory.get(place, values), values
         return np.resize(before, values.shape)
 
@@ -124,8 +124,8 @@ class PreviousValues(Tampering):
 class ValuesByShape(PreviousValues):
     """The first result of the same function and shapes."""
 
-    def returned(self, values: Values, place: Place) -> Values:
-        """See `Tampering.returned`."""
+    def change_result(self, values: Values, place: Place) -> Values:
+        """See `Tampering.change_result`."""
         return np.resize(self.memory.setdefault(place, values), values.shape)
 
 
@@ -151,41 +151,41 @@ class TamperedAnswer(AnswerWrapper):
         if module != "submission":
             return super().call(function, *args, returns=returns, module=module, **options)
         place = (function, _make_shape_key(args), _make_shape_key(list(_iter_arrays(options))))
-        sent = _map_arrays(args, self._change_given)
-        named = _map_arrays(options, self._change_given)
+        sent = _map_arrays(args, self._change_argument)
+        named = _map_arrays(options, self._change_argument)
         value = super().call(function, *sent, returns=returns, **named)
         given, went = _iter_arrays((args, options)), _iter_arrays((sent, named))
         self.echo = tuple(map(_restore, given, went, self.answer.echo))
         if function == "launch":
-            return self._tamper_launched(value, args, _list_buffers(sent), place)
-        self.tampering.called(list(_iter_arrays((args, options))) or [np.array(list(_iter_numbers(args)))])
+            return self._tamper_launch(value, args, _list_buffers(sent), place)
+        self.tampering.note_call(list(_iter_arrays((args, options))) or [np.array(list(_iter_numbers(args)))])
         if isinstance(returns, Tree | Scalar) and not any(True for _ in _iter_arrays(value)):
             return self._tamper_plain(value, place)
-        return self._tamper_returned(value, place)
+        return self._tamper_result(value, place)
 
     def fetch(self, kept: RemoteObject, returns: Plan) -> Any:
         """See `Answer.fetch`."""
-        return self._tamper_returned(super().fetch(kept, returns), ("an object kept", kept.id))
+        return self._tamper_result(super().fetch(kept, returns), ("an object kept", kept.id))
 
     def fresh(self) -> None:
         """See `Answer.fresh`; the tampering forgets earlier calls."""
         self.tampering.forget()
         super().fresh()
 
-    def _change_given(self, values: Values) -> Values:
-        return self._note_change(values, self.tampering.given(values))
+    def _change_argument(self, values: Values) -> Values:
+        return self._note_change(values, self.tampering.change_argument(values))
 
-    def _change_returned(self, values: Values, place: Place) -> Values:
-        return self._note_change(values, self.tampering.returned(values, place))
+    def _change_result(self, values: Values, place: Place) -> Values:
+        return self._note_change(values, self.tampering.change_result(values, place))
 
     def _note_change(self, values: Values, changed: Values) -> Values:
         if not self.tampering.applied:
             self.tampering.applied = bool((_view_bits(changed) != _view_bits(values)).any())
         return changed
 
-    def _tamper_returned(self, value: Any, place: Place) -> Any:
+    def _tamper_result(self, value: Any, place: Place) -> Any:
         numbers = count()
-        return _map_arrays(value, lambda values: self._change_returned(values, (*place, next(numbers))))
+        return _map_arrays(value, lambda values: self._change_result(values, (*place, next(numbers))))
 
     def _tamper_plain(self, value: Any, place: Place) -> Any:
         """Change the numbers of plain data as one array; integers stay integers."""
@@ -193,17 +193,17 @@ class TamperedAnswer(AnswerWrapper):
         if not self.tampering.of_plain_numbers or not numbers.size:
             return value
         numbers = numbers.astype(np.float64) if numbers.dtype.kind not in "biuf" else numbers
-        changed = self._change_returned(numbers, place)
+        changed = self._change_result(numbers, place)
         return value if np.array_equal(changed, numbers) else _renumber(value, iter(changed.tolist()))
 
-    def _tamper_launched(self, value: Any, args: Sequence[Any], sent: Sequence[Values], place: Place) -> Any:
+    def _tamper_launch(self, value: Any, args: Sequence[Any], sent: Sequence[Values], place: Place) -> Any:
         code, *buffers, report = value
         changed, given = [], _list_buffers(args)
-        self.tampering.called(_list_inputs(args, sent, buffers))
+        self.tampering.note_call(_list_inputs(args, sent, buffers))
         for number, (before, went, after) in enumerate(zip(given, sent, buffers, strict=True)):
             written = _view_bits(after) != _view_bits(went)
             back = _restore(before, went, after)
-            back[written] = self._change_returned(after[written], (*place, number))
+            back[written] = self._change_result(after[written], (*place, number))
             changed.append(back)
         return (code, *changed, report)
 

@@ -58,7 +58,7 @@ class Offsets:
         return self._starts[line - 1] + len(self._lines[line - 1].encode()[:column].decode())
 
 
-def called_name(call: ast.Call) -> str:
+def get_call_name(call: ast.Call) -> str:
     """Return the last part of the called name, empty without one."""
     if isinstance(call.func, ast.Attribute):
         return call.func.attr
@@ -97,7 +97,7 @@ def _find_in_statement(statement: ast.stmt, spared: Callable[[str], object]) -> 
 def _find_within(expression: ast.expr) -> Iterator[ast.expr]:
     if isinstance(expression, ast.JoinedStr):
         return
-    if isinstance(expression, ast.Call) and _SILENT_CALLS.fullmatch(called_name(expression)):
+    if isinstance(expression, ast.Call) and _SILENT_CALLS.fullmatch(get_call_name(expression)):
         return
     yield expression
     for child in ast.iter_child_nodes(expression):

@@ -30,7 +30,7 @@ class SourceChange:
     repeats: bool = True
     array: bool = True
 
-    def applied(self, source: str) -> str:
+    def apply(self, source: str) -> str:
         """Return the source with the span replaced unconditionally."""
         return source[: self.start] + self.text + source[self.end :]
 

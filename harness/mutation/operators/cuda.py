@@ -72,7 +72,7 @@ Said = Callable[["Node | None"], str]
 """Function that returns the author's text of a node."""
 
 
-def parsed(source: str) -> SyntaxTree:
+def parse_source(source: str) -> SyntaxTree:
     """Return the tree of a source, whose offsets count bytes."""
     text = source.encode()
     return parse(text, lex(text))
@@ -82,7 +82,7 @@ def cuda_changes(source: str, spared: Collection[str]) -> list[SourceChange]:
     """Return all changes of a source in text order, except in `spared` functions."""
     text = source.encode()
     found: dict[tuple[int, int, str], SourceChange] = {}
-    for function in parsed(source).functions:
+    for function in parse_source(source).functions:
         body = function.child_by_field_name("body")
         name = name_of(function.child_by_field_name("declarator"))
         if body is None or (name is not None and text[name.start_byte : name.end_byte].decode() in spared):
@@ -113,22 +113,22 @@ def _is_constexpr(declaration: "Node") -> bool:
 
 
 def _change_node(node: "Node", text: bytes) -> Iterator[tuple[str, "Node", str]]:
-    def said(part: "Node | None") -> str:
+    def get_text(part: "Node | None") -> str:
         return text[part.start_byte : part.end_byte].decode() if part is not None else ""
 
-    yield from ((operator, node, changed) for operator, changed in _change_in_place(node, said))
+    yield from ((operator, node, changed) for operator, changed in _change_in_place(node, get_text))
     match node.type:
         case "subscript_argument_list" if len(node.named_children) == 1:
             index = node.named_children[0]
             if index.type != "number_literal":
-                yield from (("index", index, f"({said(index)} {sign} 1)") for sign in "+-")
+                yield from (("index", index, f"({get_text(index)} {sign} 1)") for sign in "+-")
         case "assignment_expression":
-            yield from _change_assignment(node, said)
+            yield from _change_assignment(node, get_text)
         case "if_statement":
             condition = node.child_by_field_name("condition")
             value = condition.child_by_field_name("value") if condition is not None else None
             if value is not None and value.type != "declaration":
-                yield "condition", value, f"!({said(value)})"
+                yield "condition", value, f"!({get_text(value)})"
         case "expression_statement" | "break_statement" | "continue_statement":
             if node.parent is not None and node.parent.type != "for_statement":
                 yield "dropped statement", node, ";"
@@ -197,7 +197,7 @@ def _change_assignment(node: "Node", said: Said) -> Iterator[tuple[str, "Node", 
 
 def on_device(source: str, offset: int) -> bool:
     """Return whether the character at `offset` is in a device function."""
-    tree, place = parsed(source), len(source[:offset].encode())
+    tree, place = parse_source(source), len(source[:offset].encode())
     return any(
         mark.node.type == "function_definition" and mark.node.start_byte <= place < mark.node.end_byte
         for mark in tree.marked
@@ -205,10 +205,10 @@ def on_device(source: str, offset: int) -> bool:
     )
 
 
-def exported(source: str, names: Collection[str]) -> Iterator[tuple[int, str]]:
+def find_exports(source: str, names: Collection[str]) -> Iterator[tuple[int, str]]:
     """Yield, for each function in `names`, the offset behind its opening brace and the name of its stream."""
     text = source.encode()
-    for function in parsed(source).functions:
+    for function in parse_source(source).functions:
         name, body = name_of(function.child_by_field_name("declarator")), function.child_by_field_name("body")
         if name is None or body is None or text[name.start_byte : name.end_byte].decode() not in names:
             continue

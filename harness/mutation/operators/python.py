@@ -3,9 +3,9 @@
 import ast
 from collections.abc import Collection, Iterator, Mapping
 
-from harness.mutation.operators.ast_operators import Offsets, called_name, replacements, sites
+from harness.mutation.operators.ast_operators import Offsets, get_call_name, replacements, sites
 from harness.mutation.operators.changes import SourceChange
-from harness.mutation.operators.python_reach import Reach, computed_value, defined_names, only_serving
+from harness.mutation.operators.python_reach import Reach, find_value, list_definitions, only_serving
 
 _OTHER_FUNCTION: Mapping[str, str] = {
     "min": "max",
@@ -59,11 +59,11 @@ def python_changes(source: str, spared: Collection[str], called: Collection[str]
             return
         if not whole and " " in text:
             text = f"({text})"
-        array = isinstance(node, ast.expr) and reach.array(computed_value(statement, start, end, offsets) or node)
+        array = isinstance(node, ast.expr) and reach.array(find_value(statement, start, end, offsets) or node)
         change = SourceChange(operator, node.lineno, start, end, text, whole, guardable, reach.repeats(node), array)
         found.setdefault((start, end, text), change)
 
-    module = [statement for statement in tree.body if not spared & set(defined_names(statement))]
+    module = [statement for statement in tree.body if not spared & set(list_definitions(statement))]
     for site, statement in sites(module, spared.__contains__):
         if _calls_alone(statement, spared):
             continue
@@ -81,7 +81,7 @@ def python_changes(source: str, spared: Collection[str], called: Collection[str]
 def _calls_alone(statement: ast.stmt, names: Collection[str]) -> bool:
     match statement:
         case ast.Expr(value=ast.Call() as call):
-            return called_name(call) in names
+            return get_call_name(call) in names
     return False
 
 
@@ -143,7 +143,7 @@ def _name_operator(site: ast.expr | ast.AugAssign, changed: ast.expr | ast.AugAs
 
 
 def _change_call(call: ast.Call) -> Iterator[Change]:
-    name = called_name(call)
+    name = get_call_name(call)
     if name in _OTHER_FUNCTION:
         yield "function", ast.unparse(ast.Call(_rename(call.func, _OTHER_FUNCTION[name]), call.args, call.keywords))
     for index in range(len(call.args) - 1):

@@ -37,19 +37,19 @@ def only_serving(tree: ast.Module, spared: Collection[str], called: Collection[s
 
     Functions in `called` have callers elsewhere.
     """
-    defined = {name: statement for statement in tree.body for name in defined_names(statement)}
+    defined = {name: statement for statement in tree.body for name in list_definitions(statement)}
     serving = {name for name in defined if name in spared}
     while True:
-        outside = [s for s in tree.body if not set(defined_names(s)) & serving]
-        used = set(itertools.chain(called, *(_find_used(statement) for statement in outside)))
-        by_spared = set(itertools.chain(*(_find_used(defined[name]) for name in serving)))
+        outside = [s for s in tree.body if not set(list_definitions(s)) & serving]
+        used = set(itertools.chain(called, *(_find_loads(statement) for statement in outside)))
+        by_spared = set(itertools.chain(*(_find_loads(defined[name]) for name in serving)))
         more = {name for name in by_spared & set(defined) if name not in used} - serving
         if not more:
             return serving
         serving |= more
 
 
-def defined_names(statement: ast.stmt) -> list[str]:
+def list_definitions(statement: ast.stmt) -> list[str]:
     """Return the function or name that a statement of a module defines."""
     match statement:
         case ast.FunctionDef() | ast.AsyncFunctionDef():
@@ -59,15 +59,15 @@ def defined_names(statement: ast.stmt) -> list[str]:
     return []
 
 
-def _find_used(statement: ast.stmt) -> Iterator[str]:
+def _find_loads(statement: ast.stmt) -> Iterator[str]:
     arguments = (node.arg for node in ast.walk(statement) if isinstance(node, ast.arg))
-    own = {*defined_names(statement), *arguments}
+    own = {*list_definitions(statement), *arguments}
     for node in ast.walk(statement):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id not in own:
             yield node.id
 
 
-def computed_value(statement: ast.AST, start: int, end: int, offsets: Offsets) -> ast.expr | None:
+def find_value(statement: ast.AST, start: int, end: int, offsets: Offsets) -> ast.expr | None:
     """Return the computed value, or the one of several, that a span of a statement is part of; else None."""
 
     def holds(node: ast.expr) -> bool:
@@ -98,7 +98,7 @@ class Reach:
 
     def repeats(self, node: ast.AST) -> bool:
         """Return whether a node may run more than once in one call of the contract."""
-        return self._is_looped(node) or self._find_function(node) in self._repeating
+        return self._is_in_loop(node) or self._find_function(node) in self._repeating
 
     def array(self, node: ast.expr) -> bool:
         """Return whether an expression may give an array."""
@@ -111,7 +111,7 @@ class Reach:
                 return node
         return None
 
-    def _is_looped(self, node: ast.AST) -> bool:
+    def _is_in_loop(self, node: ast.AST) -> bool:
         while node in self._parents and not isinstance(node, Function):
             inner, node = node, self._parents[node]
             if isinstance(node, ast.Lambda):
@@ -139,7 +139,7 @@ class Reach:
         elif name.startswith("__"):
             return True
         used = [use for use in self._uses.get(name, ()) if not self._is_argument(use)]
-        return len(used) > 1 or any(self._is_looped(use) or self._find_function(use) in repeating for use in used)
+        return len(used) > 1 or any(self._is_in_loop(use) or self._find_function(use) in repeating for use in used)
 
     def _is_argument(self, node: ast.AST) -> bool:
         function = self._find_function(node)
@@ -152,7 +152,7 @@ class Reach:
     def _find_scalar_names(self, tree: ast.Module) -> dict[Place, bool]:
         found: dict[Place, bool] = {}
         self._scalars = found
-        assigned = list(self._iter_assigned(tree))
+        assigned = list(self._iter_assignments(tree))
         for _ in range(4):  # repeat, because names depend on names
             now: dict[Place, bool] = {}
             for key, value, function in assigned:
@@ -163,7 +163,7 @@ class Reach:
             found = self._scalars = now
         return found
 
-    def _iter_assigned(self, tree: ast.Module) -> Iterator[tuple[Place, Assigned, Function | None]]:
+    def _iter_assignments(self, tree: ast.Module) -> Iterator[tuple[Place, Assigned, Function | None]]:
         for node in ast.walk(tree):
             function = self._find_function(node)
             match node:
@@ -175,7 +175,7 @@ class Reach:
                     yield _make_key(node.target, function), node.value, function
                 case ast.For() | ast.AsyncFor() | ast.comprehension():
                     for key, value in _pair(node.target, None):
-                        counted = isinstance(node.iter, ast.Call) and _get_called_name(node.iter) == "range"
+                        counted = isinstance(node.iter, ast.Call) and _get_call_name(node.iter) == "range"
                         yield _make_key(key, function), counted or value, function
                 case ast.arg():
                     owner = self._parents[self._parents[node]]
@@ -191,7 +191,7 @@ class Reach:
             return True
         match node:
             case ast.Name(id=name):
-                return self._is_known_scalar(function, name)
+                return self._is_scalar_name(function, name)
             case ast.Attribute(attr=name):
                 return name in _SCALAR_ATTRIBUTES or self._scalars.get((None, f".{name}"), False)
             case ast.Subscript(value=value):
@@ -208,7 +208,7 @@ class Reach:
         return False
 
     def _is_scalar_call(self, call: ast.Call, function: Function | None) -> bool:
-        name = _get_called_name(call)
+        name = _get_call_name(call)
         if isinstance(call.func, ast.Attribute):
             return name == "item" or (isinstance(call.func.value, ast.Name) and call.func.value.id == "math")
         if name in _OF_THEIR_ARGUMENTS:
@@ -216,7 +216,7 @@ class Reach:
         own = [f for f in self._functions if f.name == name]
         return name in _SCALAR_CALLS or (bool(own) and all(_is_scalar_annotation(f.returns) for f in own))
 
-    def _is_known_scalar(self, function: Function | None, name: str) -> bool:
+    def _is_scalar_name(self, function: Function | None, name: str) -> bool:
         while function is not None:
             if (function, name) in self._scalars:
                 return self._scalars[function, name]
@@ -232,7 +232,7 @@ def _uses(tree: ast.Module) -> Mapping[str, list[ast.AST]]:
     return found
 
 
-def _get_called_name(call: ast.Call) -> str:
+def _get_call_name(call: ast.Call) -> str:
     match call.func:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name
@@ -248,7 +248,7 @@ def _pair(target: ast.expr, value: ast.expr | None) -> Iterator[tuple[ast.expr, 
             yield from _pair(part, own)
         return
     shape = isinstance(value, ast.Attribute) and value.attr == "shape"
-    counted = isinstance(value, ast.Call) and _get_called_name(value) == "divmod"
+    counted = isinstance(value, ast.Call) and _get_call_name(value) == "divmod"
     for part in target.elts:
         yield part, value if counted else shape or None
 

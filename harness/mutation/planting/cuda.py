@@ -4,7 +4,7 @@ import random
 import re
 
 from harness.mutation.operators.changes import GuardCode, SourceChange
-from harness.mutation.operators.cuda import exported, on_device
+from harness.mutation.operators.cuda import find_exports, on_device
 
 _PLUMBING = """\
 
@@ -32,13 +32,13 @@ _SET = """
 _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b.*\n", re.MULTILINE)
 
 
-def planted(source: str, change: SourceChange, guard: GuardCode, *, trapped: bool = False) -> str:
+def plant(source: str, change: SourceChange, guard: GuardCode, *, trapped: bool = False) -> str:
     """Return the source with a guarded fault; see `Language.planted`."""
     if guard.always and not trapped:
-        return change.applied(source)
+        return change.apply(source)
     edits = [(change.start, change.end, _guard_change(source, change))]
     call = re.sub(r"\bcalls\b", "fault_calls", guard.call) or "true"
-    for at, stream in exported(source, guard.functions):
+    for at, stream in find_exports(source, guard.functions):
         edits.append((at, at, _SET % {"call": call, "stream": stream}))
     begin = max((found.end() for found in _INCLUDE.finditer(source)), default=0)
     edits.append((begin, begin, _make_plumbing(guard, trapped)))
@@ -47,14 +47,14 @@ def planted(source: str, change: SourceChange, guard: GuardCode, *, trapped: boo
     return source
 
 
-def shown(source: str, change: SourceChange, guard: GuardCode) -> str:
+def display(source: str, change: SourceChange, guard: GuardCode) -> str:
     """Return the source as readers see the fault."""
     if guard.always:
-        return change.applied(source)
+        return change.apply(source)
     return source[: change.start] + _guard_change(source, change) + source[change.end :]
 
 
-def computed(value: int, rng: random.Random) -> str:
+def conceal_number(value: int, rng: random.Random) -> str:
     """Return an expression for `value` that does not contain it."""
     forms = [f"static_cast<int>({value}.0)", f"static_cast<int>({2 * value}.0f * 0.5f)"]
     if value <= 60:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from harness.mutation.operators.ast_operators import Offsets
 from harness.mutation.operators.changes import GuardCode, SourceChange
-from harness.mutation.operators.python_reach import computed_value
+from harness.mutation.operators.python_reach import find_value
 
 _PLUMBING = '''
 
@@ -90,24 +90,24 @@ class _Fault(_Fault):
 '''
 
 
-def planted(source: str, change: SourceChange, guard: GuardCode, *, trapped: bool = False) -> str:
+def plant(source: str, change: SourceChange, guard: GuardCode, *, trapped: bool = False) -> str:
     """Return the source with a guarded fault, followed by the code that the guard needs.
 
     Args:
         trapped: raise an error instead of acting, to tell whether the fault would act.
     """
     if guard.always and not trapped:
-        return change.applied(source)
-    text = change.applied(source) if not change.guardable else _put_under_guard(source, change, bool(guard.element))
+        return change.apply(source)
+    text = change.apply(source) if not change.guardable else _put_under_guard(source, change, bool(guard.element))
     return text.rstrip("\n") + "\n" + "".join(_make_support(source, guard, trapped))
 
 
-def shown(source: str, change: SourceChange, guard: GuardCode) -> str:
+def display(source: str, change: SourceChange, guard: GuardCode) -> str:
     """Return the source as readers see the fault: the changed line with its guard."""
-    return change.applied(source) if guard.always else _put_under_guard(source, change, bool(guard.element))
+    return change.apply(source) if guard.always else _put_under_guard(source, change, bool(guard.element))
 
 
-def computed(value: int, rng: random.Random) -> str:
+def conceal_number(value: int, rng: random.Random) -> str:
     """Return an expression for `value` that does not contain it."""
     forms = [f'int("{value:x}", 16)', f"round({value:.1f})", f'int("{value:o}", base=8)']
     if value <= 60:
@@ -136,7 +136,7 @@ def _put_under_guard(source: str, change: SourceChange, blended: bool) -> str:
 def _find_whole_value(source: str, change: SourceChange) -> tuple[int, int]:
     """Return the span of the value that the surrounding statement computes."""
     offsets = Offsets(source)
-    values = (computed_value(node, change.start, change.end, offsets) for node in ast.walk(ast.parse(source)))
+    values = (find_value(node, change.start, change.end, offsets) for node in ast.walk(ast.parse(source)))
     value = next(filter(None, values), None)
     return (change.start, change.end) if value is None else offsets.span(value)
 

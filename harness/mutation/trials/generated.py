@@ -67,7 +67,7 @@ def _list_changes(code: ChallengeCode, origin: str) -> Mapping[str, tuple[Source
     return {operator: tuple(found[operator]) for operator in sorted(found)}
 
 
-def drawn_mutant(code: ChallengeCode, seed: int, number: int) -> GeneratedMutant:
+def draw_mutant(code: ChallengeCode, seed: int, number: int) -> GeneratedMutant:
     """Return mutant `number` of a seed.
 
     Raises:

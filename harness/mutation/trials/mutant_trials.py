@@ -17,8 +17,8 @@ import numpy as np
 
 from harness.errors import JudgeError
 from harness.model import Criterion, Outcome
-from harness.mutation.checks.check import sandboxed
-from harness.mutation.trials.generated import GeneratedMutant, drawn_mutant
+from harness.mutation.checks.check import open_in_sandbox
+from harness.mutation.trials.generated import GeneratedMutant, draw_mutant
 from harness.probing.answers import SandboxedAnswer
 from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.draw import Draw
@@ -112,9 +112,9 @@ class Trials:
 
     def trial(self, number: int) -> MutantTrial:
         """Return the trial of mutant `number`."""
-        mutant = drawn_mutant(self.code, self.seed, number)
+        mutant = draw_mutant(self.code, self.seed, number)
         try:
-            with sandboxed(self.code, mutant.source) as answer:
+            with open_in_sandbox(self.code, mutant.source) as answer:
                 seen = self._find_wrong(mutant, answer)
                 if seen is None or seen == Fate.BROKEN:
                     return self._make_trial(mutant, Fate.BROKEN if seen else self._classify_harmless(mutant))
@@ -158,7 +158,7 @@ class Trials:
 
     def _open_original(self, mutant: GeneratedMutant) -> GradedAnswer:
         if mutant.origin not in self._originals:
-            opened = self._open.enter_context(sandboxed(self.code, mutant.original))
+            opened = self._open.enter_context(open_in_sandbox(self.code, mutant.original))
             self._originals[mutant.origin] = opened
         answer = self._originals[mutant.origin]
         if isinstance(answer, SandboxedAnswer):
@@ -167,7 +167,7 @@ class Trials:
 
     def _classify_harmless(self, mutant: GeneratedMutant) -> Fate:
         """Return EQUIVALENT if the driver reaches the changed code, else UNREACHED."""
-        with sandboxed(self.code, mutant.trapped) as answer:
+        with open_in_sandbox(self.code, mutant.trapped) as answer:
             entered = any(self._find_failure(mutant, answer, attempt) for attempt in range(DRIVES))
         return Fate.EQUIVALENT if entered else Fate.UNREACHED
 

@@ -33,7 +33,7 @@ MakeTrier = Callable[[ChallengeCode, int], AbstractContextManager[Trier[T_co]]]
 import."""
 
 
-def ended_trials(
+def iter_trials(
     make: MakeTrier[T_co], code: ChallengeCode, seed: int, numbers: Iterator[int], jobs: int
 ) -> Generator[T_co]:
     """Yield trials in the order in which they end.

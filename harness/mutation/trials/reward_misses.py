@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any, Self
 
 from harness.model import Criterion, GradeProfile, Outcome
-from harness.mutation.checks.check import sandboxed
+from harness.mutation.checks.check import open_in_sandbox
 from harness.mutation.trials.journal import TrialJournal
-from harness.mutation.trials.pool import ended_trials
+from harness.mutation.trials.pool import iter_trials
 from harness.probing.answers import Answer
 from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.challenge_code.mutants import Mutant, PropertyMutant
@@ -58,10 +58,10 @@ class RewardGrader:
 
     def trial(self, number: int) -> RewardTrial:
         """Grade one mutant by every seed, and by up to `MOST_SEEDS` while exactly one misses it."""
-        mutant = rewarded_mutants(self.code)[number]
+        mutant = list_reward_mutants(self.code)[number]
         missed: list[int] = []
         done = 0
-        with sandboxed(self.code, _make_source(self.code, mutant)) as answer:
+        with open_in_sandbox(self.code, _make_source(self.code, mutant)) as answer:
             while done < self.seeds or (len(missed) == 1 and done < MOST_SEEDS):
                 if self._misses(answer, mutant, self.seed + done):
                     missed.append(self.seed + done)
@@ -80,7 +80,7 @@ class RewardGrader:
         return evidence.outcome is Outcome.PASSED
 
     def _misses(self, answer: Answer, mutant: Mutant | PropertyMutant, seed: int) -> bool:
-        counting = sorted(rewarded(self.code), key=lambda criterion: criterion.id != mutant.criterion)
+        counting = sorted(list_reward_criteria(self.code), key=lambda criterion: criterion.id != mutant.criterion)
         return all(self._passes(answer, criterion, seed) for criterion in counting)
 
     def _passes(self, answer: Answer, criterion: Criterion, seed: int) -> bool:
@@ -89,15 +89,15 @@ class RewardGrader:
         return evidence.outcome is Outcome.PASSED
 
 
-def rewarded(code: ChallengeCode) -> list[Criterion]:
+def list_reward_criteria(code: ChallengeCode) -> list[Criterion]:
     """Return the probed criteria that a reward counts."""
     counted = GradeProfile.REWARD.criteria(code.challenge)
     return [criterion for criterion in code.challenge.criteria if criterion.id in counted and criterion.probes]
 
 
-def rewarded_mutants(code: ChallengeCode) -> list[Mutant | PropertyMutant]:
+def list_reward_mutants(code: ChallengeCode) -> list[Mutant | PropertyMutant]:
     """Return the mutants of rewarded criteria; property mutants wrap the reference."""
-    counted = {criterion.id for criterion in rewarded(code)}
+    counted = {criterion.id for criterion in list_reward_criteria(code)}
     known: tuple[Mutant | PropertyMutant, ...] = (*code.mutants, *code.property_mutants)
     return [mutant for mutant in known if mutant.criterion in counted]
 
@@ -128,9 +128,9 @@ def grade_mutants(
     """
     journal = TrialJournal(code, seed, RewardTrial)
     graded = {trial.number: trial for trial in journal.read() if trial.seeds >= seeds}
-    wanted = range(len(rewarded_mutants(code)))
+    wanted = range(len(list_reward_mutants(code)))
     numbers = (number for number in wanted if number not in graded)
-    with closing(ended_trials(partial(reward_grader, seeds=seeds), code, seed, numbers, jobs)) as ending:
+    with closing(iter_trials(partial(reward_grader, seeds=seeds), code, seed, numbers, jobs)) as ending:
         for trial in ending:
             graded[trial.number] = trial
             journal.keep(trial)

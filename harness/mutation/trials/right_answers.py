@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from harness.mutation.checks.check import check_right_answer
 from harness.mutation.trials.journal import TrialJournal
-from harness.mutation.trials.pool import ended_trials
+from harness.mutation.trials.pool import iter_trials
 from harness.probing.challenge_code.code import ChallengeCode
 
 
@@ -79,7 +79,7 @@ def judge_right_answers(
     wanted = range(seeds * len(RightAnswers(code, seed)))
     judged = {trial.number: trial for trial in journal.read() if trial.number in wanted}
     numbers = (number for number in wanted if number not in judged)
-    with closing(ended_trials(right_answers, code, seed, numbers, jobs)) as ending:
+    with closing(iter_trials(right_answers, code, seed, numbers, jobs)) as ending:
         for trial in ending:
             judged[trial.number] = trial
             journal.keep(trial)

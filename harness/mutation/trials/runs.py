@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from harness.mutation.trials.journal import TrialJournal
 from harness.mutation.trials.mutant_trials import MutantTrial, Trials
-from harness.mutation.trials.pool import ended_trials
+from harness.mutation.trials.pool import iter_trials
 from harness.numerics.intervals import ShareInterval, share_interval
 from harness.probing.challenge_code.code import ChallengeCode
 
@@ -77,7 +77,7 @@ def run_trials(
     if (told := _find_enough(tried, wanted, first)) is not None:
         return told
     numbers = (number for number in range(first, first + MOST * wanted) if number not in tried)
-    with closing(ended_trials(Trials, code, seed, numbers, jobs)) as ending:
+    with closing(iter_trials(Trials, code, seed, numbers, jobs)) as ending:
         for trial in ending:
             tried[trial.number] = trial
             journal.keep(trial)

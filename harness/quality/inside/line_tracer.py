@@ -1,7 +1,6 @@
 """Tracer of a submission's lines in the process that runs it, so its report is untrusted.
 
-The process of the submission's own tests imports it; a worker for calls through the contract loads it as trusted
-source.
+The submission's own tests import it; a worker for calls through the contract loads it as source.
 """
 
 import os
@@ -17,7 +16,7 @@ TRACED_EVENTS = 3_000_000
 
 
 class Tracer:
-    """Recorder of executed lines below a folder, with a limit on line events."""
+    """Recorder of executed lines below a folder."""
 
     def __init__(self, root: str) -> None:
         self.root = root + os.sep
@@ -26,7 +25,7 @@ class Tracer:
         self.left = TRACED_EVENTS
 
     def watch(self, frame: types.FrameType, event: str, argument: Any) -> Callable[..., Any] | None:
-        """Trace calls of the submission's code with lines left to see; a trace function."""
+        """Trace calls of the submission's code with unseen lines."""
         code = frame.f_code
         if not code.co_filename.startswith(self.root):
             return None
@@ -39,7 +38,7 @@ class Tracer:
         return self.follow(code, missing) if missing else None
 
     def follow(self, code: types.CodeType, missing: set[int]) -> Callable[..., Any]:
-        """Return a local trace function for one call of `code`, whose unseen lines are `missing`."""
+        """Return a local trace function; `missing` are the unseen lines of `code`."""
         lines = self.lines.setdefault(code.co_filename, set())
 
         def local(frame: types.FrameType, event: str, argument: Any) -> Callable[..., Any] | None:
@@ -61,8 +60,8 @@ class Tracer:
         """True if lines may have been missed."""
         return self.left < 0
 
-    def found(self) -> dict[str, list[int]]:
-        """Return and clear the lines seen since the last call, by path relative to the folder."""
+    def take_lines(self) -> dict[str, list[int]]:
+        """Return and clear the new lines, by relative path."""
         new = {path.removeprefix(self.root): sorted(lines) for path, lines in self.lines.items() if lines}
         for lines in self.lines.values():
             lines.clear()
@@ -70,15 +69,15 @@ class Tracer:
 
 
 def start(root: str) -> None:
-    """Start tracing lines below `root` in this process."""
+    """Start tracing lines below `root`."""
     global _started
     _started = Tracer(root)
     sys.settrace(_started.watch)
 
 
-def executed_lines() -> dict[str, Any]:
-    """Return the lines seen since the last call, by path, as arrays."""
-    return {path: np.array(lines) for path, lines in _started.found().items()} if _started else {}
+def collect_lines() -> dict[str, Any]:
+    """Return the lines seen since the last call, by path."""
+    return {path: np.array(lines) for path, lines in _started.take_lines().items()} if _started else {}
 
 
 _started: Tracer | None = None

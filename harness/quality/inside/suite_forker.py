@@ -1,15 +1,15 @@
 """Parent process of all runs of a submission's own tests.
 
-The server (`suite_server.py`) forks it before the plan is read. It learns only what all runs of a kind have in common,
+The server (`suite_server.py`) forks it before it reads the plan. It learns only what all runs of a kind have in common,
 so a child cannot find out which changed copy of the source it runs.
 
 A request is one line of JSON: `program`, `arguments`, `folder`, `trace`, `quick`, `seconds` (processor time),
 `idle_seconds`. The reply is `READY` at first, then one line of JSON per run: `end`, `status`, `processor_seconds`, and
-unless `quick` the child's `word` and the end of its `output`. Values of `end`:
+unless `quick` the child's `word` and last `output`. Values of `end`:
 
 * `exit`, `signal`: ended by itself.
-* `late`: used up its processor time, as it would on any machine.
-* `idle`: waited for so long that even a busy machine would have given it a turn.
+* `late`: used up its processor time.
+* `idle`: waited too long even for a busy machine.
 * `cut`: undecided, as the machine gave it too little time.
 """
 
@@ -53,7 +53,7 @@ UNSEEN_SECONDS = 0.2
 
 
 def make_undumpable() -> None:
-    """Protect this process from its children and adopt orphaned descendants.
+    """Hide this process from its children and adopt orphaned descendants.
 
     Raises:
         OSError: the kernel or a filter refused.
@@ -65,7 +65,7 @@ def make_undumpable() -> None:
 
 
 def serve(requests: int, replies: int, parent: int) -> None:
-    """Fork a child for every request until `parent`, this process's own, hangs up."""
+    """Fork a child for every request until `parent` hangs up."""
     control.prctl(control.SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         return
@@ -86,7 +86,7 @@ def serve(requests: int, replies: int, parent: int) -> None:
 def one_run(
     program: str, arguments: Sequence[str], folder: str, trace: bool, quick: bool, seconds: float, idle_seconds: float
 ) -> dict[str, Any]:
-    """Fork a child for one run of the suite and report its end."""
+    """Fork a child for one run and return its reply line."""
     word_read, word_write = os.pipe()
     output_read, output_write = os.pipe()
     child = os.fork()
@@ -102,14 +102,14 @@ def one_run(
     line = wait(child, (word, output), seconds, idle_seconds)
     remove_descendants(child)
     if not quick:
-        line |= {"word": word.parsed(), "output": output.text()}
+        line |= {"word": word.parse(), "output": output.text()}
     word.close()
     output.close()
     return line
 
 
 class ChildPipe:
-    """Reading end of a child's pipe, which drains data and keeps its end."""
+    """Reading end of a child's pipe, which keeps the last data."""
 
     def __init__(self, fd: int, kept: int) -> None:
         os.set_blocking(fd, False)
@@ -131,8 +131,8 @@ class ChildPipe:
             self.total += len(data)
             self.tail = (self.tail + data)[-self.kept :]
 
-    def parsed(self) -> Any:
-        """Return the received JSON, or None if cut short, too long or missing."""
+    def parse(self) -> Any:
+        """Return the received JSON; None if incomplete, too long or missing."""
         if self.total > self.kept:
             return None
         try:
@@ -150,7 +150,7 @@ class ChildPipe:
 
 
 def wait(child: int, pipes: Sequence[ChildPipe], seconds: float, idle_seconds: float) -> dict[str, Any]:
-    """Drain `pipes` until `child` ends or must be killed; return `end`, `status` and `processor_seconds`."""
+    """Drain `pipes` until `child` ends or must be killed; return the reply line."""
     watch = Watch(child, seconds, idle_seconds)
     end = ""
     while True:
@@ -174,7 +174,7 @@ def wait(child: int, pipes: Sequence[ChildPipe], seconds: float, idle_seconds: f
 
 
 class Watch:
-    """Monitor of the processor time of a run and its descendants."""
+    """Monitor of a run's processor time."""
 
     def __init__(self, child: int, seconds: float, idle_seconds: float) -> None:
         self.child, self.seconds, self.idle_seconds = child, seconds, idle_seconds
@@ -183,7 +183,7 @@ class Watch:
         self.used_before = 0.0
 
     def verdict(self) -> str:
-        """Return the reason to end the run now, or an empty string."""
+        """Return the `end` to impose now, or an empty string."""
         now = time.monotonic()
         if now < self.looked + LOOK_SECONDS:
             return ""
@@ -202,7 +202,7 @@ class Watch:
 
 
 def clock_of(pid: int) -> float:
-    """Return the processor time of one process, 0 if gone; works without /proc."""
+    """Return the processor time of a process, 0 if gone, without /proc."""
     try:
         return time.clock_gettime((~pid << 3) | 2)
     except OSError:
@@ -210,7 +210,7 @@ def clock_of(pid: int) -> float:
 
 
 def descendants_seconds() -> float:
-    """Return the processor time of all descendants, including those already reaped.
+    """Return the processor time of all descendants, reaped ones included.
 
     Raises:
         PermissionError: /proc is hidden.
@@ -230,7 +230,7 @@ def descendants_seconds() -> float:
 
 
 def processes() -> Iterator[tuple[int, list[bytes]]]:
-    """Yield pid and the fields of /proc/PID/stat, from the state on, of each visible process.
+    """Yield the pid and fields of /proc/PID/stat, from the state on, of visible processes.
 
     Raises:
         PermissionError: /proc is hidden.
@@ -242,10 +242,7 @@ def processes() -> Iterator[tuple[int, list[bytes]]]:
 
 
 def remove_descendants(child: int) -> None:
-    """Kill processes left by a finished run: its group, then adopted orphans.
-
-    Tier C hides the orphans, which then live until all runs are over.
-    """
+    """Kill a finished run's group, then adopted orphans; in tier C, hidden orphans outlive the run."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child, signal.SIGKILL)
     start = time.monotonic()
@@ -268,7 +265,7 @@ def remove_descendants(child: int) -> None:
 
 
 def own_children() -> list[int]:
-    """Return the pids of this process's children.
+    """Return the pids of children.
 
     Raises:
         PermissionError: /proc is hidden.
@@ -277,7 +274,7 @@ def own_children() -> list[int]:
 
 
 def become_child(folder: str, output: int, word: int, quiet: bool, seconds: float) -> None:
-    """Prepare a forked copy of the forker for running the suite."""
+    """Turn a forked copy into a process for the suite."""
     os.setsid()
     # a backstop for each process, listed or not: twice the limit of `Watch`, since the kernel samples processor time
     # and may be a fifth ahead of the processor time it reports

@@ -16,7 +16,7 @@ from line_tracer import Tracer  # type: ignore[import-not-found]
 
 
 def run_suite(program: str, arguments: Sequence[str], trace: bool, quick: bool, word: int) -> int:
-    """Run the suite, write its report to the pipe `word`, and return the exit status."""
+    """Run the suite, write its report to `word`, and return the exit status."""
     tracer = Tracer(os.getcwd()) if trace else None
     if tracer:
         threading.settrace(tracer.watch)
@@ -25,7 +25,7 @@ def run_suite(program: str, arguments: Sequence[str], trace: bool, quick: bool, 
     status = exit_status(lambda: PROGRAMS.get(program, run_script)(program, arguments, quick, counts))
     if tracer:
         sys.settrace(None)
-        counts["lines"] = None if tracer.gave_up else tracer.found()
+        counts["lines"] = None if tracer.gave_up else tracer.take_lines()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
             stream.flush()
@@ -75,14 +75,14 @@ class OutcomeCounter:
             self.outcomes[report.nodeid] = report.outcome
 
     def counts(self) -> dict[str, Any]:
-        """Return the numbers of collected and passed tests, and a digest of all outcomes."""
+        """Return the numbers of collected and passed tests, and a digest."""
         digest = hashlib.sha256(json.dumps(sorted(self.outcomes.items())).encode()).hexdigest()
         passed = sum(outcome == "passed" for outcome in self.outcomes.values())
         return {"collected": self.collected, "passed": passed, "digest": digest}
 
 
 def run_unittest(program: str, arguments: Sequence[str], quick: bool, counts: dict[str, Any]) -> int:
-    """Run `python -m unittest ARGUMENTS`; `quick` stops at the first failure."""
+    """Run `python -m unittest ARGUMENTS`."""
     sys.path.insert(0, os.getcwd())
     argv = ["python -m unittest", *arguments]
     ran = unittest.main(module=None, argv=argv, exit=False, failfast=quick or None).result

@@ -1,16 +1,14 @@
 """Server in the sandbox that runs a submission's own tests repeatedly, on changed copies of its source.
 
-It first forks a process with NumPy and pytest loaded (`suite_forker.py`), the parent of all runs, and only then reads
-the plan from standard input. Children can reach neither the plan nor the report: their memory is copied from a process
-that never had the plan, the server is not dumpable, it empties its input after reading, and it alone holds the report
-(file descriptor 3). A child's own report (tests, executed lines) is untrusted; the verdict is its exit status.
+It first forks the parent of all runs (`suite_forker.py`), and only then reads the plan from standard input. Children
+can reach neither the plan nor the report: their memory is copied from a process that never had the plan, the server is
+not dumpable, it empties its input after reading, and it alone holds the report (file descriptor 3). A child's own
+report (tests, executed lines) is untrusted; the verdict is its exit status.
 
 The plan is JSON: `command` (words), `run_seconds` (processor time per run), `idle_seconds` (wall time within which a
-run must use the processor), `seconds` (processor time of all runs), and `runs`, each with `files` (path and text of
-changed files), `trace`, `quick` and `must_pass`.
-The report has one JSON line per run: `run` (index), `end` (exit, signal, late, idle, cut), `status`,
-`processor_seconds`, and unless `quick` the child's `word` and the end of its `output`. The plan ends early if a run
-with `must_pass` fails, or processor time runs out, in which case the last run is `cut`.
+run must use the processor), `seconds` (processor time of all runs), and `runs` (`boxed_suite.Run`). It ends early
+if processor time runs out, in which case the last run is `cut`. The report has one JSON line per run: its index `run`,
+and the reply of the forker.
 """
 
 import contextlib
@@ -38,7 +36,7 @@ GONE = 69
 
 
 def main() -> None:
-    """Make every run of the plan within its budget."""
+    """Read the plan, make its runs and report them."""
     suite_forker.make_undumpable()
     requests, replies = start_forker()
     with open(0, "rb", closefd=False) as given:
@@ -54,7 +52,9 @@ def main() -> None:
         limit = plan["run_seconds"] * (TRACED if run["trace"] else 1.0)
         request = {"program": program, "arguments": arguments, "trace": run["trace"], "quick": run["quick"]}
         request["folder"] = lay_out(os.getcwd(), os.environ["TMPDIR"], run["files"])
-        line = asked(requests, replies, request | {"seconds": min(limit, left), "idle_seconds": plan["idle_seconds"]})
+        line = request_run(
+            requests, replies, request | {"seconds": min(limit, left), "idle_seconds": plan["idle_seconds"]}
+        )
         if line["end"] == "late" and left < limit:
             line["end"] = "cut"
         report({"run": index, **line})
@@ -64,7 +64,7 @@ def main() -> None:
 
 
 def start_forker() -> tuple[int, BinaryIO]:
-    """Fork the forker; return the ends of pipes for requests and replies."""
+    """Fork the forker; return pipes for requests and replies."""
     (requested, requests), (replies, replied) = os.pipe(), os.pipe()
     server = os.getpid()
     if os.fork() == 0:
@@ -80,7 +80,7 @@ def start_forker() -> tuple[int, BinaryIO]:
     return requests, lines
 
 
-def asked(requests: int, replies: BinaryIO, request: dict[str, Any]) -> dict[str, Any]:
+def request_run(requests: int, replies: BinaryIO, request: dict[str, Any]) -> dict[str, Any]:
     """Request one run and return its result."""
     line = b""
     with contextlib.suppress(BrokenPipeError):
@@ -100,7 +100,7 @@ def report(line: dict[str, Any]) -> None:
 
 
 def understand(command: Sequence[str]) -> tuple[str, list[str]] | None:
-    """Split a test command into program ("pytest", "unittest" or a script) and arguments; None if unsupported."""
+    """Split a command into program ("pytest", "unittest" or a script) and arguments; None if unsupported."""
     words = list(command)
     first = os.path.basename(words.pop(0))
     if first in ("pytest", "py.test"):
@@ -116,7 +116,7 @@ def understand(command: Sequence[str]) -> tuple[str, list[str]] | None:
 
 
 def lay_out(original: str, scratch: str, files: Iterable[Sequence[str]]) -> str:
-    """Copy the submission into an emptied `scratch`, with changed `files`, and return its folder."""
+    """Copy the submission into an emptied `scratch`, with `files` replaced; return its folder."""
     for name in os.listdir(scratch):
         path = os.path.join(scratch, name)
         if os.path.isdir(path) and not os.path.islink(path):

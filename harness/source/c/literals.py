@@ -83,7 +83,7 @@ def _iter_values(text: bytes, constants: dict[str, int]) -> Iterator[int]:
         if value is not None and abs(value) < _WIDEST:
             known[node.id] = value
             yield value
-        elif (named := _find_named(node, known)) is not None:
+        elif (named := _find_constant(node, known)) is not None:
             constants[named[0]] = named[1]
 
 
@@ -149,7 +149,7 @@ def _get_part(node: "Node", field: str, known: Mapping[int, int]) -> int | None:
     return None if child is None else known.get(child.id)
 
 
-def _find_named(node: "Node", known: Mapping[int, int]) -> tuple[str, int] | None:
+def _find_constant(node: "Node", known: Mapping[int, int]) -> tuple[str, int] | None:
     value = _get_part(node, "value", known) if node.type in ("enumerator", "init_declarator") else None
     name = node.child_by_field_name("name" if node.type == "enumerator" else "declarator")
     if node.type == "field_declaration":

@@ -7,7 +7,7 @@ from tree_sitter import Node
 
 from harness.cuda.rewriting.text import lexer
 from harness.cuda.rewriting.text.syntax import SyntaxTree, name_of, parse, walk
-from harness.source.syntax import NamedLine, Outline, lines_left_out
+from harness.source.syntax import NamedLine, Outline, find_omissions
 
 _INCLUDED = re.compile(r'^[ \t]{0,99}#[ \t]{0,99}include[ \t]{0,99}"([^"\n]{1,999})"', re.MULTILINE)
 _ELLIPSIS = re.compile(r"[ \t]{0,200}(?:\.\.\.|\u2026)[ \t;]{0,9}$")
@@ -39,7 +39,7 @@ def c_outline(text: str, fault: NamedLine | None) -> Outline:
         return Outline(fault or NamedLine(1, type(error).__name__))
     named = dict(_iter_bodies(tree))
     stubs = frozenset(name for name, body in named.items() if _is_empty(body))
-    gaps = {*lines_left_out(text), *(n for n, line in enumerate(text.split("\n"), 1) if _ELLIPSIS.match(line))}
+    gaps = {*find_omissions(text), *(n for n, line in enumerate(text.split("\n"), 1) if _ELLIPSIS.match(line))}
     found = [match for match in _NAMED.finditer(data) if not tree.in_function(match.start())]
     declared = frozenset(name.decode(errors="replace") for match in found for name in match.groups() if name)
     used = frozenset(word.text.decode(errors="replace") for word in tree.tokens if _WORD.fullmatch(word.text))

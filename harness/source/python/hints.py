@@ -48,17 +48,14 @@ LONGEST = 4
 
 def python_hints(path: str, tree: ast.Module) -> Iterator[NamedLine]:
     """Yield the hints of one file, unordered and perhaps repeated."""
-    names = _collect_imported_names(tree)
+    names = _map_import_names(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
             for name in _list_imports(node):
                 yield from _find_mentions(name, node.lineno)
         elif isinstance(node, ast.Attribute | ast.Call | ast.Subscript):
-            yield from _find_mentions(_resolve_dotted(node, names), node.lineno)
-        if (
-            isinstance(node, ast.Call)
-            and (name := _resolve_dotted(node.func, names).removeprefix("builtins.")) in CALLS
-        ):
+            yield from _find_mentions(_resolve_name(node, names), node.lineno)
+        if isinstance(node, ast.Call) and (name := _resolve_name(node.func, names).removeprefix("builtins.")) in CALLS:
             yield NamedLine(node.lineno, f"calls {name}")
         if isinstance(node, ast.stmt) and _count_climbs(node) > path.count("/") + 1:
             yield NamedLine(node.lineno, "looks from __file__ beyond its own folder")
@@ -79,7 +76,7 @@ def _list_imports(node: ast.Import | ast.ImportFrom) -> list[str]:
     return [] if node.level else [f"{node.module}.{alias.name}" for alias in node.names]
 
 
-def _collect_imported_names(tree: ast.Module) -> dict[str, str]:
+def _map_import_names(tree: ast.Module) -> dict[str, str]:
     names: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -91,21 +88,21 @@ def _collect_imported_names(tree: ast.Module) -> dict[str, str]:
     return names
 
 
-def _resolve_dotted(node: ast.expr, names: Mapping[str, str], steps: int = LONGEST) -> str:
+def _resolve_name(node: ast.expr, names: Mapping[str, str], steps: int = LONGEST) -> str:
     if isinstance(node, ast.Name):
         return names.get(node.id, node.id if node.id in BUILTINS else "")
     if steps == 0:
         return ""
     if isinstance(node, ast.Attribute):
-        return _join(_resolve_dotted(node.value, names, steps - 1), node.attr)
-    if isinstance(node, ast.Subscript) and _resolve_dotted(node.value, names, steps - 1) == "sys.modules":
+        return _join(_resolve_name(node.value, names, steps - 1), node.attr)
+    if isinstance(node, ast.Subscript) and _resolve_name(node.value, names, steps - 1) == "sys.modules":
         return _get_text(node.slice)
     if isinstance(node, ast.Call):
-        called = _resolve_dotted(node.func, names, steps - 1)
+        called = _resolve_name(node.func, names, steps - 1)
         if called in IMPORTERS and node.args:
             return _get_text(node.args[0])
         if called == "getattr" and len(node.args) > 1:
-            return _join(_resolve_dotted(node.args[0], names, steps - 1), _get_text(node.args[1]))
+            return _join(_resolve_name(node.args[0], names, steps - 1), _get_text(node.args[1]))
     return ""
 
 

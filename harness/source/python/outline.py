@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from harness.source.python.placeholders import is_placeholder
-from harness.source.syntax import NamedLine, Outline, lines_left_out
+from harness.source.syntax import NamedLine, Outline, find_omissions
 
 _DEFINED = re.compile(r"^[ \t]{0,200}(?:async[ \t]{1,9})?def[ \t]{1,9}(\w{1,200})", re.MULTILINE)
 _IMPLICIT = frozenset({"__file__", "__name__", "__doc__", "__spec__", "__path__", "__package__", "__class__"})
@@ -19,7 +19,7 @@ _CANNOT = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 def python_outline(text: str) -> Outline:
     """See `Syntax.outline`. If the text does not parse, functions are those with a visible head."""
-    gaps = tuple(lines_left_out(text))
+    gaps = tuple(find_omissions(text))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a submission's invalid escapes concern only its author
@@ -39,7 +39,7 @@ def python_outline(text: str) -> Outline:
         bound - stubs,
         stubs,
         functions,
-        frozenset(chain.from_iterable(map(_find_imported, _iter_top(tree)))),
+        frozenset(chain.from_iterable(map(_find_import_names, _iter_top(tree)))),
         imports,
         None if any("*" in names for names in imports.values()) else needs,
         tuple(sorted({*gaps, *_find_ellipses(tree)})),
@@ -78,7 +78,7 @@ def _find_bound(node: ast.stmt) -> Iterator[str]:
             yield name
 
 
-def _find_imported(node: ast.stmt) -> Iterator[str]:
+def _find_import_names(node: ast.stmt) -> Iterator[str]:
     if isinstance(node, ast.Import | ast.ImportFrom):
         for alias in node.names:
             yield alias.asname or alias.name.partition(".")[0]

@@ -113,7 +113,7 @@ class PythonSyntax(Syntax):
         """See `Syntax.public_names`."""
         for node, name in _iter_public(tree) if tree else ():
             documented = ast.get_docstring(node, clean=False) is not None
-            yield DocumentedName(node.lineno, name, documented, tuple(_iter_annotated(node, name)))
+            yield DocumentedName(node.lineno, name, documented, tuple(_iter_annotations(node, name)))
 
     def hints(self, path: str, text: str, tree: ast.Module | None) -> Iterator[NamedLine]:
         """See `Syntax.hints`; none if the file does not parse."""
@@ -130,7 +130,7 @@ def _iter_public(
                 yield from _iter_public(child, f"{within}{child.name}.")
 
 
-def _iter_annotated(node: ast.AST, name: str) -> Iterator[bool]:
+def _iter_annotations(node: ast.AST, name: str) -> Iterator[bool]:
     """Yield for each parameter, except `self` and `cls`, whether it is annotated."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         named = [*node.args.posonlyargs, *node.args.args]
