@@ -1,4 +1,4 @@
-"""Choice of the reply of an attempt that becomes its submission: the last one that holds one."""
+"""Choice of an attempt's reply."""
 
 from collections.abc import Mapping
 

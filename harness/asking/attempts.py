@@ -1,4 +1,4 @@
-"""Storage of attempts: free numbers, unfinished conversations, and the finished folder."""
+"""Storage of finished and unfinished attempts."""
 
 import os
 from collections.abc import Iterator
@@ -54,7 +54,7 @@ class PlannedAttempt:
         return asked if not _find_difference(asked.settings, self.settings) else None
 
     def keep(self, asked: Asked) -> None:
-        """Store the turns of an unfinished attempt."""
+        """Store the turns so far."""
         write_atomically(self.unfinished, asked.to_json())
 
     def finish(self, asked: Asked) -> Asked:
@@ -120,7 +120,6 @@ def _refuse_mixture(path: Path, settings: AskSettings) -> None:
 
 
 def _find_difference(one: AskSettings, other: AskSettings) -> str:
-    """Return a setting in which two differ, or "" if their attempts are comparable."""
     return next((name for name in _SAME if getattr(one, name) != getattr(other, name)), "")
 
 

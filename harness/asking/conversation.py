@@ -1,4 +1,4 @@
-"""One attempt: ask a model and, if more turns are allowed, send it feedback and ask again."""
+"""One attempt, with feedback between turns."""
 
 import datetime
 from collections.abc import Callable
@@ -25,7 +25,7 @@ _TOO_LONG = (_BAD_REQUEST, 413)
 
 
 class Questioner:
-    """Sends all chats of a run to one server, with retries."""
+    """Sends all chats of a run to one server."""
 
     def __init__(self, server: ChatServer, patience: Patience) -> None:
         self._server = server
@@ -33,12 +33,7 @@ class Questioner:
         self._limit = "max_tokens"
 
     def ask(self, settings: AskSettings, seed: int | None, messages: list[Message]) -> tuple[ChatReply, int]:
-        """Return the reply to a chat, and the number of requests it took.
-
-        Raises:
-            ChatError: the server gives no reply.
-            Interrupted: the run ends.
-        """
+        """Return the reply to a chat as `Patience.reply` does, with its errors."""
         try:
             return self._patience.reply(lambda: self._send_request(settings, seed, messages))
         except ChatError as error:
@@ -106,7 +101,7 @@ class Conversation:
         return self.asked
 
     def _is_open(self, allowed: int) -> bool:
-        """Return whether another turn follows; grade the last one and store its feedback if need be."""
+        """Return whether another turn follows; grade the last one if need be."""
         turns = self.asked.turns
         if not turns or len(turns) >= allowed:
             return not turns
@@ -135,7 +130,7 @@ class Conversation:
         return None if seed is None else seed + self._attempt.number - 1
 
     def _build_feedback(self, turn: Turn) -> str | None:
-        """Return the feedback on a reply; None without a fault to correct."""
+        """Return the feedback on a reply; None without a fault."""
         try:
             importer = read_turn(turn, self._attempt.name, self._attempt.challenge)
         except ReplyError as error:

@@ -17,7 +17,7 @@ _AGAIN = (
 
 
 def on_grade(record: Record) -> str | None:
-    """Return the feedback on a graded reply; None without a fault to correct."""
+    """Return the feedback on a graded reply; None without a fault."""
     if record.build:
         return _join_parts(["Your answer does not build.", *_quote_failure(record.build)])
     faults = dict.fromkeys(f"- {finding.title} ({finding.severity.value})" for finding in record.findings)
@@ -27,7 +27,7 @@ def on_grade(record: Record) -> str | None:
 
 
 def on_unreadable(reason: str, found: Sequence[str] = ()) -> str:
-    """Return the feedback on a reply without a submission: the reason, and its blocks, a line each."""
+    """Return the feedback on a reply without a submission, which lists its blocks."""
     listed = "\n".join(f"- {line}" for line in found)
     return _join_parts([f"No answer could be taken from your reply: it {reason}.", *([listed] if listed else [])])
 

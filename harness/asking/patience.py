@@ -1,4 +1,4 @@
-"""Retries of requests to a chat server, after the wait that it asks for."""
+"""Retries of requests to a chat server."""
 
 import threading
 import time

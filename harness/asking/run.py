@@ -1,4 +1,4 @@
-"""A run of `harness ask`: find the missing attempts and ask for several at a time."""
+"""A run of `harness ask`."""
 
 import hashlib
 import queue
@@ -34,7 +34,7 @@ class Sampling:
     Attributes:
         model: the server's name of the model.
         turns: replies per attempt.
-        temperature, max_tokens, seed: sampling settings; None leaves them to the server.
+        temperature, max_tokens, seed: None leaves them to the server.
     """
 
     model: str
@@ -108,7 +108,7 @@ class AskRun:
 
     Args:
         jobs: concurrent requests.
-        prices: per million tokens of prompts and of replies, if known.
+        prices: as for `Conversation`.
     """
 
     def __init__(
@@ -167,7 +167,6 @@ class AskRun:
             done.put(None)
 
     def _run_attempt(self, attempt: PlannedAttempt, progress: Progress) -> Result:
-        """Return the result of an attempt, and stop the run if others would fail too."""
         try:
             asked = self._ask(attempt, partial(progress, attempt))
         except Interrupted:
@@ -193,13 +192,13 @@ class AskRun:
             return finished
 
     def _grade(self, folder: Path) -> Record:
-        """Grade one reply at a time, so that timings stay undisturbed."""
+        # one at a time, so that timings stay undisturbed
         with self._at_work:
             self._assert_open()
             return grade_with_retries(self._workspace, folder, Options(publish=False)).record
 
     def _assert_open(self) -> None:
-        """Raise `Interrupted` if the run has ended, before work that the process's exit would cut short."""
+        # checked before work that the process's exit would cut short
         if self._ended:
             raise Interrupted
 

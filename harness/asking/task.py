@@ -1,4 +1,4 @@
-"""The prompt of a challenge: its task and its contract as one text."""
+"""The prompt of a challenge."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ _SAYS_SO = "one fenced block for each file"
 
 
 def task_prompt(workspace: Workspace, challenge: str) -> str:
-    """Return a challenge's prompt in Markdown, with the reply format.
+    """Return a challenge's task and contract in Markdown, with the reply format.
 
     Raises:
         NotFoundError: the challenge is unknown.

@@ -1,1 +1,1 @@
-"""Audits of published records: submissions graded again, and mutants of what they passed."""
+"""Audits of published records."""

@@ -1,4 +1,4 @@
-"""Somebody's board: published records and their submissions, read without trust."""
+"""Somebody's board, read without trust."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -25,9 +25,8 @@ class BoardRecord:
 
     Attributes:
         name: name by the file's path.
-        record: the record; None if refused.
-        refused: reason for refusal: unreadable, misplaced, a bad signature, or a doubt of `harness.scoring.doubts`;
-            else empty.
+        record: None if refused.
+        refused: reason for refusal: unreadable, misplaced, badly signed, or a doubt.
         signature: `unsigned`, or the signing key and whether it is trusted here.
     """
 
@@ -41,10 +40,8 @@ class BoardRecord:
 class Board:
     """A folder with records and submissions: a workspace or an export.
 
-    Its own challenges are ignored: submissions are graded against the auditor's.
-
     Args:
-        auditor: workspace whose challenges count.
+        auditor: workspace whose challenges count, in place of the board's own.
         keys: trusted public keys besides those of that workspace.
 
     Raises:
@@ -70,10 +67,10 @@ class Board:
         return sorted((name for path in paths if (name := SubmissionName.of_record(path))), key=lambda name: name.order)
 
     def read(self, name: SubmissionName) -> BoardRecord:
-        """Read and check the record of a submission.
+        """Read and check a submission's record.
 
         Raises:
-            PrerequisiteError: the record is signed and the package that verifies signatures is missing.
+            PrerequisiteError: the record is signed and cryptography is not installed.
         """
         path = self._records / name.record
         try:
@@ -127,5 +124,5 @@ def sample(names: Sequence[SubmissionName], size: int, seed: int) -> list[Submis
 
 
 def _describe_problem(path: Path, error: StoreError) -> str:
-    """Return an error's first line without path; the advice after it is for one's own workspace."""
+    # the lines after the first advise the owner of the workspace
     return str(error).partition("\n")[0].removeprefix(f"{path}: ").rstrip("; ")

@@ -59,14 +59,13 @@ class AuditedRecord:
     """One record of the sample.
 
     Attributes:
-        signature: `unsigned`, or the signing key.
+        signature: as in `BoardRecord`.
         verdict: `DIFFERS` if any criterion differs.
         why: reason for refusing or not comparing.
-        overall, overall_now: overalls of the record and of the new grade, over all criteria.
+        overall, overall_now: overalls over all criteria.
         criteria: comparisons in the order of the record.
         elsewhere: differences between the machines.
-        probe_set_stated: true if the record states its probe set. Otherwise the local one is assumed: rubrics are
-            equal, but probes may differ.
+        probe_set_stated: false if the record states no probe set: its rubric is equal, but its probes may differ.
         reused: true if the new grade comes from an earlier audit.
     """
 
@@ -99,7 +98,7 @@ def audit(
         workspace: workspace whose challenges count.
 
     Raises:
-        PrerequisiteError: a record is signed and the package that verifies signatures is missing.
+        PrerequisiteError: a record is signed and cryptography is not installed.
     """
     for name in names:
         yield _audit_record(workspace, board, board.read(name), partial(progress, name))

@@ -16,9 +16,8 @@ def render_submission(
     """Return the text of a submission.toml for files with these `names`.
 
     Args:
-        place: what messages call the files.
-        entry: file with the contract's functions; by default the one with the language's usual name, else the only
-            source file that is not a test.
+        place: name of the files in messages.
+        entry: by default the file with the language's usual name, else the only source file that is not a test.
 
     Raises:
         SpecError: the entry is ambiguous.
@@ -32,7 +31,6 @@ def render_submission(
 
 
 def _find_entry(place: Path | str, challenge: Challenge, names: Iterable[str]) -> str:
-    """Find the entry by file names alone."""
     used = language(challenge.language)
     files = [name for name in names if name.endswith(used.suffix)]
     if used.entry in files:

@@ -1,4 +1,4 @@
-"""Optional features claimed on the command line, as the `[capabilities]` of a submission.toml."""
+"""Claims of optional features on the command line."""
 
 from collections.abc import Iterable
 
@@ -10,12 +10,12 @@ OPTION = "--claim"
 
 
 def options_of(challenge: Challenge) -> list[str]:
-    """Return the optional features that the rubric has criteria on, sorted: `paged`, `quantized:int8`."""
+    """Return the sorted optional features that the rubric has criteria on."""
     return sorted({criterion.capability for criterion in challenge.criteria if criterion.capability})
 
 
 def parse_claims(words: Iterable[str], challenge: Challenge) -> dict[str, Capability]:
-    """Return the `[capabilities]` table of some claims.
+    """Return the `[capabilities]` table of a submission.toml for some claims.
 
     `words` are `fork`, `quantized:int8`, `quantized` for all of its values, `paged.page_size=16`, or `max_k=64`.
 
@@ -41,7 +41,7 @@ def parse_claims(words: Iterable[str], challenge: Challenge) -> dict[str, Capabi
 
 
 def _split_claim(word: str) -> tuple[str, str, int | None]:
-    """Return name, setting and number of NAME, NAME:VALUE, NAME=NUMBER or NAME.SETTING=NUMBER."""
+    # a claim is NAME, NAME:VALUE, NAME=NUMBER or NAME.SETTING=NUMBER
     place, equals, value = word.partition("=")
     if equals and not value.isdigit():
         raise SpecError(OPTION, f"{word!r}: {value!r} is no whole number", hint=f"try: {OPTION} {place}=16")

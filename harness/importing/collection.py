@@ -1,4 +1,4 @@
-"""A collection as a source of submissions: files from a clone, as its manifest lists them, with our adapters."""
+"""A collection as a source of submissions."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,10 +12,10 @@ from harness.workspace import COLLECTION_FILE, Workspace
 
 
 class CollectionImporter:
-    """An `Importer` of one collection.
+    """An `Importer` of one collection: files from a clone, as its manifest lists them, with our adapters.
 
     Args:
-        folder: folder of the manifest and of our adapters, by model and challenge.
+        folder: folder of the manifest and our adapters.
         clone: clone that has the commit.
     """
 
@@ -25,11 +25,11 @@ class CollectionImporter:
         self._clone = clone
 
     def discover(self) -> Sequence[str]:
-        """See `Importer.discover`."""
+        """See `Importer`."""
         return sorted(self._collection.by_name)
 
     def read(self, name: str) -> Mapping[str, bytes]:
-        """See `Importer.read`; verify each committed file against its SHA-256."""
+        """See `Importer`; verify each committed file's SHA-256."""
         answer = self._collection.by_name[name]
         self._check_prompt(answer)
         ours = {path: (self._folder / name / path).read_bytes() for path in answer.own_files}
@@ -40,7 +40,7 @@ class CollectionImporter:
         return self._read_committed(f"{answer.folder}/{path}", answer.files[path], field)
 
     def _check_prompt(self, answer: CollectedAnswer) -> None:
-        """Refuse a changed prompt: the manifest lists what the original did not ask for."""
+        # the manifest lists what the prompt did not ask for, which a changed prompt may
         if asked := self._collection.challenges.get(answer.challenge):
             self._read_committed(asked.prompt, asked.sha256, f"challenges.{answer.challenge}.prompt")
         if answer.prompt and answer.prompt_sha256:

@@ -1,4 +1,4 @@
-"""Files of one commit, read from a git repository's objects; its working tree is ignored."""
+"""Files of one commit, read from git's objects."""
 
 import os
 import shutil
@@ -57,12 +57,12 @@ class Clone:
             raise NotFoundError(self._describe_missing_commit())
 
     def file(self, path: str) -> bytes | None:
-        """Return the committed bytes of a file; None if the commit lacks it."""
+        """Return a file's committed bytes, or None."""
         done = _run_git("-C", str(self._path), "cat-file", "blob", f"{self._commit}:{path}")
         return None if done.returncode else done.stdout
 
     def files(self, folder: str) -> list[str]:
-        """Return the paths of all files in a folder of the commit."""
+        """Return the paths below a folder of the commit."""
         done = _run_git(
             "-C", str(self._path), "ls-tree", "-r", "-z", "--name-only", "--full-tree", self._commit, folder
         )
@@ -81,7 +81,7 @@ def fetch_commit(repository: str, commit: str) -> Iterator[Clone]:
     """Fetch one commit of a remote repository for the length of the block.
 
     Raises:
-        PrerequisiteError: git is not installed, or the fetch fails.
+        PrerequisiteError: git is missing, or the fetch fails.
     """
     with scratch.folder() as place:
         made = _run_git("init", "--quiet", "--bare", str(place))

@@ -1,4 +1,4 @@
-"""The protocol of importers, and the atomic layout of what they read."""
+"""Importers of submissions."""
 
 import contextlib
 import os
@@ -14,25 +14,24 @@ from harness.workspace.submission_folders import write_files
 
 
 class Importer(Protocol):
-    """A source of submissions. It only reads: writing starts once all of it was read.
+    """A source of submissions, read in full before the first is written.
 
     Its methods raise `HarnessError` if the source cannot be read, or a file is missing or wrong.
     """
 
     def discover(self) -> Sequence[str]:
-        """Return the names of all submissions, as sorted `MODEL/CHALLENGE`."""
+        """Return the sorted names of all submissions, `MODEL/CHALLENGE`."""
 
     def read(self, name: str) -> Mapping[str, bytes]:
-        """Return the files of a discovered submission by relative path, with `submission.toml`."""
+        """Return a submission's files by relative path, with `submission.toml`."""
 
 
 def lay_out(importer: Importer, place: Path) -> list[Path]:
-    """Write every submission of a source to `place/<model>/<challenge>/`, all or none, and return the folders.
+    """Write every submission of a source to `place/<model>/<challenge>/`, and return the folders.
 
     `place` is replaced as a whole, or left as it was on an error.
 
     Raises:
-        HarnessError: a submission cannot be read.
         StoreError: `place` cannot be written.
     """
     try:
@@ -48,11 +47,12 @@ def lay_out(importer: Importer, place: Path) -> list[Path]:
 
 @contextmanager
 def _make_folder_beside(place: Path) -> Iterator[Path]:
-    """Yield a temporary folder on the same file system, and clean up after killed imports."""
     place.parent.mkdir(parents=True, exist_ok=True)
+    # killed imports leave their folders behind
     for left in place.parent.glob(f".{place.name}.*"):
         if left.suffix[1:].isdigit() and not Path("/proc", left.suffix[1:]).exists():
             shutil.rmtree(left, ignore_errors=True)
+    # beside `place`, and so on the same file system
     made = place.with_name(f".{place.name}.new.{os.getpid()}")
     made.mkdir()
     try:
@@ -62,7 +62,6 @@ def _make_folder_beside(place: Path) -> Iterator[Path]:
 
 
 def _replace(place: Path, made: Path) -> None:
-    """Put `made` in place of `place`, and restore `place` on failure."""
     former = place.with_name(f".{place.name}.old.{os.getpid()}")
     with contextlib.suppress(FileNotFoundError):
         place.rename(former)

@@ -1,7 +1,7 @@
 """Hashes of the lines of unpublishable submissions, which reveal a copied line without storing it.
 
-`python -m harness.importing.line_hashes FOLDER` prints those of the fetched files under a folder, without our adapters.
-They are kept as `line_hashes.txt` beside the collection's manifest.
+`python -m harness.importing.line_hashes FOLDER` prints those of fetched files, without our adapters, for
+`line_hashes.txt` beside the collection's manifest.
 """
 
 import base64
@@ -22,23 +22,23 @@ WIDTH = 120
 
 
 def normalise(line: str) -> str:
-    """Return a line with each run of white space as one space, and stripped."""
+    """Collapse white space to single spaces, and strip."""
     return " ".join(line.split())
 
 
 def line_hash(line: str) -> bytes | None:
-    """Return the hash of a line; None if it is too short."""
+    """Return a line's hash; None if too short."""
     text = normalise(line)
     return hashlib.sha256(text.encode(errors="replace")).digest()[:LENGTH] if len(text) >= SHORTEST else None
 
 
 def hashes_of(texts: Iterable[str]) -> frozenset[bytes]:
-    """Return the hashes of all lines of texts."""
+    """Return the hashes of all lines."""
     return frozenset(found for text in texts for line in text.splitlines() if (found := line_hash(line)) is not None)
 
 
 def as_text(hashes: Iterable[bytes]) -> str:
-    """Return hashes as Base64 text, sorted."""
+    """Return sorted hashes as Base64 text."""
     packed = base64.b64encode(b"".join(sorted(hashes))).decode()
     return "\n".join(textwrap.wrap(packed, WIDTH)) + "\n"
 

@@ -1,4 +1,4 @@
-"""A model's raw reply as a source of one submission: its files, a submission.toml, and the reply."""
+"""A model's raw reply as a source of one submission."""
 
 import contextlib
 import os
@@ -33,7 +33,6 @@ class ReadReply:
     """A submission taken from a reply.
 
     Attributes:
-        submission: content of its submission.toml.
         unread: why the reply's own submission.toml was ignored, or "".
     """
 
@@ -46,9 +45,9 @@ class ReplyImporter:
     """An `Importer` of the submission in a reply, which is parsed on construction.
 
     Args:
-        attempt: number of the attempt; None for a single submission.
+        attempt: None for a single submission.
         claimed: capabilities besides those of the reply's own submission.toml.
-        take: numbers of the blocks to take, with their names or ""; empty to let the reply decide.
+        take: numbers of the blocks to take, with their names or ""; if empty, the reply decides.
 
     Raises:
         ReplyError: the reply holds no unambiguous submission.
@@ -72,11 +71,11 @@ class ReplyImporter:
         self.found = ReadReply(extraction, submission.model_copy(update={"capabilities": capabilities}), unread)
 
     def discover(self) -> Sequence[str]:
-        """See `Importer.discover`."""
+        """See `Importer`."""
         return [str(self.name)]
 
     def read(self, name: str) -> Mapping[str, bytes]:
-        """See `Importer.read`; the reply is included."""
+        """See `Importer`; the reply is included."""
         files = {file.name.path: file.text.encode() for file in self.found.extraction.files}
         return files | {
             SUBMISSION_FILE: submission_toml(self.found.submission).encode(),
@@ -87,7 +86,7 @@ class ReplyImporter:
 def _build_submission(
     extraction: Extraction, name: SubmissionName, used: Language, challenge: Challenge
 ) -> tuple[Submission, str]:
-    """Return the submission to write, and why the reply's own submission.toml was ignored."""
+    """Return the submission, and why the reply's own submission.toml was ignored."""
     entry = list(extraction.entries) if used.several_entries else extraction.entries[0]
     about = {
         "model": name.model,
@@ -121,9 +120,9 @@ def _validate(table: Mapping[str, Any]) -> Submission:
 
 
 def _find_test_command(extraction: Extraction, contract: frozenset[str]) -> tuple[str, ...]:
-    """Return the command of the submission's own tests, or () without a test file."""
     for file in extraction.files:
         used = file.language
+        # a test file that defines the contract is the submission itself
         if used and used.syntax.is_test(file.name.path) and file.outline.tests and not contract <= file.outline.defines:
             return used.test_command
     return ()
@@ -153,10 +152,7 @@ def lay_out_reply(importer: Importer, folder: Path) -> None:
 def settle_reply(importer: ReplyImporter, folder: Path, unread: Submission) -> None:
     """Replace an ambiguous attempt by the chosen blocks of its reply, and keep how it was asked for.
 
-    `unread` is the attempt's submission.toml. A failed write leaves the attempt unchanged.
-
-    Raises:
-        StoreError: the folder cannot be written.
+    `unread` is the attempt's submission.toml. A failed write raises `StoreError` and leaves the attempt unchanged.
     """
     (name,) = importer.discover()
     kept = {"turns": unread.about.turns, "date": unread.about.date, "generator": unread.about.generator}
@@ -176,7 +172,7 @@ def settle_reply(importer: ReplyImporter, folder: Path, unread: Submission) -> N
 
 
 def lay_out_files(files: Mapping[str, bytes], folder: Path) -> None:
-    """Write files by relative path, as `lay_out_reply` does."""
+    """Write files as `lay_out_reply` does."""
     refuse_both_forms(folder)
     if os.path.lexists(folder):
         raise SpecError(

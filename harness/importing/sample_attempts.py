@@ -1,4 +1,4 @@
-"""Attempts from the samples of a file; a sample that fails does not stop the others."""
+"""Attempts from the samples of a file."""
 
 import json
 import re
@@ -40,7 +40,7 @@ class ImportedSample:
 
 @dataclass(frozen=True)
 class RefusedSample:
-    """A sample that failed, and a sentence that says where and why."""
+    """A sample that failed, with a sentence on where and why."""
 
     place: str
     why: str
@@ -50,7 +50,7 @@ class SampleImport:
     """The import of one file into a workspace.
 
     Args:
-        path: path of the file, for messages.
+        path: path in messages.
         append: number samples after the highest attempt in the workspace, instead of from 1.
     """
 
@@ -63,9 +63,9 @@ class SampleImport:
         self._given: dict[str, str] = {}
 
     def run(self, samples: Iterable[ReplySample | UnreadSample]) -> Iterator[ImportedSample | RefusedSample]:
-        """Make an attempt of each sample, in order.
+        """Make an attempt of each sample, in order; a sample that fails does not stop the others.
 
-        A sample without a number gets the next one of its model and challenge, even if its reply is unusable. So
+        A sample without a number gets the next one of its model and challenge, even if its reply is unusable, so that
         importing a corrected file again adds just the missing attempts.
         """
         for sample in samples:
@@ -80,7 +80,6 @@ class SampleImport:
                 yield RefusedSample(sample.place, f"{where}{why}")
 
     def _import_sample(self, sample: ReplySample) -> ImportedSample:
-        """Make one attempt, or raise `HarnessError` and leave nothing behind."""
         where = f"{self._path}, {sample.place}"
         missing = [
             name
@@ -121,7 +120,6 @@ class SampleImport:
         return SubmissionName(model, challenge, number)
 
     def _find_highest(self, single: SubmissionName) -> int:
-        """Return the highest attempt number so far, in the file or, to append, in the workspace."""
         if str(single) not in self._highest:
             place = self._workspace.submissions_folder.joinpath(*single.parts)
             there = [SubmissionName.of_folder(folder).attempt or 0 for folder in attempt_folders(place)]
@@ -129,12 +127,8 @@ class SampleImport:
         return self._highest[str(single)]
 
     def _choose_model(self, where: str, given: Any) -> str:
-        """Return the folder name of a model: `Vendor/Model-1` becomes `vendor-model-1`.
-
-        Raises:
-            SpecError: the name is invalid, or also that of another model in the file.
-        """
         text = given if isinstance(given, str) else ""
+        # `Vendor/Model-1` becomes `vendor-model-1`
         name = _SEPARATORS.sub("-", text.lower())
         if ".." in text or text.startswith("/") or not _NAME.fullmatch(name) or name == COLLECTIONS:
             raise SpecError(where, f"cannot name a model: {given!r}", field="model")
@@ -145,7 +139,6 @@ class SampleImport:
 
 
 def _encode_reply(where: str, reply: Any) -> bytes:
-    """Return a reply as a file would hold it: text, or the JSON of a chat."""
     if isinstance(reply, str):
         # replace lone surrogates, which UTF-8 cannot encode
         return reply.encode(errors="replace")

@@ -1,4 +1,4 @@
-"""Files of many replies: JSON lines, a JSON array, or an inspect_ai log, read one reply at a time."""
+"""Files of many replies."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -26,7 +26,7 @@ ARCHIVE = b"PK\x03\x04"
 
 @dataclass(frozen=True)
 class SampleFields:
-    """Paths of the fields in a sample, by name, and constants for fields that samples lack.
+    """Paths of the fields in a sample, and constants for fields that samples lack.
 
     A path is keys and indices, joined by dots.
     """
@@ -35,7 +35,7 @@ class SampleFields:
     constants: Mapping[str, str] = field(default_factory=dict)
 
     def path(self, name: str, usual: Mapping[str, str]) -> str:
-        """Return the path of a field: as given, else the file format's usual one, else its name."""
+        """Return a field's path: as given, else the file format's usual one, else its name."""
         return self.paths.get(name) or usual.get(name, name)
 
 
@@ -76,7 +76,7 @@ def parse_fields(given: Iterator[str] | list[str]) -> dict[str, str]:
 def read_samples(path: Path, fields: SampleFields) -> Iterator[ReplySample | UnreadSample]:
     """Yield the samples of a file, with an `UnreadSample` for each broken one.
 
-    The format is detected: JSON lines, a JSON array of objects, or an inspect_ai log as JSON.
+    The file is JSON lines, which are read one at a time, a JSON array, or an inspect_ai log as JSON.
 
     Raises:
         NotFoundError: the file cannot be read.
@@ -100,7 +100,7 @@ def read_samples(path: Path, fields: SampleFields) -> Iterator[ReplySample | Unr
 
 
 def value_at(value: Any, path: str, absent: Any = None) -> Any:
-    """Return the value at a path such as `choices.0.text`, or `absent` if the path leads nowhere."""
+    """Return the value at a path such as `choices.0.text`, or `absent` if it leads nowhere."""
     for step in path.split("."):
         if isinstance(value, dict) and step in value:
             value = value[step]
@@ -120,7 +120,7 @@ def _refuse_binary(path: Path, head: bytes) -> None:
 
 
 def _read_document(path: Path, file: BinaryIO) -> Any:
-    """Return the whole file as one JSON value, a log or an array; None for JSON lines."""
+    # one JSON value is a log or an array; all else is JSON lines
     line = file.readline(MAX_LINE)
     first = _parse_json(line)
     if isinstance(first, list) or _is_log(first):
@@ -198,8 +198,8 @@ def _parse_line(place: str, line: bytes, fields: SampleFields) -> ReplySample | 
 def _build_sample(
     place: str, value: dict[str, Any], fields: SampleFields, usual: Mapping[str, str]
 ) -> ReplySample | UnreadSample:
-    """Return the fields of a sample. A null reply, which servers write for an empty one, becomes ""."""
     found = {name: each for name in FIELDS if (each := value_at(value, fields.path(name, usual))) is not None}
+    # servers write null for an empty reply
     if value_at(value, fields.path("reply", usual), "") is None:
         found["reply"] = ""
     if value.get("error") and not found.get("reply"):

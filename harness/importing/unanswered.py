@@ -1,4 +1,4 @@
-"""Attempts made of replies without a usable submission.
+"""Attempts from replies without a usable submission.
 
 One without a submission meets no criterion. An ambiguous one is not graded.
 """
@@ -22,8 +22,7 @@ class UnansweredReply:
     """An `Importer` of an attempt without files.
 
     Attributes:
-        data: the reply.
-        reason: why it gives no submission, to follow the word `it`.
+        reason: why the reply gives no submission, to follow the word `it`.
         found: its blocks, a line each.
         unread: true for an ambiguous reply.
     """
@@ -51,11 +50,11 @@ class UnansweredReply:
         return Submission(submission=about)
 
     def discover(self) -> Sequence[str]:
-        """See `Importer.discover`."""
+        """See `Importer`."""
         return [str(self.name)]
 
     def read(self, name: str) -> Mapping[str, bytes]:
-        """See `Importer.read`; the reply is included, cut to the size limit."""
+        """See `Importer`; the reply is included, cut to the size limit."""
         stated = submission_toml(self.submission)
         return {REPLY_FILE: self.data[:MAX_BYTES], SUBMISSION_FILE: stated.encode()}
 
@@ -71,8 +70,6 @@ def importer_of(
     """Return the importer of a reply whose errors a person can settle.
 
     Args:
-        path: path of the reply, for messages.
-        data: the reply.
         claimed, take: see `ReplyImporter`.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Comparison of a collection's records with findings made by hand, by their fields rather than their prose."""
+"""Comparison of a collection's records with findings made by hand."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -43,14 +43,14 @@ class VerifiedFinding:
 
     @property
     def right(self) -> bool:
-        """True if the record agrees with the finding."""
+        """True if the record agrees."""
         wrong = (Agreement.MISSING, Agreement.PRESENT)
         ungraded = self.agreement is Agreement.UNGRADED and self.finding.kind is not Necessity.MAY
         return self.agreement not in wrong and not ungraded
 
 
 def verify(findings: Iterable[ExpectedFinding], records: Mapping[str, Record]) -> list[VerifiedFinding]:
-    """Compare findings with the records, by `MODEL/CHALLENGE`, in their order."""
+    """Compare findings with the records by `MODEL/CHALLENGE`."""
     return [_verify_finding(finding, records.get(finding.name)) for finding in findings]
 
 

@@ -1,4 +1,4 @@
-"""The code blocks of a reply in Markdown, as markdown-it-py finds them, and the prose between them.
+"""The code blocks of a reply in Markdown, and the prose between them.
 
 Three more forms give blocks: `<file path="NAME">` up to `</file>`, shell commands that write files (`cat > NAME
 <<'END'`), and JSON that maps names to files.
@@ -65,19 +65,19 @@ class CodeBlock:
 
     @property
     def first(self) -> int:
-        """First line of its text in the reply."""
+        """First line of its text."""
         return self.line + self.fenced
 
     @property
     def tongue(self) -> str:
-        """Language in the info string, in lower case, or ""."""
+        """Lower-case language in the info string, or ""."""
         words = re.split(r"[\s:,{}]+", self.info.strip().lstrip("{").lstrip("."), maxsplit=1)
         return "" if "=" in words[0] else words[0].lower().removeprefix("language-")
 
 
 @dataclass(frozen=True)
 class ReplyParts:
-    """The blocks of a reply, and the lines of prose outside them."""
+    """The blocks of a reply, and the prose outside them."""
 
     blocks: tuple[CodeBlock, ...]
     prose: tuple[str, ...]
@@ -115,7 +115,7 @@ def _refuse_many(reply: ReplyText, count: int) -> None:
 
 
 def _build_parser() -> MarkdownIt:
-    """Return a parser of blocks alone that treats HTML as prose."""
+    # HTML stays prose
     parser = MarkdownIt("commonmark")
     parser.block.ruler.before("fence", "file", _parse_file_tag, {"alt": ["paragraph", "blockquote", "list"]})
     parser.block.ruler.enableOnly(_RULES)
@@ -164,7 +164,6 @@ def _build_block(token: Token, begin: int, after: int, lines: Sequence[str], abo
 
 
 def _expand(block: CodeBlock) -> list[CodeBlock]:
-    """Return the blocks of files that a block stands for, or the block."""
     if not block.closed:
         return [block]
     if block.tongue == "json" and (files := files_of(block.text)):

@@ -1,4 +1,4 @@
-"""Detection of misleading blocks: code outside them, several files in one, commands that change files."""
+"""Detection of misleading blocks."""
 
 import re
 
@@ -11,7 +11,7 @@ _INCLUDE = re.compile(r"^#include[ ]?&(?:lt|quot);", re.MULTILINE)
 
 
 def refuse_disorder(asked: BlocksOfReply) -> None:
-    """Refuse misplaced code, and blocks that may hold more or less than one file.
+    """Refuse code outside blocks, and blocks that may hold more or less than one file.
 
     Raises:
         ReplyError: the reply is refused.
@@ -43,6 +43,6 @@ def _find_problem(read: ReadBlock, given: dict[str, str]) -> str:
 
 
 def _writes_file(command: str) -> bool:
-    """Return whether a shell command may write a named file, or files of one suffix."""
     written = command if EDITS.search(command) else " ".join(match["file"] for match in OUTPUT.finditer(command))
+    # `*.py` names files as well
     return bool(names_in(written.replace("*.", "any.")))

@@ -29,7 +29,10 @@ class ContractFile:
 
 
 def find_entry(asked: BlocksOfReply, settings: str | None) -> ContractFile:
-    """Find the file that defines the contract, given the text of the reply's own submission.toml.
+    """Find the file that defines the contract.
+
+    Args:
+        settings: text of the reply's own submission.toml.
 
     Raises:
         NoAnswerError: the blocks do not define the contract, singly or joined.
@@ -59,7 +62,7 @@ def find_entry(asked: BlocksOfReply, settings: str | None) -> ContractFile:
 
 
 def read_entries(settings: str | None) -> list[str]:
-    """Return the entries that a submission.toml names; empty if it is unreadable."""
+    """Return the entries that a submission.toml names; empty if unreadable."""
     try:
         table: dict[str, Any] = tomllib.loads(settings or "")
         entry = table["submission"]["entry"]
@@ -102,7 +105,6 @@ def _join_text(parts: Sequence[ReadBlock]) -> str:
 
 
 def _choose_name(asked: BlocksOfReply, blocks: Sequence[ReadBlock], stated: Sequence[str]) -> FileName:
-    """Return a name for a nameless entry, from submission.toml, an import, or the prose."""
     given = {block.path for block in asked.blocks if block.path}
     line = blocks[0].block.line
     if len(stated) == 1 and stated[0] not in given and stated[0].endswith(asked.language.suffix):
@@ -117,7 +119,7 @@ def _choose_name(asked: BlocksOfReply, blocks: Sequence[ReadBlock], stated: Sequ
 
 
 def _build_no_entry_error(asked: BlocksOfReply) -> ReplyError:
-    """Return the error of a reply without an entry: no submission if that is certain, else ambiguous."""
+    # the reply has no submission if that is certain, and is ambiguous otherwise
     wanted = ", ".join(asked.challenge.contract.functions)
     cut = next((block.block for block in asked.blocks if not block.block.closed), None)
     if cut is not None:

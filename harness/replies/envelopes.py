@@ -47,8 +47,6 @@ class EnvelopeError(Exception):
 
     Attributes:
         message: the problem, to follow the word `it`.
-        hint: a remedy.
-        several: true for several replies.
     """
 
     def __init__(self, message: str, hint: str, *, several: bool) -> None:
@@ -126,12 +124,12 @@ def _extract_words(value: Any, depth: int, written: dict[str, str]) -> Iterator[
 
 
 def _is_said(value: Mapping[str, Any]) -> bool:
-    """Return whether the model said this: neither a question, reasoning, nor a tool result."""
+    # questions, reasoning and tool results are not the model's words
     return value.get("role") in _MODELS and value.get("type") not in _NOT_SAID and not value.get("thought")
 
 
 def _is_silent(value: Any, depth: int) -> bool:
-    """Return whether a chat without words still holds a message of the model."""
+    # a chat without words may still hold a message of the model
     if isinstance(value, list):
         return depth > 0 and any(_is_silent(item, depth - 1) for item in value)
     if not isinstance(value, dict) or not depth or not _is_said(value):

@@ -1,4 +1,4 @@
-"""Types for what a reply holds, and the error that lists its blocks."""
+"""Contents of a reply, and the error that lists its blocks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,8 +36,8 @@ class ReadBlock:
     """A block with its file name and its parsed content.
 
     Attributes:
-        language: its language, or None if unsupported.
-        outline: outline of its text, empty without a parser.
+        language: None if unsupported.
+        outline: empty without a parser.
         patch: true if it changes files instead of giving one.
         chosen: true if `--take` names it.
     """
@@ -75,10 +75,8 @@ class TakenFile:
     """A file of the submission.
 
     Attributes:
-        name: its path, with the source of the name.
-        blocks: blocks that give it.
-        changes: later blocks that changed it, in order.
-        language: its language, or None if unsupported.
+        changes: later blocks that changed it.
+        language: None if unsupported.
     """
 
     name: FileName
@@ -102,7 +100,7 @@ def _list_import_names(path: str) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class LeftBlock:
-    """A block that became no file, with the reason."""
+    """A block that became no file."""
 
     block: CodeBlock
     why: PassedOver
@@ -115,8 +113,7 @@ class Extraction:
     Attributes:
         entries: entries of the submission; the first defines the contract.
         files: all files, in the order of the reply.
-        left: blocks that became no file.
-        settings: text of the reply's own submission.toml, or None.
+        settings: text of the reply's own submission.toml.
     """
 
     entries: tuple[str, ...]
@@ -127,11 +124,10 @@ class Extraction:
 
 @dataclass(frozen=True)
 class BlocksOfReply:
-    """The blocks of a reply, and the challenge that it answers.
+    """The blocks of a reply to a challenge.
 
     Attributes:
-        reply: name of its file, for messages.
-        language: the challenge's language.
+        reply: name of its file in messages.
         prose: lines outside the blocks.
     """
 
@@ -153,7 +149,7 @@ class BlocksOfReply:
 
     @property
     def sources(self) -> list[ReadBlock]:
-        """Blocks of code in the challenge's language, without patches and tests."""
+        """Blocks in the challenge's language, without patches and tests."""
         return [b for b in self.blocks if b.language is self.language and not b.patch and not b.is_test]
 
     def is_whole(self, block: ReadBlock) -> bool:

@@ -14,7 +14,7 @@ _WORD = re.compile(r"\w+")
 
 
 class LooseBlocks:
-    """The nameless blocks of a reply, once its `files` are taken by path."""
+    """The nameless blocks of a reply, once its `files` are taken."""
 
     def __init__(self, asked: BlocksOfReply, entry: ContractFile, files: Mapping[str, TakenFile]) -> None:
         self._asked = asked
@@ -45,7 +45,7 @@ class LooseBlocks:
             shown = repeats
 
     def _explain(self, read: ReadBlock, repeats: bool) -> PassedOver | None:
-        """Return why a block is no file; None if it may be (part of) one."""
+        """Return why a block is no file; None if it may be part of one."""
         own = read.gives_itself - _COMMON
         if read.language is not self._asked.language:
             return PassedOver.EXAMPLE
@@ -72,7 +72,6 @@ class LooseBlocks:
         return needs.difference(*(o.defines | o.imported for o in sources))
 
     def _is_use(self, read: ReadBlock) -> bool:
-        """Return whether a block names a file or the contract, and is not indented."""
         return not read.block.text[:1].isspace() and not (self._asked.contract | self._stems).isdisjoint(
             _WORD.findall(read.block.text)
         )

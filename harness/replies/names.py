@@ -92,7 +92,7 @@ def name_of(block: CodeBlock) -> FileName | None:
 
 
 def text_of(block: CodeBlock) -> str:
-    """Return the text of a block's file, without a notebook's `%%writefile` line."""
+    """Return a block's text without a notebook's `%%writefile` line."""
     return block.text.partition("\n")[2] if _MAGIC.match(block.text) else block.text
 
 
@@ -175,7 +175,6 @@ def _find_in_info(info: str) -> str:
 
 
 def _find_labels(above: Iterable[str]) -> Iterator[str]:
-    """Yield the names in labels above a block, nearest first."""
     for distance, line in enumerate(above):
         names = names_in(line)
         if distance >= _FAR:
@@ -189,7 +188,6 @@ def _find_labels(above: Iterable[str]) -> Iterator[str]:
 
 
 def _fits(path: str, tongue: str) -> bool:
-    """Return whether a file of this name may hold the language of an info string."""
     if tongue in PLAIN:
         return True
     suffix = path.rpartition(".")[2].lower()
@@ -202,7 +200,6 @@ def _fits(path: str, tongue: str) -> bool:
 
 @cache
 def _build_pattern() -> re.Pattern[str]:
-    """Return the pattern of a file name with the suffix of a known language or document."""
     sources = {suffix.lstrip(".") for used in _load_languages() for suffix in used.syntax.suffixes}
     suffixes = "|".join(sorted({*sources, *_DOCUMENTS}, key=len, reverse=True))
     whole = "|".join(map(re.escape, _WHOLE_NAMES))
@@ -215,7 +212,7 @@ def _build_pattern() -> re.Pattern[str]:
 
 @cache
 def _load_languages() -> tuple[Language, ...]:
-    """Return all languages, cached: finding them reads the metadata of every package."""
+    # cached: finding them reads the metadata of every package
     return tuple(every_language())
 
 

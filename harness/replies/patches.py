@@ -28,8 +28,7 @@ class Hunk:
     """Lines of a file, and their replacement.
 
     Attributes:
-        old: old lines; empty for a new file.
-        new: new lines.
+        old: empty for a new file.
         line: stated line of the first, from 1; 0 if unknown.
     """
 
@@ -95,7 +94,6 @@ def _parse_unified(text: str) -> list[FilePatch] | None:
 
 
 def _parse_searches(text: str, path: str) -> list[FilePatch] | None:
-    """Return the changes of SEARCH/REPLACE blocks, each for the file on the line above, or in the label."""
     patches, parts, part = list[FilePatch](), dict[str, list[str]](), ""
     for line in text.split("\n"):
         if not part and _SEARCH.match(line):
@@ -108,6 +106,7 @@ def _parse_searches(text: str, path: str) -> list[FilePatch] | None:
         elif part:
             parts[part].append(line)
         elif line.strip():
+            # the line above a block names its file
             names = names_in(line)
             if len(names) != 1:
                 return None

@@ -1,4 +1,4 @@
-"""Extraction of a reply's files, by the names of its blocks and what they define."""
+"""Extraction of a reply's files."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -24,7 +24,6 @@ def extract(
     """Return the files of a reply.
 
     Args:
-        reply, challenge: reply, and challenge that it answers.
         used: the challenge's language.
         take: numbers of the blocks to take, with their names or ""; empty to let the reply decide.
 
@@ -59,7 +58,7 @@ def extract(
 
 
 def _read_bare_code(reply: ReplyText, used: Language) -> list[CodeBlock]:
-    """Return a reply of nothing but code as one block."""
+    # a reply of nothing but code is one block
     text = "\n".join(reply.lines).strip("\n") + "\n"
     first = next((number for number, line in enumerate(reply.lines, 1) if line.strip()), 1)
     block = CodeBlock(0, first, len(reply.lines) + 1, used.name, text, fenced=False)
@@ -67,13 +66,13 @@ def _read_bare_code(reply: ReplyText, used: Language) -> list[CodeBlock]:
 
 
 def _split_new_files(block: CodeBlock) -> list[CodeBlock]:
-    """Return the files that a patch creates as blocks, then the patch if it also changes others."""
     patches = patches_of(block) if is_patch(block) else None
     made = [
         replace(block, info=f'{NEW} title="{patch.path}"', text=patch.new_text)
         for patch in patches or ()
         if patch.creates
     ]
+    # the patch itself follows if it also changes other files
     return [*made, block] if len(made) < len(patches or (block,)) else made
 
 
@@ -96,6 +95,6 @@ def _read(block: CodeBlock, used: Language, reply: str, take: Mapping[int, str])
 
 
 def _defines(text: str, used: Language) -> bool:
-    """Return whether a text is code that defines something, unlike a program's output."""
+    # a program's output may parse as code, but defines nothing
     outline = used.syntax.outline(text) if used.syntax.is_code(text) else None
     return outline is not None and bool(outline.defines | outline.functions)

@@ -1,4 +1,4 @@
-"""The text of a model's raw reply: size-limited, unwrapped from JSON, without its reasoning."""
+"""The text of a model's raw reply."""
 
 import re
 import sys
@@ -44,8 +44,7 @@ class ReplyText:
     """A decoded reply.
 
     Attributes:
-        path: name of its file, for messages.
-        data: raw bytes.
+        path: name of its file in messages.
         lines: the model's words; lines of reasoning are empty.
     """
 
@@ -115,7 +114,7 @@ def _decode(path: str, data: bytes) -> str:
 
 
 def _unwrap(lines: list[str]) -> list[str]:
-    """Blank the fence lines around a reply that is one block of Markdown as a whole."""
+    # the whole reply may be one block of Markdown
     filled = [number for number, line in enumerate(lines) if line.strip()]
     found = _WRAPPER.fullmatch(lines[filled[0]]) if len(filled) > 1 else None
     if found is None or lines[filled[-1]].strip() != found["fence"]:
@@ -127,7 +126,6 @@ def _unwrap(lines: list[str]) -> list[str]:
 
 
 def _find_reasoning(path: str, lines: list[str]) -> Iterator[int]:
-    """Yield the indices of lines between reasoning tags; a lone closing tag covers all lines before it."""
     opened, fenced = -1, False
     for number, line in enumerate(lines):
         if opened < 0:
@@ -137,7 +135,7 @@ def _find_reasoning(path: str, lines: list[str]) -> Iterator[int]:
             yield from range(opened, number + 1)
             opened = -1
         elif opened < 0 and _CLOSES.fullmatch(line.strip()):
-            yield from range(number + 1)
+            yield from range(number + 1)  # a lone closing tag covers all lines before it
             fenced = False
     if opened >= 0:
         raise NoAnswerError(

@@ -58,7 +58,6 @@ class Versions:
         return self._build_extraction()
 
     def _add(self, read: ReadBlock, name: FileName) -> None:
-        """Take a block as the next version of its file, or leave it."""
         before = self._files.get(name.path)
         complete = read.chosen or self._is_complete(read, name.path)
         if before is None and not complete:
@@ -95,7 +94,6 @@ class Versions:
         return after in self._entry.blocks or 2 * len(kept) >= len(before.outline.functions)
 
     def _change(self, read: ReadBlock) -> None:
-        """Apply a patch, or refuse one that does not fit."""
         patches = patches_of(read.block)
         if patches is None:
             raise self._asked.ambiguous(f"holds a change in line {read.block.line} that cannot be read")
@@ -119,7 +117,7 @@ class Versions:
             self._leave(read, PassedOver.DRAFT)
 
     def _leave_cut(self, read: ReadBlock) -> None:
-        """Leave a cut-off block that is a file of its own and that other files do not need."""
+        # a cut-off file that no other file needs can be left out
         compiled = self._asked.language.several_entries and read.language is self._asked.language
         if read.name is None or read.path in self._files or self._is_imported(read.path) or compiled:
             message = f"is cut off in the block of line {read.block.line}, which may belong to the answer"
@@ -143,7 +141,7 @@ class Versions:
                 self._leave(read, PassedOver.DRAFT)
 
     def _name_tests(self, read: ReadBlock) -> FileName:
-        """Return a name for nameless tests: that of the tests they repeat, or one after the entry."""
+        """Return the name of the tests that nameless ones repeat, or one after the entry."""
         for file in self._files.values():
             if file.outline.tests and file.outline.functions <= read.outline.functions:
                 return file.name
@@ -154,7 +152,6 @@ class Versions:
         self._left.append(LeftBlock(read.block, why))
 
     def _build_extraction(self) -> Extraction:
-        """Return the extraction, unless a mentioned file is missing or names clash."""
         entry = self._files[self._entry.name.path]
         if clash := find_clash(self._files):
             above, path = clash

@@ -1,4 +1,4 @@
-"""Marks from evidence: criteria to dimensions, to overalls, to an order of models."""
+"""Marks from evidence, and an order of models from marks."""
 
 from harness.scoring.ranking import Standing, standings
 from harness.scoring.score import Scored, dimension_score, overall_score, score

@@ -1,4 +1,4 @@
-"""Agreement of two sources of marks, on the marks and on the order of models. Neither source counts as right."""
+"""Agreement of two sources of marks, neither of which counts as right."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Order:
 
     Attributes:
         tau: -1 (reversed) to 1 (equal); None with too few models, or if a source marks all alike.
-        p: two-sided p-value; None without tau.
+        p: two-sided p-value.
         counted: true if `p` is exact, false for the normal approximation.
     """
 
@@ -38,11 +38,10 @@ class Order:
 
 
 def alpha(units: Iterable[Sequence[float]]) -> float | None:
-    """Return Krippendorff's alpha for marks on an interval scale.
+    """Return Krippendorff's alpha for marks on an interval scale, 1 for agreement, 0 for chance.
 
     1 - Do / De, where Do is the mean squared difference of marks within a unit, whose pairs weigh 1 / (m - 1) for its m
-    marks, and De that of all marks. 1 is agreement, 0 chance, below 0 worse than chance. Units with one mark are left
-    out. None if no unit has two marks, or all marks are equal.
+    marks, and De that of all marks. None if no unit has two marks, or all marks are equal.
 
     K. Krippendorff, "Computing Krippendorff's Alpha-Reliability", 2011, section D with the interval metric.
     """
@@ -57,7 +56,7 @@ def alpha(units: Iterable[Sequence[float]]) -> float | None:
 
 
 def order(left: Sequence[float], right: Sequence[float]) -> Order:
-    """Return Kendall's tau-b of two sources of marks of the same models, with a two-sided p-value.
+    """Return Kendall's tau-b of two sources of marks of the same models.
 
     Up to `MOST_ENUMERATED` models the p-value is exact with ties, too: the share of all orders of `right` whose tau is
     at least as far from 0. M. G. Kendall, "The treatment of ties in ranking problems", Biometrika 33, 1945.
@@ -80,12 +79,12 @@ def order(left: Sequence[float], right: Sequence[float]) -> Order:
 
 
 def least_p(models: int) -> float:
-    """Return the smallest two-sided p-value for so many models, as two of all orders are perfect."""
+    """Return the smallest possible two-sided p-value, as two of all orders are perfect."""
     return min(1.0, 2 / factorial(models))
 
 
 def _sum_squares(marks: NDArray[np.float64]) -> float:
-    """Return the squared differences over all ordered pairs, centred so that equal marks give 0."""
+    # over all ordered pairs, and centred so that equal marks give 0
     centred = marks - marks[0]
     centred = centred - centred.mean()
     return float(2 * len(marks) * (centred**2).sum())

@@ -1,4 +1,4 @@
-"""Data layout for marking records again on a subset of their criteria."""
+"""Marks on subsets of criteria."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,11 +24,11 @@ class RubricColumns:
     """Criteria of a rubric as columns, in the order of `RecordSummary.shares`.
 
     Attributes:
-        graded_by: value of `RecordSummary.criteria` for records graded by this rubric.
-        severity: (criteria,), weight of each criterion within its dimension.
-        headings: (dimensions, criteria), 1 if the criterion is of the dimension.
-        weights: (dimensions,), weight of each dimension in the overall.
-        correctness: (dimensions,), true for the dimension of correctness.
+        graded_by: its `rubric_hash`.
+        severity: (criteria,), weights within their dimensions.
+        headings: (dimensions, criteria), 1 for a criterion of the dimension.
+        weights: (dimensions,), weights in the overall.
+        correctness: (dimensions,), true for correctness.
     """
 
     def __init__(self, challenge: Challenge) -> None:
@@ -53,12 +53,7 @@ class RubricColumns:
 
 
 class AssessedAttempts:
-    """Records of one model at one challenge.
-
-    Args:
-        rubric: rubric of the challenge.
-        summaries: the records; those of another rubric version are marked one by one.
-    """
+    """Records of one model at one challenge."""
 
     def __init__(self, rubric: RubricColumns, summaries: Sequence[RecordSummary]) -> None:
         self._rubric = rubric
@@ -76,7 +71,7 @@ class AssessedAttempts:
 
     @cached_property
     def criteria(self) -> frozenset[str]:
-        """Ids of the criteria assessed in every record."""
+        """Criteria assessed in every record."""
         every = [one.criteria for one in self._others.values()]
         if len(self._known):
             everywhere = ~np.isnan(self._shares).any(axis=0)
@@ -84,7 +79,7 @@ class AssessedAttempts:
         return frozenset.intersection(*every)
 
     def marks(self, common: frozenset[str]) -> NDArray[np.int16]:
-        """Return (records,), whole points of each on a subset `common` of `criteria`; `NO_MARK` if unmarked."""
+        """Return (records,), whole points on a subset `common` of `criteria`; `NO_MARK` if unmarked."""
         found = np.full(self._count, NO_MARK, np.int16)
         if common and len(self._known):
             found[self._known] = self._compute_marks(common)
@@ -116,19 +111,14 @@ class AssessedAttempts:
         return marks
 
     def _compute_tops(self, gated: NDArray[np.float64], unmet: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the upper bound of each record's mark; see `gates.ceilings` and `gates.lower_ceiling`.
-
-        Args:
-            gated: number of failed critical criteria of each.
-            unmet: unmet share of its assessed critical weight.
-        """
+        """Return upper bounds of marks from the number of failed critical criteria and the unmet critical share."""
         several = np.where(gated > 1, gates.MORE_CRITICAL_OVERALL, gates.ONE_CRITICAL_OVERALL)
         tops = np.where(self._built, np.where(gated > 0, several, np.inf), gates.UNBUILT_OVERALL)
         return tops - gates.UNMET_POINTS * unmet
 
 
 class AssessedRecord:
-    """Assessed criteria of a record, for exact marks on subsets of them."""
+    """Assessed criteria of a record, for exact marks on subsets."""
 
     def __init__(self, challenge: Challenge, results: Iterable[CriterionResult], *, built: bool) -> None:
         self._weights: Mapping[str, Fraction] = {d.id: exact(d.weight) for d in challenge.dimensions}
@@ -164,7 +154,7 @@ class AssessedRecord:
 
 
 def _compute_critical_share(results: Iterable[tuple[CriterionResult, Fraction | int]]) -> Fraction:
-    """Return the met percentage of the assessed critical weight; see `gates.compute_critical_mark`."""
+    # a percentage, as `gates.lower_ceiling` takes it
     weight = Severity.CRITICAL.weight
     credits = [credit for result, credit in results if result.weight == weight]
     return Fraction(100 * sum(credits), weight * len(credits)) if credits else Fraction(100)

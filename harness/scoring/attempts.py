@@ -1,4 +1,4 @@
-"""Combined marks of a model's attempts at one challenge: mean with interval, pass@k, criteria met."""
+"""Combined marks of a model's attempts at one challenge."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,7 +26,7 @@ DRAWS = 4000
 
 @dataclass(frozen=True)
 class CriterionTally:
-    """One criterion over several attempts: how many meet it in full, of those it was assessed on."""
+    """Number of attempts that meet a criterion in full, and that it was assessed on."""
 
     criterion: str
     met: int
@@ -45,35 +45,35 @@ class CommonFault:
 
 @dataclass(frozen=True)
 class Attempts:
-    """All attempts of one model at one challenge, by number; implements `Marked`, as a single record does."""
+    """All attempts of one model at one challenge, by number."""
 
     summaries: tuple[RecordSummary, ...]
     memory: FigureMemory = field(default=NO_MEMORY, compare=False, repr=False)
 
     @property
     def model(self) -> str:
-        """Id of the model."""
+        """Model id."""
         return self.summaries[0].model
 
     @property
     def challenge(self) -> str:
-        """Id of the challenge."""
+        """Challenge id."""
         return self.summaries[0].challenge
 
     @cached_property
     def provenance(self) -> Provenance:
-        """Provenance of the files; baseline if any attempt is one."""
+        """Provenance; baseline if any attempt is one."""
         all = {summary.provenance for summary in self.summaries}
         return Provenance.BASELINE if Provenance.BASELINE in all else self.summaries[0].provenance
 
     @cached_property
     def marked(self) -> tuple[RecordSummary, ...]:
-        """Attempts with a mark; those that the harness failed to grade are left out."""
+        """Attempts with a mark that the harness could grade."""
         return tuple(s for s in self.summaries if s.status is not Status.JUDGE_ERROR and s.overall.score is not None)
 
     @cached_property
     def status(self) -> Status:
-        """Best status of any attempt."""
+        """Best status."""
         all = {summary.status for summary in self.summaries}
         return next(s for s in (Status.GRADED, Status.BUILD_FAILED, Status.JUDGE_ERROR) if s in all)
 
@@ -84,7 +84,7 @@ class Attempts:
 
     @cached_property
     def turns(self) -> int:
-        """Largest number of replies that an attempt allowed."""
+        """Largest number of replies allowed."""
         return max(summary.turns for summary in self.summaries)
 
     @property
@@ -104,7 +104,7 @@ class Attempts:
 
     @cached_property
     def overall(self) -> Score:
-        """Mean of the overalls with its interval; see `mean_score`."""
+        """`mean_score` of the overalls."""
         scores = [s.overall for s in self.marked]
         given = np.array([_list_numbers(score) for score in scores], float)
 
@@ -118,7 +118,7 @@ class Attempts:
 
     @cached_property
     def dimensions(self) -> Mapping[str, Score]:
-        """Means by dimension, like `overall`."""
+        """`mean_score` by dimension."""
         ids = dict.fromkeys(id for summary in self.marked for id in summary.dimensions)
         return {id: mean_score([s.dimensions[id] for s in self.marked if id in s.dimensions]) for id in ids}
 
@@ -129,27 +129,27 @@ class Attempts:
 
     @property
     def best(self) -> RecordSummary | None:
-        """First attempt with the highest overall; None without marks."""
+        """First attempt with the highest overall."""
         return max(self.marked, key=lambda s: s.overall.score or 0.0, default=None)
 
     @property
     def worst(self) -> RecordSummary | None:
-        """First attempt with the lowest overall; None without marks."""
+        """First attempt with the lowest overall."""
         return min(self.marked, key=lambda s: s.overall.score or 0.0, default=None)
 
     @cached_property
     def passed(self) -> int:
-        """Number of marked attempts that pass; see `passes`."""
+        """Number of marked attempts that pass."""
         return sum(map(passes, self.marked))
 
     @cached_property
     def unanswered(self) -> int:
-        """Number of marked attempts whose reply holds no submission."""
+        """Number of marked attempts without a submission in the reply."""
         return sum(summary.unanswered for summary in self.marked)
 
     @cached_property
     def unread(self) -> int:
-        """Number of attempts whose reply could not be read with certainty."""
+        """Number of attempts whose reply is not read with certainty."""
         return sum(summary.unread for summary in self.summaries)
 
     def pass_at(self, k: int) -> float:
@@ -158,7 +158,7 @@ class Attempts:
 
     @cached_property
     def criteria(self) -> tuple[CriterionTally, ...]:
-        """Tally of every criterion, in the order of the rubric."""
+        """Tally of every criterion, in rubric order."""
         seen: dict[str, list[float | None]] = {}
         for summary in self.marked:
             for result in summary.results:
@@ -189,7 +189,7 @@ def passes(summary: RecordSummary) -> bool:
 
 
 def by_answer(summaries: Iterable[RecordSummary], memory: FigureMemory = NO_MEMORY) -> tuple[MeasuredAnswer, ...]:
-    """Group summaries by model and challenge; single submissions stay as they are."""
+    """Group attempts by model and challenge; single submissions stay as they are."""
     groups: dict[tuple[str, str], list[RecordSummary]] = {}
     for summary in summaries:
         name = summary.submission_name
@@ -211,10 +211,9 @@ def mean_score(scores: Sequence[Score]) -> Score:
     """Return the mean of one mark over attempts, with an interval for unassessed parts and chance.
 
     The attempts are resampled with replacement. The interval runs from a low percentile of the means of their lowest
-    marks to a high one of the means of their highest, which covers any outcome of the unassessed parts. Percentiles are
-    those of the expanded percentile interval, which corrects for small samples (Hesterberg, What teachers should know
-    about the bootstrap, The American Statistician 69, 2015). The interval stays within the range of the marks: with two
-    or three attempts it is that range and may miss the true mean; with one it is the attempt's own. Attempts without a
+    marks to a high one of the means of their highest, and stays within the range of the marks: with two or three
+    attempts it is that range and may miss the true mean. Its percentiles are expanded, which corrects for small samples
+    (Hesterberg, What teachers should know about the bootstrap, The American Statistician 69, 2015). Attempts without a
     point are left out.
     """
     known = [score for score in scores if score.score is not None]
@@ -230,7 +229,7 @@ def mean_score(scores: Sequence[Score]) -> Score:
 
 
 def _mean(numbers: Iterable[float]) -> float:
-    """Return the exact mean of `numbers`, which may be a tie."""
+    # exact, so that equal means tie
     often = Counter(numbers)
     return float(compute_mean([exact(number) for number in often], [Fraction(n) for n in often.values()]))
 

@@ -1,7 +1,6 @@
-"""Doubts about a record: contradictions within it and with its rubric, found without running code.
+"""Contradictions within a record and with its rubric, found without running code.
 
-Whoever edits a record must keep marks, outcomes, causes and seeds consistent. A consistent edit, such as a failure
-turned into a pass with all its consequences, shows only in a new grade (`harness audit`) or by the record's signature.
+A consistent edit shows only in a new grade (`harness audit`) or by the record's signature.
 """
 
 from collections import Counter
@@ -47,7 +46,7 @@ class DoubtKind(StrEnum):
 
     @property
     def refuses(self) -> bool:
-        """True if the record is left out rather than shown with the doubt."""
+        """True if the record is left out."""
         return self not in (DoubtKind.OLDER_RUBRIC, DoubtKind.UNSIGNED)
 
 
@@ -69,7 +68,7 @@ class Doubt:
     """One reason to doubt a record.
 
     Attributes:
-        field: dotted name of the record's field; a criterion's evidence is `evidence.<criterion>`.
+        field: dotted name; `evidence.<criterion>` for a criterion.
         stated: value of the field, if informative.
         possible: value that it could have.
     """
@@ -90,8 +89,8 @@ def find_doubts(record: Record, rubric: Challenge | None, probe_set: Callable[[]
     A record of another rubric version is never refused for reasons that only its own rubric could settle.
 
     Args:
-        rubric: local rubric; None if the challenge is unknown.
-        probe_set: function that returns the local probe set, called only if it decides.
+        rubric: None if unknown.
+        probe_set: returns the local probe set, called only if it decides.
     """
     found = [*_find_by_itself(record)]
     if rubric is None:
@@ -115,7 +114,7 @@ def find_doubts(record: Record, rubric: Challenge | None, probe_set: Callable[[]
 
 
 def describe_refusal(doubts: Iterable[Doubt]) -> str:
-    """Return a line on why a record is refused, or an empty string."""
+    """Return why a record is refused, or an empty string."""
     reasons = [str(doubt) for doubt in doubts if doubt.kind.refuses]
     further = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
     return f"{reasons[0]}{further}; the file was changed by hand or by another program" if reasons else ""
@@ -129,7 +128,7 @@ def is_of_rubric(record: Record, rubric: Challenge) -> bool:
 
 
 def _is_of_older_gates(record: Record) -> bool:
-    """Return whether a record predates the order of marks under a ceiling."""
+    # such a record predates the order of marks under a ceiling
     return any(gate.dimension is None and gate.unmet is None for gate in record.gates)
 
 
@@ -166,7 +165,7 @@ def _may_be_cause(record: Record, by_id: dict[str, Evidence], e: Evidence) -> bo
 
 
 def _check_marks_by_any_rubric(record: Record) -> list[Doubt]:
-    """Return doubts about marks that are wrong under any weights of the dimensions."""
+    """Return doubts about marks that are wrong under any weights."""
     own: dict[str, list[Evidence]] = {}
     for e in record.marked:
         own.setdefault(e.dimension, []).append(e)
@@ -226,7 +225,6 @@ def _find_other_criteria(record: Record, rubric: Challenge) -> Iterator[Doubt]:
 
 
 def _find_by_rubric(record: Record, rubric: Challenge) -> Iterator[Doubt]:
-    """Yield doubts that the local rubric raises about a record of the same criteria."""
     criteria, files_seeds = {c.id: c for c in rubric.criteria}, set()
     for e in record.evidence:
         criterion, field = criteria[e.criterion], f"evidence.{e.criterion}"
@@ -254,7 +252,6 @@ def _find_by_rubric(record: Record, rubric: Challenge) -> Iterator[Doubt]:
 
 
 def _find_possible_outcome(record: Record, criterion: Criterion, e: Evidence) -> str:
-    """Return the possible outcomes if the stated one is impossible, else an empty string."""
     if criterion.review and e.outcome is not Outcome.NOT_RUN:
         return "not_run: it is a question to a reviewer"
     if e.outcome is Outcome.NOT_OFFERED and not criterion.capability:
@@ -267,7 +264,7 @@ def _find_possible_outcome(record: Record, criterion: Criterion, e: Evidence) ->
 
 
 def _list_causes(rubric: Challenge, criterion: Criterion, e: Evidence) -> set[str]:
-    """Return the ids whose failure may take a criterion's credit or keep it from being judged."""
+    # a cause may take a criterion's credit, or keep it from being judged
     if e.outcome is Outcome.NOT_RUN:
         return {c.id for c in rubric.criteria} if criterion.probes else set()
     if criterion.id == rubric.anchor:

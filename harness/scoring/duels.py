@@ -1,4 +1,4 @@
-"""Duels: two submissions to one challenge, compared on the criteria assessed for both."""
+"""Comparisons of two submissions on the criteria assessed for both."""
 
 import json
 import math
@@ -19,11 +19,11 @@ from harness.scoring.strength import STABLE, draw_weights
 
 
 class HeadToHead(Protocol):
-    """Result between two models on one challenge, such as a `Duel` or a published `Comparison`."""
+    """Result between two models on one challenge."""
 
     @property
     def challenge(self) -> str:
-        """Id of the challenge."""
+        """Challenge id."""
 
     @property
     def left(self) -> str:
@@ -60,8 +60,7 @@ class Duel:
         left_mark, right_mark: whole points, or means of attempts; None without common criteria.
         criteria: number of common criteria.
         noise: largest lead that is a split.
-        attempts: number of attempts of each.
-        ahead: share of draws of both models' attempts in which the leader leads.
+        ahead: share of draws of the attempts in which the leader leads.
     """
 
     challenge: str
@@ -76,7 +75,7 @@ class Duel:
 
     @property
     def played(self) -> bool:
-        """True if there is anything to compare."""
+        """True with common criteria."""
         return self.left_mark is not None and self.right_mark is not None
 
     @property
@@ -86,7 +85,7 @@ class Duel:
 
     @cached_property
     def winner(self) -> str | None:
-        """Model that leads by more than the noise in enough draws; None for a split."""
+        """Model with a lead above the noise in enough draws; None for a split."""
         if not self.played or abs(self.lead) <= self.noise or self.ahead < STABLE:
             return None
         return self.left if self.lead > 0 else self.right
@@ -96,11 +95,10 @@ class Duel:
 class RoundRobin:
     """Duels of all pairs of models on one challenge.
 
-    Two models are compared on the criteria assessed in every attempt of both. Most models share these sets, so marks
-    are stored by set.
+    Marks are stored by set of criteria, as most models share their set.
 
     Attributes:
-        answered: model of each submission, sorted; repeated for several attempts.
+        answered: model of each submission, sorted.
         compared: distinct sets of criteria assessed in every attempt of a model.
         own: index in `compared` of each model's set.
         marks: (submissions, sets) int16, whole points on the criteria common to both sets; -1 without any.
@@ -116,7 +114,7 @@ class RoundRobin:
 
     @classmethod
     def of_bytes(cls, challenge: str, text: bytes) -> Self:
-        """Return a round from the bytes of `to_bytes`."""
+        """Restore a round from `to_bytes`."""
         line, _, rest = text.partition(b"\n")
         head = json.loads(line)
         answered = tuple(model for model, count in head["answers"] for _ in range(count))
@@ -139,7 +137,7 @@ class RoundRobin:
         return tuple(dict.fromkeys(self.answered))
 
     def duels(self) -> Iterator[Duel]:
-        """Yield each pair once, by the models' names."""
+        """Yield each pair once, by name."""
         marks = [[None if mark < 0 else mark for mark in row] for row in self._means.tolist()]
         criteria, ahead, attempts = self.criteria.tolist(), self._ahead.tolist(), self._attempts.tolist()
         for i, j in combinations(range(len(self.models)), 2):
@@ -158,7 +156,7 @@ class RoundRobin:
 
     @cached_property
     def criteria(self) -> NDArray[np.int64]:
-        """(models, models), number of criteria assessed in every attempt of both."""
+        """(models, models), number of common criteria."""
         sizes = np.array([[len(one & other) for other in self.compared] for one in self.compared], int)
         return sizes[np.ix_(self.own, self.own)] if self.own else np.zeros((0, 0), int)
 
@@ -179,7 +177,7 @@ class RoundRobin:
 
     @cached_property
     def _means(self) -> NDArray[np.float64]:
-        """(models, models), mean marks of the row's model on the common criteria; -1 without any."""
+        """(models, models), the row's mean marks on the common criteria; -1 without any."""
         if not self.models:
             return np.zeros((0, 0))
         begins = np.cumsum(self._attempts) - self._attempts
@@ -203,7 +201,6 @@ class RoundRobin:
         return shares
 
     def _draw(self, model: int, against: int, stream: int) -> "_DrawnMarks":
-        """Return resampled marks of a model on the criteria it shares with a set."""
         own = self.marks[self.answers[self.models[model]], against].astype(float)
         marks = np.round(draw_weights(len(own), stream=stream) @ own, 9)
         return _DrawnMarks(marks, float(marks.min()), float(marks.max()))
@@ -217,14 +214,14 @@ class _DrawnMarks(NamedTuple):
     largest: float
 
     def share_above(self, other: "_DrawnMarks") -> float:
-        """Return the share of draws in which these marks are higher; ties count half."""
+        """Return the share of draws with higher marks; ties count half."""
         if self.least > other.largest:  # true of most pairs, and much cheaper
             return 1.0
         return float((self.marks > other.marks).mean() + 0.5 * (self.marks == other.marks).mean())
 
 
 class Duels(Sequence[Duel]):
-    """Duels of all pairs of models, by challenge and names; computed on first use.
+    """Duels of all pairs, by challenge and names; computed on first use.
 
     Args:
         models: models to keep; all by default.
@@ -235,7 +232,7 @@ class Duels(Sequence[Duel]):
         self._models = models
 
     def among(self, models: Collection[str], challenges: Collection[str]) -> Self:
-        """Return only the duels between these models on these challenges."""
+        """Return the duels between these models on these challenges."""
         known = models if self._models is None else {model for model in models if model in self._models}
         return type(self)((each for each in self._rounds if each.challenge in challenges), known)
 
@@ -261,7 +258,7 @@ class Duels(Sequence[Duel]):
         return iter(self._all)
 
     def wins(self, models: Sequence[str]) -> NDArray[np.float64]:
-        """Return `win_table` of these duels without constructing them."""
+        """Return `win_table` without constructing the duels."""
         place = {model: number for number, model in enumerate(models)}
         wins = np.zeros((len(models), len(models)))
         for each in self._rounds:
@@ -291,7 +288,7 @@ def attempts_duel(challenge: Challenge, left: Sequence[Record], right: Sequence[
 
 
 def _summarize_side(record: Record, side: int) -> RecordSummary:
-    """Summarise a record under its side's index, which keeps the sides in order."""
+    # the side's index as the model's name keeps the sides in order
     return replace(RecordSummary.of(record), submission_name=replace(record.submission_name, model=str(side)))
 
 
@@ -304,7 +301,7 @@ def round_robin(
     Args:
         ordered: records sorted by model.
         before: earlier round by the same rubric.
-        unchanged: models with the same records as then, whose results are reused.
+        unchanged: models with the same records as then.
     """
     own: dict[str, list[RecordSummary]] = {}
     for summary in ordered:
@@ -349,11 +346,7 @@ def duels(
     summaries: Iterable[RecordSummary],
     play: Callable[[Challenge, Sequence[RecordSummary]], RoundRobin] = round_robin,
 ) -> Duels:
-    """Return the duels of every two models on every challenge with grades of both, without baselines.
-
-    Args:
-        play: function that makes the round of one challenge.
-    """
+    """Return the duels of every two models on every challenge with grades of both, without baselines."""
     by_challenge: dict[str, list[RecordSummary]] = {}
     for summary in sorted(summaries, key=lambda s: s.submission_name.order):
         if summary.status is not Status.JUDGE_ERROR and summary.provenance is not Provenance.BASELINE:
@@ -378,7 +371,7 @@ def win_table(models: Sequence[str], head_to_heads: Iterable[HeadToHead]) -> NDA
 
 
 def tally(left: str, right: str, results: Iterable[HeadToHead]) -> tuple[float, float]:
-    """Return the challenges won by the left and the right model; a split counts half for each."""
+    """Return the challenges won by left and right; a split counts half for each."""
     played = [f for f in results if f.played]
     halves = 0.5 * sum(f.winner is None for f in played)
     return (

@@ -1,8 +1,7 @@
 """Gates: ceilings on marks that other merit cannot lift.
 
-Critical criteria order the marks under a ceiling: the overall is at most the ceiling minus `UNMET_POINTS` times the
-unmet share of the assessed critical weight. Of two submissions at the same ceiling, the one that meets more critical
-criteria has the higher mark.
+The overall is at most the ceiling minus `UNMET_POINTS` times the unmet share of the assessed critical weight, so that
+critical criteria order the submissions under one ceiling.
 """
 
 from collections.abc import Iterable, Sequence
@@ -26,7 +25,6 @@ def gates(challenge: Challenge, evidence: Sequence[Evidence], *, built: bool) ->
     """Return the strictest ceiling on each mark: the overall's first, then dimensions in rubric order.
 
     Args:
-        evidence: one entry per criterion, in any order.
         built: true if the submission imported, compiled and linked, with all its functions.
     """
     order = [c.id for c in challenge.criteria]
@@ -48,7 +46,7 @@ def ceilings(failed: Sequence[str], *, built: bool) -> dict[str | None, float]:
     """Return the lowest ceiling by dimension, that on the overall under None.
 
     Args:
-        failed: dimension of each criterion that caps marks (`Evidence.gates`).
+        failed: dimension of each criterion that caps marks.
     """
     found: dict[str | None, float] = dict.fromkeys(failed, CRITICAL_DIMENSION)
     if failed:
@@ -59,13 +57,13 @@ def ceilings(failed: Sequence[str], *, built: bool) -> dict[str | None, float]:
 
 
 def compute_critical_mark(evidence: Iterable[Evidence]) -> ExactMark:
-    """Return the mark of the critical criteria alone; 100 without any."""
+    """Return the mark of the critical criteria; 100 without any."""
     critical = [e for e in evidence if e.severity is Severity.CRITICAL]
     return ExactMark.of(critical) if critical else ExactMark(*map(Fraction, (100, 100, 100, 1)))
 
 
 def compute_unmet_share(evidence: Iterable[Evidence]) -> float:
-    """Return the unmet share of the assessed critical weight; 1 if none was assessed."""
+    """Return the unmet share of the assessed critical weight; 1 without any."""
     return float(1 - (compute_critical_mark(evidence).point or Fraction(0)) / 100)
 
 
@@ -75,7 +73,7 @@ def lower_ceiling(ceiling: float, met: Fraction) -> Fraction:
 
 
 def highest_overall(evidence: Iterable[Evidence], *, built: bool) -> float:
-    """Return the highest possible overall for this evidence under any rubric weights."""
+    """Return the highest possible overall under any rubric weights."""
     return ceilings([e.dimension for e in evidence if e.gates], built=built).get(None, 100.0)
 
 

@@ -1,7 +1,4 @@
-"""Score of a submission with reviewers' marks for the criteria that cannot be measured.
-
-Shown beside the measured score, never in its place. Published reviews are ignored.
-"""
+"""Scores that count reviewers' marks."""
 
 from collections.abc import Iterable
 from statistics import median
@@ -11,7 +8,10 @@ from harness.scoring.score import Scored, score
 
 
 def join_reviews(challenge: Challenge, record: Record, reviews: Iterable[Review]) -> Scored | None:
-    """Return the score with the median of the reviewers' marks on each unmeasured criterion, or None without any."""
+    """Return the score with the median of the reviewers' marks on each unmeasured criterion, or None without any.
+
+    Published reviews are ignored.
+    """
     marks: dict[str, list[float]] = {}
     for review in reviews:
         if review.reviewer.kind is not ReviewerKind.PUBLISHED and review.model == record.model:

@@ -1,4 +1,4 @@
-"""Protocols of things with marks: records of grades, and published reviews."""
+"""Protocols of objects with marks."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol, TypeVar
@@ -7,15 +7,15 @@ from harness.model import Provenance, Score, Status
 
 
 class Marked(Protocol):
-    """One model's marks on one challenge, such as a `Record`."""
+    """One model's marks on one challenge."""
 
     @property
     def model(self) -> str:
-        """Id of the model."""
+        """Model id."""
 
     @property
     def challenge(self) -> str:
-        """Id of the challenge."""
+        """Challenge id."""
 
     @property
     def provenance(self) -> Provenance:
@@ -31,7 +31,7 @@ class Marked(Protocol):
 
     @property
     def turns(self) -> int:
-        """Number of replies the model was allowed, each after the first with feedback."""
+        """Number of replies allowed, each after the first with feedback."""
 
     @property
     def overall(self) -> Score:
@@ -43,11 +43,11 @@ class Marked(Protocol):
 
 
 class AskedFor(Protocol):
-    """A request to a model, of one turn or several."""
+    """A request to a model."""
 
     @property
     def turns(self) -> int:
-        """Number of replies the model was allowed."""
+        """Number of replies allowed."""
 
 
 AskedAlike = TypeVar("AskedAlike", bound=AskedFor)

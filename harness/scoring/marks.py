@@ -1,4 +1,4 @@
-"""Exact arithmetic of marks: fractions inside, floats only in results."""
+"""Exact arithmetic of marks."""
 
 import math
 import operator
@@ -13,12 +13,11 @@ from harness.numerics.rounding import exact, half_up
 
 @dataclass(frozen=True)
 class ExactMark:
-    """A mark with its interval, all exact.
+    """A mark with its interval.
 
     Attributes:
         point: 0 to 100 over the assessed part, if any.
-        low: mark with everything unassessed lost.
-        high: mark with everything unassessed met.
+        low, high: marks with everything unassessed lost or met.
         coverage: assessed over total weight, 0 to 1.
     """
 
@@ -64,23 +63,23 @@ class ExactMark:
         return ExactMark(point, min(self.low, highest.low), min(self.high, highest.high), self.coverage)
 
     def round_half_up(self) -> "ExactMark":
-        """Return the mark with point and interval rounded half up to whole points."""
+        """Return the mark in whole points."""
         point = None if self.point is None else half_up(self.point)
         return ExactMark(point, half_up(self.low), half_up(self.high), self.coverage)
 
     def to_score(self) -> Score:
-        """Return the mark as a `Score` for records."""
+        """Convert the mark for records."""
         point = None if self.point is None else float(self.point)
         return Score(score=point, low=float(self.low), high=float(self.high), coverage=float(self.coverage))
 
 
 def compute_credit(satisfied: float, weight: int) -> Fraction | int:
-    """Return the credit of a criterion of this severity weight for the share met."""
+    """Return the credit of a criterion of this severity weight."""
     return int(satisfied) * weight if satisfied in (0.0, 1.0) else exact(satisfied) * weight
 
 
 def compute_mean(points: Collection[Fraction], weights: Sequence[Fraction]) -> Fraction:
-    """Return the mean over one denominator: adding fractions one by one is ten times slower."""
+    """Return the mean over one denominator, ten times faster than adding fractions one by one."""
     shares = math.lcm(*(weight.denominator for weight in weights))
     scale = math.lcm(*(point.denominator for point in points))
     parts = [weight.numerator * (shares // weight.denominator) for weight in weights]

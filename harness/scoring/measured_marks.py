@@ -1,4 +1,4 @@
-"""All measured marks: rubrics, summaries of records, and duels."""
+"""All measured marks."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,9 +15,8 @@ class MeasuredMarks:
     """Data behind the tables of measured marks.
 
     Attributes:
-        duels: duels of every two models on every challenge with grades of both.
-        removed: names of omitted records whose submissions are gone.
-        left_out: names of unreadable and refused records.
+        removed: records whose submissions are gone.
+        left_out: unreadable and refused records.
     """
 
     challenges: tuple[Challenge, ...]

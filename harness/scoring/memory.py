@@ -1,4 +1,4 @@
-"""Interface of a cache for figures that take long to compute."""
+"""Cache for slow figures."""
 
 from collections.abc import Callable
 
@@ -15,7 +15,7 @@ class FigureMemory:
         """Return the cached figures, or those of `make`.
 
         Args:
-            name: name of the figures; figures of another `given` are replaced.
+            name: key of the figures; those of another `given` are replaced.
             given: all inputs, except the code of `make`.
         """
         return make()

@@ -1,9 +1,8 @@
-"""Order of models on a scoreboard, by the mean of their overalls, and its certainty.
+"""Order of models on a scoreboard by the mean of their overalls, and its certainty.
 
 A model has a medal to itself if the order survives resampling of challenges and attempts; models that are not clearly
-behind its best share it. A model that lacks challenges has a provisional place by those it has, which moves no other
-model. Models asked in several turns, each with feedback on the one before, are ranked among themselves, as a first
-reply does not compare with a corrected one.
+behind its best share it. A provisional place moves no other model. Models asked in several turns, with feedback, are
+ranked among themselves, as a first reply does not compare with a corrected one.
 """
 
 from bisect import bisect_right
@@ -38,19 +37,18 @@ class Standing:
     """Place of one model.
 
     Attributes:
-        mean: mean of its overalls, 0 to 100; None without any.
-        coverage: mean coverage of those overalls.
+        mean: 0 to 100; None without any overall.
+        coverage: mean coverage of the overalls.
         graded: number of challenges with an overall.
-        of: number of challenges compared.
-        rank: 1 is best, equal means share one; None if unranked.
-        note: reason for a missing rank or medal, or a shared one; else empty.
-        provisional: rank among the ranked by the challenges it has, if it lacks some.
-        missing: challenges compared without an overall.
-        wins: duels won against other ranked models, a split counting half.
+        of: number of challenges.
+        rank: 1 is best, equal means share one.
+        note: reason for a missing rank or medal, or a shared one.
+        provisional: rank by the challenges it has, if it lacks some.
+        wins: duels won against ranked models, a split counting half.
         duels: number of those duels.
-        strength: strength by those duels on the Elo scale; None if unranked.
-        chances: share of draws of the challenges by rank, the first rank first.
-        turns: most replies allowed on a challenge; above 1, ranked among such models.
+        strength: strength by those on the Elo scale.
+        chances: share of draws by rank, best first.
+        turns: most replies allowed on a challenge.
     """
 
     model: str
@@ -72,7 +70,7 @@ class Standing:
 
     @property
     def apart(self) -> bool:
-        """True if ranked among models asked in several turns."""
+        """True if asked in several turns."""
         return self.turns > 1
 
     @property
@@ -92,15 +90,13 @@ def standings(
 ) -> tuple[Standing, ...]:
     """Rank all models: the ranked best first, then the unranked, baselines last; equal means by name.
 
-    Models asked in several turns follow in the same order, ranked among themselves.
-
     Unranked are baselines, models with a grade that does not count (a seed chosen by hand, or a part of the probes),
     and models without an overall on every challenge, whose place is provisional. If every model lacks one, all places
-    are provisional, by the challenges that many have in common.
+    are provisional, by the challenges that many have in common. Models asked in several turns follow in the same order.
 
     Args:
-        marked: marks by model and challenge; those on other challenges only add their model.
-        head_to_heads: duels on these challenges; those of unranked models are ignored.
+        marked: marks; those on other challenges only add their model.
+        head_to_heads: duels on these challenges.
     """
     by_model: dict[str, list[Marked]] = {}
     for one in marked:
@@ -198,11 +194,7 @@ def _mean(marks: Mapping[str, float], challenges: Iterable[str]) -> Fraction:
 def _add_certainty(
     places: Sequence[Standing], means: NDArray[np.float64], head_to_heads: Iterable[HeadToHead]
 ) -> Iterator[Standing]:
-    """Yield the ranked standings with the certainty of their order; indistinguishable models share a medal.
-
-    Args:
-        means: (models, draws), mean marks over resampled challenges and attempts.
-    """
+    """Yield the standings with the certainty of their order from (models, draws) means."""
     if not places:
         return
     wins = win_table([place.model for place in places], head_to_heads)
@@ -240,8 +232,6 @@ def _share_medal(place: Standing, medal: str | None) -> Standing:
 
 
 class _Row:
-    """Marks of one model, from which its standing is made."""
-
     def __init__(self, model: str, records: Sequence[Marked], challenges: Sequence[str]) -> None:
         self.model = model
         self.records = [r for r in records if r.challenge in challenges]
@@ -273,13 +263,11 @@ class _Row:
         return [self.marks[id] for id in challenges]
 
     def attempts(self, number: int, challenges: Sequence[str]) -> Iterator[AttemptMarks]:
-        """Yield the attempts behind its overalls; `number` is the row of the model."""
         for column, id in enumerate(challenges):
             if id in self._several:
                 yield AttemptMarks(number, column, self._several[id], crc32(f"{self.model}/{id}".encode()))
 
     def standing(self, means: Sequence[Fraction], provisional: int | None) -> Standing:
-        """Return the standing among the sorted `means` of all ranked models."""
         rank, medal, note = None, None, self.unranked
         if self.sparse:
             note = f"{'not ranked' if provisional is None else 'provisional'}: {note}"

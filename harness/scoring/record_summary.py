@@ -1,4 +1,4 @@
-"""Summaries of records for tables, as plain values that can be read without the record."""
+"""Summaries of records for tables."""
 
 import hashlib
 import json
@@ -46,14 +46,13 @@ class FindingTitle:
 
 @dataclass(frozen=True)
 class RecordSummary:
-    """Summary of a record.
+    """Values of a record that can be read without it.
 
     Attributes:
         ranked: false for another version of the rubric, whatever the record says.
         integrity: number of findings about conduct in the sandbox.
-        criteria: hash of its criteria with dimensions and severities; see `rubric_hash`.
-        shares: 64-bit floats, sorted by id of the criterion: share met, `GATED` if it caps marks, NaN if unassessed or
-            unmarked.
+        criteria: hash of its criteria; see `rubric_hash`.
+        shares: 64-bit floats, sorted by criterion: share met, `GATED` if it caps marks, NaN if unassessed or unmarked.
         doubts: doubts that do not refuse it.
         details: function that returns rarely used values as JSON.
     """
@@ -75,7 +74,7 @@ class RecordSummary:
 
     @classmethod
     def of(cls, record: Record, doubts: Iterable[DoubtKind] = ()) -> Self:
-        """Summarise a record with these `doubts`."""
+        """Summarise a record."""
         kinds = tuple(doubts)
         ranked = record.ranked and DoubtKind.OLDER_RUBRIC not in kinds
         findings, unmarked = record.findings, record.unmarked
@@ -121,12 +120,12 @@ class RecordSummary:
 
     @property
     def model(self) -> str:
-        """Id of the model."""
+        """Model id."""
         return self.submission_name.model
 
     @property
     def challenge(self) -> str:
-        """Id of the challenge."""
+        """Challenge id."""
         return self.submission_name.challenge
 
     @property
@@ -169,7 +168,7 @@ class RecordSummary:
         return json.loads(self.details())
 
     def row(self) -> tuple[str | float | bytes | None, ...]:
-        """Return all values except name and details, as columns of a table."""
+        """Return all values except name and details as columns."""
         return (
             self.provenance.value,
             self.status.value,
@@ -187,7 +186,7 @@ class RecordSummary:
 
     @classmethod
     def of_row(cls, name: SubmissionName, row: Sequence[Any], details: Callable[[], str]) -> Self:
-        """Return a summary from the columns of `row`."""
+        """Restore a summary from `row`."""
         provenance, status, ranked, turns, point, low, high, coverage = row[:8]
         harness, tier, device, integrity, criteria, shares, doubts = row[8:]
         return cls(
@@ -209,7 +208,7 @@ class RecordSummary:
 
 
 def rubric_hash(challenge: Challenge) -> str:
-    """Return the value of `RecordSummary.criteria` for records graded by this rubric."""
+    """Return the hash of a rubric's criteria with dimensions and severities."""
     return _hash_criteria((c.id, c.dimension, c.severity) for c in challenge.criteria)
 
 
@@ -232,5 +231,5 @@ def _parse_kinds(text: str) -> tuple[DoubtKind, ...]:
 
 @lru_cache(1 << 16)
 def _to_score(point: float | None, low: float, high: float, coverage: float) -> Score:
-    """Cache scores: boards repeat a few, and constructing them dominates reading."""
+    # cached: boards repeat a few scores, and constructing them dominates reading
     return Score(score=point, low=low, high=high, coverage=coverage)

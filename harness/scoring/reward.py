@@ -1,9 +1,9 @@
-"""Reward of one grade: a number from 0 to 1 for a training loop.
+"""Reward of one grade for training, 0 to 1.
 
-The reward is the met share of the severity weight of the counted criteria, under the ceiling that failed critical
-criteria and claimed options with wrong values put on the overall: at most 0.59 with one of them, 0.49 with more.
-Unassessed criteria count as unmet, so that making one impossible to run gains nothing. Unclaimed options do not count.
-A submission that fails the anchor or does not build earns 0. Meeting one more criterion never lowers the reward.
+The met share of the severity weight of the counted criteria, under the ceiling that failed critical criteria and
+claimed options with wrong values put on the overall. Unassessed criteria count as unmet, so that making one impossible
+to run gains nothing. Unclaimed options do not count. A submission that fails the anchor or does not build earns 0.
+Meeting one more criterion never lowers the reward.
 """
 
 from collections.abc import Collection, Sequence
@@ -16,11 +16,10 @@ from harness.scoring.marks import ExactMark
 def reward(
     challenge: Challenge, evidence: Sequence[Evidence], counted: Collection[str], *, built: bool
 ) -> float | None:
-    """Return the reward, 0 to 1; None if our side failed at a counted criterion, or the anchor is unassessed.
+    """Return the reward; None if our side failed at a counted criterion, or the anchor is unassessed.
 
     Args:
-        counted: ids of the criteria that count, including the anchor.
-        built: true if the submission imported, compiled and linked, with all its functions.
+        counted: criteria that count, including the anchor.
     """
     if not built:
         return 0.0
@@ -36,5 +35,5 @@ def reward(
 
 
 def _is_unclaimed(option: Evidence) -> bool:
-    """Return whether an option is unclaimed: not offered, or not run and without the seed of a claimed one."""
+    # an option that did not run was claimed if it has a seed
     return option.outcome is Outcome.NOT_OFFERED or (option.outcome is Outcome.NOT_RUN and option.seed is None)

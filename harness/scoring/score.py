@@ -1,16 +1,12 @@
-"""Score of one submission: from evidence to dimensions to the overall, under the gates.
+"""Score of one submission under the gates.
 
 A dimension is 100 times the satisfied over the assessed severity weight. The overall is the mean of the dimensions
-under their declared weights, rounded half up. A dimension with any assessed criterion enters with its whole weight: so
-the overall follows from the printed dimensions, and assessing one more criterion that passes never lowers it, as it
-could if weights grew with coverage. The unassessed part shows in interval and coverage. An unassessed dimension has no
-point and counts in the overall's interval only.
+under their declared weights, rounded half up. A dimension with any assessed criterion enters with its whole weight, so
+that assessing one more criterion that passes never lowers the overall. An unassessed dimension counts in the overall's
+interval only. The interval covers unassessed weight alone: a gate needs an observed failure.
 
-Under a ceiling, the overall is lower by ten times the unmet share of the assessed critical weight, so that critical
-criteria order the marks there. The interval covers unassessed weight alone: a gate needs an observed failure.
-
-While the anchor is unassessed (the device cannot run the submission), its dimension and the overall have an interval
-without a point. Otherwise code that never ran would outrank code that did.
+While the anchor is unassessed (the device cannot run the submission), its dimension and the overall have no point.
+Otherwise code that never ran would outrank code that did.
 """
 
 from collections import Counter
@@ -26,11 +22,11 @@ from harness.scoring.marks import ExactMark, compute_mean
 
 @dataclass(frozen=True)
 class Scored:
-    """Scores of one submission.
+    """Scores of one submission, gates applied.
 
     Attributes:
-        overall: whole points, gates applied.
-        dimensions: scores by id, in rubric order, gates applied.
+        overall: whole points.
+        dimensions: scores in rubric order.
         gates: ceilings that apply, reached or not.
     """
 
@@ -40,12 +36,10 @@ class Scored:
 
 
 def score(challenge: Challenge, evidence: Sequence[Evidence], *, built: bool, unmarked: Collection[str] = ()) -> Scored:
-    """Score one submission.
+    """Score one submission; `built` is as in `gates.gates`.
 
     Args:
-        evidence: exactly one entry per criterion, in any order.
-        built: true if the submission imported, compiled and linked, with all its functions.
-        unmarked: ids of criteria to leave out of all marks.
+        unmarked: criteria to leave out of all marks.
 
     Raises:
         JudgeError: evidence is missing, duplicated, or of another rubric.
@@ -67,11 +61,7 @@ def score(challenge: Challenge, evidence: Sequence[Evidence], *, built: bool, un
 
 
 def dimension_score(evidence: Iterable[Evidence]) -> Score:
-    """Return the unrounded mark of one dimension's evidence, before gates.
-
-    Raises:
-        ValueError: there is no evidence.
-    """
+    """Return the unrounded mark of one dimension's evidence; see `ExactMark.of`."""
     return ExactMark.of(evidence).to_score()
 
 
@@ -81,8 +71,8 @@ def overall_score(
     """Return the overall in whole points.
 
     Args:
-        marks: mark of each dimension by id, gates applied.
-        highest: limit of the overall and its interval under a ceiling, if any.
+        marks: mark of each dimension, gates applied.
+        highest: limit of the overall and its interval.
     """
     weights = [exact(d.weight) for d in dimensions]
     all = [marks[d.id] for d in dimensions]
@@ -97,7 +87,6 @@ def overall_score(
 
 
 def _compute_highest(evidence: Iterable[Evidence], ceiling: float | None) -> ExactMark | None:
-    """Return the limit of the overall and its interval under a ceiling, or None."""
     if ceiling is None:
         return None
     met = compute_critical_mark(evidence)
@@ -106,7 +95,7 @@ def _compute_highest(evidence: Iterable[Evidence], ceiling: float | None) -> Exa
 
 
 def _check_complete(challenge: Challenge, evidence: Sequence[Evidence]) -> None:
-    """Check that evidence and rubric match: a missing entry would shrink the denominator unnoticed."""
+    # a missing entry would shrink the denominator unnoticed
     given = Counter(e.criterion for e in evidence)
     wanted = {c.id: c for c in challenge.criteria}
     for problem, names in (

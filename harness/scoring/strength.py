@@ -2,8 +2,7 @@
 
 Strengths follow Bradley and Terry: i beats j with probability 1 / (1 + exp(s_j - s_i)), a split counting half for each.
 Every model also has one draw with a phantom of strength 0, which keeps the strength of an undefeated or winless model
-finite. The certainty of an order comes from resampling the challenges rather than single duels, as results on one
-challenge are correlated; several attempts at a challenge are resampled within it.
+finite. Challenges are resampled rather than duels, as results on one challenge are correlated.
 """
 
 import math
@@ -68,7 +67,7 @@ class AttemptMarks(NamedTuple):
 
     Attributes:
         model, challenge: row and column of the mean.
-        seed: seed of their draws, different for each model and challenge.
+        seed: seed of their draws, unique to model and challenge.
     """
 
     model: int
@@ -87,7 +86,6 @@ def draw_means(
 
     Args:
         marks: (models, challenges), finite; means where there are several attempts.
-        attempts: marks behind those means.
         draws: number of draws, which are equal for equal numbers of challenges.
     """
     count = marks.shape[1]
@@ -105,7 +103,7 @@ def draw_means(
 
 
 def _compute_shift(several: AttemptMarks, times: NDArray[np.int_], mean: float) -> Floats:
-    """Return (draws,), the change of a total when attempts are resampled each time the challenge is drawn."""
+    """Return (draws,), the change of a total by resampled attempts."""
     own = np.array(several.marks)
     drawn = np.random.default_rng(several.seed).integers(len(own), size=(times.sum(), len(own)), dtype=np.int32)
     sums = np.append(0.0, np.cumsum(own[drawn].mean(axis=1)))[np.append(0, np.cumsum(times))]
@@ -118,7 +116,7 @@ def draw_weights(count: int, draws: int = DRAWS, stream: int = 0) -> Floats:
     """Return (draws, count), read-only weights of rows that sum to 1, of values resampled with replacement.
 
     Args:
-        stream: number of the random stream; equal streams and counts give equal draws.
+        stream: random stream; equal streams and counts give equal draws.
     """
     draw = np.random.default_rng([stream, count])
     weights: Floats = draw.multinomial(count, np.full(count, 1.0 / count), size=draws) / count
@@ -127,9 +125,9 @@ def draw_weights(count: int, draws: int = DRAWS, stream: int = 0) -> Floats:
 
 
 def rank_chances(means: Floats) -> Floats:
-    """Return (models, models), the frequency of each rank by model, from (models, draws) mean marks.
+    """Return (models, models), the frequency of each rank by model, best first, from (models, draws) mean marks.
 
-    The first rank comes first; equal means share the better rank.
+    Equal means share the better rank.
     """
     ordered = np.sort(-means, axis=0)
     places = np.stack([np.searchsorted(o, -m) for o, m in zip(ordered.T, means.T, strict=True)], axis=1)

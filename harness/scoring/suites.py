@@ -1,4 +1,4 @@
-"""Suites of challenges in a workspace, over which models are ranked."""
+"""Suites of challenges for ranks."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -37,7 +37,7 @@ def read_suites(workspace: Workspace) -> tuple[ChallengeSuite, ...]:
 
 
 def board_suite(workspace: Workspace) -> str | None:
-    """Return the name of the suite for boards, if the file of suites states one.
+    """Return the suite for boards, if the file of suites states one.
 
     Raises:
         SpecError: the file is malformed.

@@ -1,1 +1,1 @@
-"""The store of records: local ones in SQLite, published ones as files, and what may be reused or removed."""
+"""Store of records, in SQLite and in files."""

@@ -1,4 +1,4 @@
-"""Ownership of published records, which a grade of another folder replaces only on request."""
+"""Ownership of published records."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Content keys: hashes of everything a grade depends on except its seed."""
+"""Content keys of grades."""
 
 import functools
 import hashlib
@@ -25,10 +25,9 @@ MEASURING = ("numpy", "scipy", "pytest", "ruff", "lizard")
 def environment(
     isolation: TierChoice, device: Device = CPU, compilers: tuple[tuple[str, str], ...] = ()
 ) -> Environment:
-    """Return the environment of grades made now, with the versions that affect marks.
+    """Return the environment of grades made now.
 
     Args:
-        isolation: tier in use, and the reasons against stronger ones.
         compilers: names and versions.
     """
     return Environment(
@@ -54,9 +53,9 @@ def content_key(
     """Return a hash of everything a grade depends on except its seed.
 
     Args:
-        files: SHA-256 of the submission's files by relative path.
+        files: SHA-256 by relative path.
         settings: options that change what is run.
-        where: environment; None for a hash without it.
+        where: None for a hash without the environment.
     """
     parts = {
         "submission": dict(files),
@@ -74,7 +73,7 @@ def probe_set(workspace: Workspace, challenge: str, *, fresh: bool = False) -> s
     """Return a hash of a challenge's folder, without the prompt, and of its references.
 
     Args:
-        fresh: true to read files again that this process has hashed before.
+        fresh: true to bypass this process's cache.
     """
     hashes = _hashes.__wrapped__ if fresh else _hashes
     own, references = hashes(str(workspace.challenge_folder(challenge))), workspace.reference_folder(challenge)
@@ -85,7 +84,7 @@ def probe_set(workspace: Workspace, challenge: str, *, fresh: bool = False) -> s
 
 @functools.cache
 def source_of_harness() -> str:
-    """Return a hash of the harness's own source."""
+    """Return a hash of the harness's source."""
     return hashlib.sha256(json.dumps(_hash_package(), sort_keys=True).encode()).hexdigest()
 
 
@@ -96,7 +95,7 @@ def _hashes(folder: str) -> dict[str, str]:
 
 @functools.cache
 def _hash_package() -> dict[str, object]:
-    """Return hashes of the package without bundled challenges, as `content_key` hashes the one in use."""
+    # bundled challenges are left out: `content_key` hashes the one in use
     places = [place for place in sorted(PACKAGE.iterdir()) if place.name not in (BUNDLED, "__pycache__")]
     files = {place.name: hashlib.sha256(place.read_bytes()).hexdigest() for place in places if place.is_file()}
     return files | {place.name: _hashes(str(place)) for place in places if place.is_dir()}

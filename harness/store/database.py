@@ -1,4 +1,4 @@
-"""A SQLite file shared by many processes: transactions, waiting, and errors with a remedy."""
+"""A SQLite file shared by many processes."""
 
 import contextlib
 import errno
@@ -43,6 +43,8 @@ _log = logging.getLogger(__name__)
 class Database:
     """One SQLite file, opened anew for each transaction, so that threads, forks and other processes may use it at once.
 
+    Methods raise `StoreError` if the file cannot be used.
+
     Attributes:
         path: the file; created with its folder on the first write.
         schema: version of `tables`, stored in the file.
@@ -55,19 +57,11 @@ class Database:
     upgrade: Action[None] | None = None
 
     def read(self, action: Action[T], missing: T) -> T:
-        """Return the result of `action`, or `missing` if the file does not exist.
-
-        Raises:
-            StoreError: the file cannot be read.
-        """
+        """Return the result of `action`, or `missing` without a file."""
         return self._run_patiently("DEFERRED", action) if self.path.exists() else missing
 
     def write(self, action: Action[T]) -> T:
-        """Run `action` in one exclusive write transaction and return its result.
-
-        Raises:
-            StoreError: the file cannot be written; the transaction is rolled back.
-        """
+        """Run `action` in one exclusive transaction, rolled back on an error."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -75,11 +69,7 @@ class Database:
         return self._run_patiently("IMMEDIATE", action)
 
     def stream(self, query: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of a query from one consistent snapshot; none without a file.
-
-        Raises:
-            StoreError: the file cannot be read.
-        """
+        """Yield a query's rows from one consistent snapshot; none without a file."""
         if not self.path.exists():
             return
         try:
@@ -177,10 +167,9 @@ def _open_transaction(connection: sqlite3.Connection, mode: str) -> Iterator[Non
 
 
 def network_file_system(path: Path, mounts: str | None = None) -> str:
-    """Return the type of the path's file system if several machines may mount it at once, else an empty string.
+    """Return the type of a path's file system if several machines may mount it at once, else an empty string.
 
     Args:
-        path: a path, existing or not.
         mounts: text of /proc/self/mountinfo; read by default.
     """
     if mounts is None:

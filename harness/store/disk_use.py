@@ -1,4 +1,4 @@
-"""Disk use of past runs, and removal of what this version no longer uses."""
+"""Disk use of past runs, and removal of unused files."""
 
 import os
 import shutil
@@ -26,7 +26,7 @@ IN_USE_SECONDS = 3600.0
 
 @dataclass(frozen=True)
 class DiskUse:
-    """Disk use of one kind; `used` is the time of the latest use."""
+    """Disk use of one kind; `used` is the latest."""
 
     kind: str
     path: Path
@@ -37,12 +37,12 @@ class DiskUse:
 
 @dataclass(frozen=True)
 class Unused:
-    """A file, folder or set of records that the current version no longer uses.
+    """A file, folder or set of records that the current version does not use.
 
     Attributes:
-        path: the file or folder; for records, the store.
+        path: for records, the store.
         size: bytes; 0 for records.
-        rows: key and reusability of each record; empty for files.
+        rows: key and reusability of each record.
     """
 
     kind: str
@@ -74,13 +74,13 @@ def disk_uses(workspace: Workspace) -> list[DiskUse]:
 
 
 def list_prunable(workspace: Workspace, days: float) -> list[Unused]:
-    """Return what the current version does not use and was last used more than `days` days ago, by kind.
+    """Return what the current version does not use, idle for `days` days, by kind.
 
     Unused are records other than the latest of each submission, trials of other sources of harness or challenge,
     and runtimes of other versions or compilers.
 
     Raises:
-        HarnessError: the store, a challenge or the user's cache folder cannot be read.
+        HarnessError: the store, a challenge or the user's cache folder is unreadable.
     """
     compiler = host_compiler()
     current = archive.in_use(compiler) if compiler else frozenset[str]()

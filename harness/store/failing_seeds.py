@@ -1,4 +1,4 @@
-"""Seeds whose inputs once failed a submission, tried first in later grades of the same files."""
+"""Seeds that once failed a submission, tried first in its later grades."""
 
 import contextlib
 import hashlib
@@ -16,10 +16,10 @@ CREATE TABLE IF NOT EXISTS failing_seeds (
 
 
 class FailingSeeds:
-    """Failing seeds of one submission, by criterion. Errors of the store only lose seeds.
+    """Failing seeds of one submission. Errors of the store only lose seeds.
 
     Args:
-        hashes: SHA-256 of the submission's files by relative path.
+        hashes: SHA-256 by relative path.
     """
 
     def __init__(self, database: Database, challenge: str, hashes: Mapping[str, str]) -> None:
@@ -27,7 +27,7 @@ class FailingSeeds:
         self._files = hashlib.sha256(json.dumps([challenge, sorted(hashes.items())]).encode()).hexdigest()
 
     def of(self, criterion: str) -> int | None:
-        """Return the seed that failed these files on a criterion, or None."""
+        """Return the failing seed of a criterion, or None."""
         query = "SELECT seed FROM failing_seeds WHERE files = ? AND criterion = ?"
         with contextlib.suppress(StoreError):
             row = self._database.read(lambda c: c.execute(query, (self._files, criterion)).fetchone(), None)

@@ -32,7 +32,7 @@ class FileState:
 
 @dataclass(frozen=True)
 class RecordState(FileState):
-    """State of one record's file and its signature.
+    """State of a record's file and its signature.
 
     Attributes:
         name: path below the folder of records.
@@ -53,10 +53,10 @@ class FileStates:
     """States of all files at one moment.
 
     Attributes:
-        source: state of the harness itself and of the trusted keys.
-        rubrics: states by id of the challenge.
-        records: states sorted by challenge, model and attempt.
-        absent: names of records whose submission has no folder under submissions/.
+        source: state of the harness and the trusted keys.
+        rubrics: states by challenge.
+        records: states by challenge, model and attempt.
+        absent: names of records without a folder under submissions/.
     """
 
     source: str
@@ -66,7 +66,7 @@ class FileStates:
 
     @classmethod
     def of(cls, workspace: Workspace) -> Self:
-        """Return the current states of a workspace."""
+        """Read the current states."""
         rubrics = {id: folder / "challenge.toml" for id, folder in sorted(workspace.challenge_folders().items())}
         by_name = sorted(_scan_records(workspace.records_folder), key=lambda r: (r.challenge, r.submission.order))
         records, there = tuple(by_name), _Folders(str(workspace.submissions_folder))
@@ -79,7 +79,7 @@ class FileStates:
 
     @classmethod
     def of_one(cls, workspace: Workspace, name: SubmissionName) -> Self:
-        """Return the states of one new, unsigned record and its rubric; `absent` is empty."""
+        """Return the states of one new, unsigned record and its rubric."""
         folders = workspace.challenge_folders()
         rubrics = {name.challenge: folders[name.challenge] / "challenge.toml"} if name.challenge in folders else {}
         record = _make_record_state(name, os.stat(workspace.records_folder / name.record))
@@ -88,7 +88,7 @@ class FileStates:
 
     @cached_property
     def settled(self) -> bool:
-        """True if every later change of any file will show."""
+        """True if every file is settled."""
         return all(file.settled for file in (*self.rubrics.values(), *self.records))
 
     @property
@@ -113,22 +113,21 @@ class FileStates:
 
     @cached_property
     def _of_rubrics(self) -> Mapping[str, str]:
-        """State of harness and rubric by challenge, the prefix of every record's state."""
         rubrics = {id: file.text for id, file in self.rubrics.items()}
         return {id: f"{self.source} {rubrics.get(id, '')} " for id in {file.challenge for file in self.records}}
 
     def is_record_settled(self, file: RecordState) -> bool:
-        """Return whether every later change of a record or its rubric will show."""
+        """Return whether a record and its rubric are settled."""
         return file.settled and self.is_rubric_settled(file)
 
     def is_rubric_settled(self, file: RecordState) -> bool:
-        """Return whether every later change of a record's rubric will show."""
+        """Return whether a record's rubric is settled."""
         rubric = self.rubrics.get(file.challenge)
         return rubric is None or rubric.settled
 
 
 def date_back(path: Path) -> None:
-    """Date a new file back so that it counts as settled: any later writer sets a later time.
+    """Date a new file back so that it is settled at once: later writers set later times.
 
     Raises:
         OSError: the times cannot be set.
@@ -138,12 +137,12 @@ def date_back(path: Path) -> None:
 
 
 def digest(texts: Iterable[str]) -> str:
-    """Return a hash of texts without line breaks."""
+    """Hash texts without line breaks."""
     return hashlib.sha256("\n".join(texts).encode(errors="surrogateescape")).hexdigest()
 
 
 class _Folders:
-    """Set of submissions that have a folder. Lists each parent once: a check per submission would take seconds."""
+    """Submissions with a folder. Lists each parent once: a check per submission would take seconds."""
 
     def __init__(self, root: str) -> None:
         self._root = root
@@ -181,7 +180,6 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def _stat(file: os.DirEntry[str]) -> os.stat_result:
-    """Return the status of a file; for a dangling link, the link's own."""
     try:
         return file.stat()
     except OSError:

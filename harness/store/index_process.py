@@ -1,6 +1,6 @@
-"""Program that indexes one share of a workspace's published records.
+"""Program that indexes one share of the published records.
 
-Arguments: the workspace's folder, the share's number, the number of shares, and the id of the process that waits.
+Arguments: workspace, index of the share, number of shares, id of the parent process.
 """
 
 import os

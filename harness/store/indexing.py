@@ -1,4 +1,4 @@
-"""Parallel indexing of published records: each process reads a share and saves the results in the store."""
+"""Parallel indexing of published records."""
 
 import contextlib
 import logging
@@ -29,7 +29,7 @@ class Share(NamedTuple):
 
 
 def index_side_by_side(root: Path, count: int) -> bool:
-    """Index the changed records of a workspace in parallel, and return whether that was worth trying."""
+    """Index the changed records in parallel, and return whether that was worth trying."""
     processes = len(os.sched_getaffinity(0))
     if count < MANY or processes < 2:
         return False

@@ -1,4 +1,4 @@
-"""Cache of slow figures of boards in the store, keyed by their inputs."""
+"""Cache of slow figures of boards in the store."""
 
 import contextlib
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from harness.store.seals import holds, seal
 
 
 class KeptFigures(FigureMemory):
-    """Figures in the store; `keep` writes new ones. Errors of the store only cost time.
+    """Figures in the store. Errors of the store only cost time.
 
     Args:
         source: version of the code that computes the figures.
@@ -26,7 +26,7 @@ class KeptFigures(FigureMemory):
         self._kept: dict[str, tuple[bytes, bytes]] | None = None
 
     def recall(self, name: str, given: Floats, make: Callable[[], Floats]) -> Floats:
-        """Return the cached figures for `name` if made from `given`, else those from `make`."""
+        """Return the cached figures, else those from `make`."""
         if self._kept is None:
             self._kept = {name: (given, body) for name, given, body in self._rows()}
         key = sha256(self._source + given.tobytes()).digest()
@@ -39,7 +39,7 @@ class KeptFigures(FigureMemory):
         return made
 
     def keep(self) -> None:
-        """Write the figures made since the start."""
+        """Write the new figures."""
         if self._new:
             statement = "INSERT OR REPLACE INTO figures VALUES (?, ?, ?, ?)"
             with contextlib.suppress(StoreError):

@@ -1,4 +1,7 @@
-"""Suite of a workspace's own challenges that passed their check and have not changed since."""
+"""Suite of a workspace's own challenges that passed their check and have not changed since.
+
+Functions that return suites raise `SpecError` for a malformed file of suites.
+"""
 
 from pathlib import Path
 
@@ -18,7 +21,7 @@ CHECKS = Path("reports", "checks")
 
 
 class ChallengeCheck(Stored):
-    """Outcome of the last `harness check` of a challenge."""
+    """Outcome of the last `harness check`."""
 
     challenge: Identifier
     """Id of the challenge."""
@@ -36,11 +39,10 @@ def own_challenges(workspace: Workspace) -> list[str]:
 
 
 def remember_check(workspace: Workspace, challenge: str, version: str, passed: bool) -> None:
-    """Save the outcome of a check of one of the workspace's own challenges.
+    """Save the outcome of a check of an own challenge.
 
     Args:
         version: its probe set before the check, during which files may change.
-        passed: true if every verdict was right.
 
     Raises:
         StoreError: the file cannot be written.
@@ -50,7 +52,7 @@ def remember_check(workspace: Workspace, challenge: str, version: str, passed: b
 
 
 def explain_missing_rank(workspace: Workspace, challenge: str) -> str:
-    """Return why a challenge does not count for ranks and what to do about it, or an empty string."""
+    """Return why a challenge does not count for ranks, or an empty string."""
     path = _get_path(workspace, challenge)
     try:
         done = read_stored(path, ChallengeCheck) if path.is_file() else None
@@ -64,11 +66,7 @@ def explain_missing_rank(workspace: Workspace, challenge: str) -> str:
 
 
 def every_suite(workspace: Workspace) -> tuple[ChallengeSuite, ...]:
-    """Return the suites of the workspace, including that of its own challenges.
-
-    Raises:
-        SpecError: the file of suites is malformed.
-    """
+    """Return all suites, that of the workspace's own challenges first."""
     checked = tuple(id for id in own_challenges(workspace) if not explain_missing_rank(workspace, id))
     title = "the challenges of this workspace that passed their check"
     own = (ChallengeSuite(id=OWN, title=title, challenges=checked),) if checked else ()
@@ -80,7 +78,6 @@ def ranking_suite(workspace: Workspace, name: str | None = None) -> ChallengeSui
 
     Raises:
         NotFoundError: the suite is unknown.
-        SpecError: the file of suites is malformed.
     """
     suites = every_suite(workspace)
     answered = {recorded.challenge for recorded in workspace.list_recorded()}
@@ -89,17 +86,13 @@ def ranking_suite(workspace: Workspace, name: str | None = None) -> ChallengeSui
 
 
 def suites_beside(workspace: Workspace) -> tuple[ChallengeSuite, ...]:
-    """Return the suites that boards show besides their own, and that of all challenges.
-
-    Raises:
-        SpecError: the file of suites is malformed.
-    """
+    """Return the suites that boards show beside their own."""
     suites = every_suite(workspace)
     return (*suites, ALL_MARKED) if suites else ()
 
 
 def list_missing_ranks(workspace: Workspace) -> tuple[str, ...]:
-    """Return why each own challenge with records does not count for ranks."""
+    """Return `explain_missing_rank` of the own challenges with records."""
     answered = {recorded.challenge for recorded in workspace.list_recorded()}
     reasons = (explain_missing_rank(workspace, id) for id in own_challenges(workspace) if id in answered)
     return tuple(filter(None, reasons))

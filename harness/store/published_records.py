@@ -1,4 +1,4 @@
-"""Records under reports/records/, indexed in the store, so that only changed ones are read again."""
+"""Records under reports/records/, indexed in the store."""
 
 import contextlib
 import gc
@@ -47,9 +47,9 @@ class ReadRecords:
     """Result of one reading of all published records.
 
     Attributes:
-        records: records whose submissions still exist, sorted by challenge, model and attempt.
-        doubts: kinds of doubt by name, for records that are shown despite them.
-        removed: sorted names of records whose submission was removed from submissions/.
+        records: records with a submission, by challenge, model and attempt.
+        doubts: kinds of doubt that do not refuse a record, by name.
+        removed: names of records whose submission is gone.
         left_out: names of unreadable and refused records.
     """
 
@@ -63,7 +63,7 @@ class PublishedRecords:
     """The published records of a workspace.
 
     Results are cached in the store by the files' states (size, times, inode); errors of the store only cost time.
-    Unreadable and refused records are left out with a warning.
+    Unreadable and refused records are left out with a warning. A malformed rubric raises `SpecError`.
     """
 
     def __init__(self, workspace: Workspace, database: Database) -> None:
@@ -97,11 +97,11 @@ class PublishedRecords:
         return ReadRecords(records, doubts, tuple(sorted(removed)), tuple(str(file.submission) for file in failures))
 
     def records(self) -> list["Record"]:
-        """Return the records whose submissions still exist, sorted by challenge, model and attempt."""
+        """Return `ReadRecords.records`."""
         return self.read().records
 
     def add(self, record: "Record") -> None:
-        """Index a record that was just written, which saves a large board from reading it again."""
+        """Index a new record, so that the next board need not read it."""
         try:
             date_back(self._workspace.records_folder / record.submission_name.record)
             files = FileStates.of_one(self._workspace, record.submission_name)
@@ -123,7 +123,7 @@ class PublishedRecords:
             index.keep(changed)
 
     def list_removed(self) -> tuple[str, ...]:
-        """Return the sorted names of records whose submission was removed from submissions/."""
+        """Return `ReadRecords.removed`."""
         return self.read().removed
 
     def record(self, name: str) -> "Record":
@@ -138,7 +138,7 @@ class PublishedRecords:
         return record
 
     def read_many(self, names: Iterable[str]) -> list["Record"]:
-        """Return the records of these names, without unreadable and refused ones.
+        """Return the readable records of these names.
 
         Raises:
             NotFoundError: a name has no record.
@@ -153,7 +153,7 @@ class PublishedRecords:
         return records
 
     def doubts(self, record: "Record") -> tuple["DoubtKind", ...]:
-        """Return the kinds of doubt about a published record."""
+        """Return the kinds of doubt about a record."""
         from harness.scoring.doubts import DoubtKind
 
         kinds = tuple(dict.fromkeys(doubt.kind for doubt in self._find_current_doubts(record)))
@@ -173,7 +173,6 @@ class PublishedRecords:
         return find_doubts(record, rubrics.get(record.challenge), partial(self._get_probe_set, record.challenge))
 
     def _get_probe_set(self, challenge: str) -> str:
-        """Return the current probe set of a challenge, hashed once per reading."""
         from harness.store.content_key import probe_set
 
         if challenge not in self._probe_sets:
@@ -181,11 +180,7 @@ class PublishedRecords:
         return self._probe_sets[challenge]
 
     def read_marks(self) -> "MeasuredMarks":
-        """Return the marks of all records and the duels, unchanged ones from the store.
-
-        Raises:
-            SpecError: a rubric is malformed.
-        """
+        """Return the marks of all records and the duels."""
         from harness.scoring.memory import NO_MEMORY
 
         failures: list[str] = []
@@ -208,14 +203,11 @@ class PublishedRecords:
         return MeasuredMarks(tuple(rubrics.values()), kept, duels, removed, left_out, memory)
 
     def view(self, name: str, make: Callable[[Callable[[], "MeasuredMarks"]], Sequence[str]]) -> Sequence[str]:
-        """Return texts that depend on the measured marks alone, made anew only if a record or rubric changed.
+        """Return texts that depend on the measured marks alone, cached until a record or rubric changes.
 
         Args:
             name: name of the view, with all its other parameters.
             make: function that makes the texts from a function that returns the marks.
-
-        Raises:
-            SpecError: a rubric is malformed.
         """
         failures: list[str] = []
         with _disable_gc():
@@ -247,7 +239,7 @@ class PublishedRecords:
         return made
 
     def _load_rubrics(self, files: FileStates) -> dict[str, "Challenge"]:
-        """Return the rubrics by id, cached because TOML is slow to parse."""
+        # cached, as TOML is slow to parse
         from harness.model import Challenge
 
         self._probe_sets.clear()
@@ -267,7 +259,7 @@ class PublishedRecords:
     def _load_summaries(
         self, files: FileStates, rubrics: Mapping[str, "Challenge"], failures: list[str]
     ) -> tuple[tuple["RecordSummary", ...], tuple[str, ...]]:
-        """Return summaries of the records and the names of those left out; add reasons to `failures`."""
+        """Return the summaries and the names of records left out; add reasons to `failures`."""
         index = self._open_index(files)
         found, changed = index.summaries(), {}
         if index_side_by_side(self._workspace.root, len(files.records) - len(found)):
@@ -351,7 +343,7 @@ class PublishedRecords:
 
 @contextlib.contextmanager
 def _disable_gc() -> Iterator[None]:
-    """Disable the garbage collector, whose scans of a hundred thousand live objects take a third of the time."""
+    # scans of a hundred thousand live objects take a third of the time
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -362,7 +354,6 @@ def _disable_gc() -> Iterator[None]:
 
 
 def _load_round(rubric: "Challenge", body: bytes) -> tuple[dict[str, str], "RoundRobin"]:
-    """Return the states of each model's records at the time of the duels, and the duels."""
     from harness.scoring.duels import RoundRobin
 
     states, _, rest = body.partition(b"\n")

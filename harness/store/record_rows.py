@@ -1,8 +1,7 @@
-"""Records as rows of the store: summary columns, and the whole record as a compressed body.
+"""Records as rows of the store: summary columns and a compressed body.
 
-Default fields of evidence, half of the text, are left out and restored on reading. Records of one challenge share much
-text, so bodies are compressed against a dictionary: the first record of the same challenge and probe set. Bodies
-without a dictionary are plain zlib streams.
+Default fields of evidence, half of the text, are left out. Bodies are compressed against a dictionary, the first record
+of the same challenge and probe set; those without one are plain zlib streams.
 """
 
 import json
@@ -57,7 +56,7 @@ UNREADABLE = (ValueError, KeyError, TypeError, zlib.error)
 
 
 def upgrade(connection: Connection) -> None:
-    """Upgrade an earlier schema: add columns, fill them from the bodies, and create the index."""
+    """Migrate an earlier schema, filling the new columns from the bodies."""
     known = {row[1] for row in connection.execute("PRAGMA table_info(records)")}
     for column in ADDED:
         if column.split()[0] not in known:
@@ -74,14 +73,14 @@ def upgrade(connection: Connection) -> None:
 
 @dataclass(frozen=True)
 class RecordParts:
-    """Names of the parts of a record."""
+    """Names of a record's parts."""
 
     dimensions: frozenset[str]
     stages: frozenset[str]
 
 
 def record_of(body: bytes, dictionary: bytes | None) -> Record | None:
-    """Return the record, or None if damaged or unreadable for this version of the harness."""
+    """Return the record, or None if damaged or of an unreadable version."""
     try:
         return Record.from_json(_decompress(body, dictionary))
     except UNREADABLE:
@@ -89,7 +88,7 @@ def record_of(body: bytes, dictionary: bytes | None) -> Record | None:
 
 
 def parts_of(body: bytes, dictionary: bytes | None) -> RecordParts | None:
-    """Return the parts of a record without validation, or None if unreadable."""
+    """Return a record's parts without validation, or None if unreadable."""
     try:
         record = json.loads(_decompress(body, dictionary))
         return RecordParts(frozenset(record["dimensions"]), frozenset(record["seconds"]))
@@ -108,10 +107,10 @@ def _decompress(body: bytes, dictionary: bytes | None) -> bytes:
 
 
 class RowWriter:
-    """Writer of rows in one transaction, with one encoder per challenge and probe set.
+    """Writer of rows, with one encoder per challenge and probe set.
 
     Args:
-        connection: connection in a write transaction, also used for new dictionaries.
+        connection: connection in a write transaction.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -166,7 +165,7 @@ def encode_record(record: Record) -> bytes:
 
 @cache
 def _get_writer() -> TypeAdapter[Record]:
-    """Return a serializer to bytes; the model's own writes text, which would need encoding."""
+    # the model's own serializer writes text, which would need encoding
     return TypeAdapter(Record)
 
 

@@ -1,4 +1,4 @@
-"""Store of records: local ones in a SQLite file, published ones as JSON files indexed in it."""
+"""Store of records, with the published ones indexed in it."""
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -43,8 +43,8 @@ class KeptRecords:
 
     Attributes:
         graded, unbuilt, judge_errors: number of records by status.
-        mean, worst, best: overalls, 0 to 100, of records with the whole profile `full`; None without any.
-        coverage: mean coverage of these, 0 to 1; None without any.
+        mean, worst, best: overalls, 0 to 100, of records of the whole profile `full`; None without any.
+        coverage: mean coverage of these, 0 to 1.
     """
 
     model: str
@@ -62,9 +62,8 @@ class KeptRecords:
 class Store:
     """The records of a workspace.
 
-    Local records are in `.harness/records.sqlite`, the latest of each content key; only these are reused. Records under
-    reports/records/ may come from anywhere and are only read. Methods raise `StoreError` if the store cannot be read or
-    written.
+    Local records, the latest of each content key, are in `.harness/records.sqlite`; only these are reused. Published
+    records may come from anywhere and are only read. Methods raise `StoreError` if the store cannot be used.
     """
 
     def __init__(self, workspace: Workspace) -> None:
@@ -87,7 +86,7 @@ class Store:
         return published_records.PublishedRecords(self._workspace, self._database)
 
     def failing_seeds(self, challenge: str, hashes: Mapping[str, str]) -> failing_seeds.FailingSeeds:
-        """Return the failing seeds of a submission with these files (SHA-256 by relative path)."""
+        """Return the failing seeds of files (SHA-256 by relative path)."""
         return failing_seeds.FailingSeeds(self._database, challenge, hashes)
 
     def find(self, key: str) -> Record | None:
@@ -96,7 +95,7 @@ class Store:
         return self._read_record("r.key = ? AND r.reusable", key)
 
     def find_seeded(self, key: str, seed: int) -> Record | None:
-        """Return the finished record of a content key with a seed chosen by hand, or None."""
+        """Return the finished record of a content key with a hand-chosen seed, or None."""
         found = self._read_record("r.key = ? AND NOT r.reusable", key)
         if found is None or found.seed != seed or found.status is Status.JUDGE_ERROR or found.cut_off:
             return None
@@ -111,17 +110,17 @@ class Store:
         """Save a local record, synced to disk, in place of an earlier one of its key.
 
         Args:
-            reusable: true if it may replace a new grade of its key; true for ranked records by default.
+            reusable: true if it may replace a new grade of its key; by default if ranked.
         """
         self._write([(record, _is_reusable(record) if reusable is None else reusable)])
 
     def add_together(self, records: Sequence[tuple[Record, bool]]) -> None:
-        """Save a few records like `add`, each with its reusability, all or none."""
+        """Save a few records, each with its reusability, all or none."""
         if records:
             self._write(records)
 
     def add_many(self, records: Iterable[Record]) -> int:
-        """Save many records like `add`, and return their number; on an error, earlier batches are kept."""
+        """Save many records and return their number; on an error, earlier batches are kept."""
         count, waiting = 0, iter(records)
         while batch := [(record, _is_reusable(record)) for record in islice(waiting, BATCH)]:
             self._write(batch)
@@ -136,7 +135,7 @@ class Store:
         self._database.write(write)
 
     def summary(self) -> list[KeptRecords]:
-        """Return statistics of the local records, sorted by model and challenge."""
+        """Return statistics by model and challenge."""
         rows: list[tuple[Any, ...]] = self._database.read(lambda c: c.execute(SUMMARY).fetchall(), [])
         return [KeptRecords(*row) for row in rows]
 
@@ -153,23 +152,23 @@ class Store:
             _log.warning("left out: %s: %s\n  harness grade --all --force makes new ones", self.path, what)
 
     def parts(self) -> Iterator[record_rows.RecordParts]:
-        """Yield the names that a table's columns depend on, in a third of the time of `records`."""
+        """Yield the names that a table's columns depend on, three times as fast as `records`."""
         rows = self._database.stream(record_rows.BODY)
         return (parts for row in rows if (parts := record_rows.parts_of(*row)) is not None)
 
     def count(self, name: SubmissionName) -> int:
-        """Return the number of local records of a submission."""
+        """Count a submission's local records."""
         query = "SELECT COUNT(*) FROM records WHERE model = ? AND challenge = ? AND attempt = ?"
         return int(self._database.read(lambda c: c.execute(query, _list_columns(name)).fetchone()[0], 0))
 
     def forget(self, name: SubmissionName) -> None:
-        """Remove the local records of a submission."""
+        """Remove a submission's local records."""
         if self.count(name):
             statement = "DELETE FROM records WHERE model = ? AND challenge = ? AND attempt = ?"
             self._database.write(lambda c: c.execute(statement, _list_columns(name)))
 
     def list_older(self, before: datetime) -> list[tuple[str, int]]:
-        """Return key and reusability of records made before a time, except the latest of each submission."""
+        """Return key and reusability of records made before a time, except each submission's latest."""
         values = (before.timestamp(),)
         return self._database.read(lambda c: c.execute(NOT_LATEST, values).fetchall(), [])
 
@@ -185,13 +184,12 @@ class Store:
         self._database.compact()
 
     def publish(self, record: Record) -> Path:
-        """Save a record under reports/records/, where reports find it.
+        """Save a record under reports/records/.
 
         A failure of the harness does not replace a finished grade with the same content key.
 
         Raises:
-            StoreError: the file cannot be written, the record is partial, or attempts would lie beside a single
-                submission of the same model.
+            StoreError: the record is partial, or attempts would lie beside a single submission.
         """
         if record.partial:
             what = f"profile {record.profile}" if record.profile is not GradeProfile.FULL else "part of the criteria"
@@ -212,7 +210,6 @@ class Store:
         return path
 
     def _refuse_both_forms(self, record: Record) -> None:
-        """Keep a model from having both a single submission and attempts."""
         single = self._workspace.record_path(record.model, record.challenge)
         attempts = sorted(single.with_suffix("").glob("attempt-*.json")) if record.attempt is None else []
         if record.attempt is not None and single.exists():

@@ -1,4 +1,4 @@
-"""Removal of a submission: its folder, its published record, and its records in the store."""
+"""Removal of a submission with its records."""
 
 import os
 import shutil
@@ -22,9 +22,8 @@ class Removal:
     """Parts of one submission to remove.
 
     Attributes:
-        folder: its folder; None if only a record is left.
-        collection: id of the collection of fetched files; None for a submission of the workspace.
-        record: its published record, if any.
+        folder: None if only a record is left.
+        collection: source of fetched files; None for a submission of the workspace.
         kept: number of its records in the store.
     """
 
@@ -40,12 +39,10 @@ def removals(workspace: Workspace, names: Sequence[str]) -> list[Removal]:
 
     Args:
         names: MODEL/CHALLENGE (all attempts), MODEL/CHALLENGE/attempt-N, MODEL, CHALLENGE, or a path in the workspace.
-            Names with only a record left work, too.
 
     Raises:
         NotFoundError: a name has no match.
         SpecError: a path, or the target of a name, is outside the workspace.
-        StoreError: the store cannot be read.
     """
     known = _find_homes(workspace)
     chosen = {found for name in names for found in _match(workspace, known, name)}
@@ -123,7 +120,7 @@ def _refuse_outside(workspace: Workspace, folder: Path) -> None:
 def _find_record(
     workspace: Workspace, name: SubmissionName, folder: Path | None, collection: str | None
 ) -> Path | None:
-    """Return the record of the submission in `folder`, or any record of the name if the folder is gone."""
+    """Return the record of the submission in `folder`, or any of the name if the folder is gone."""
     path = workspace.records_folder / name.record
     if not path.is_file():
         return None
@@ -142,7 +139,7 @@ def _remove_empty(folder: Path, root: Path) -> None:
 
 
 def describe_removal(removal: Removal, shown: Callable[[Path], str] = str) -> Iterator[str]:
-    """Yield a line for each part to remove, with paths formatted by `shown`."""
+    """Yield a line for each part to remove; `shown` formats paths."""
     if removal.folder and removal.folder.is_symlink():
         yield f"the link {shown(removal.folder)}, not what it leads to"
     elif removal.folder:

@@ -1,4 +1,4 @@
-"""Conversion of a single submission into an attempt, beside which further attempts can lie."""
+"""Conversion of a single submission into the first of several attempts."""
 
 import os
 from dataclasses import replace
@@ -14,14 +14,11 @@ from harness.workspace.submission_folders import attempt_folders, first_free
 
 
 def make_attempt(workspace: Workspace, name: str) -> SubmissionName:
-    """Move a single submission to its first free attempt number and remove its record, which names no attempt.
-
-    Args:
-        name: MODEL/CHALLENGE.
+    """Move the single submission MODEL/CHALLENGE to its first free attempt number and remove its record.
 
     Raises:
-        NotFoundError: submissions/ has no single submission of that name.
-        StoreError: a file cannot be moved, in which case all stay in place, or the record cannot be removed.
+        NotFoundError: submissions/ has no such single submission.
+        StoreError: a file cannot be moved, and all stay in place; or the record cannot be removed.
     """
     single = SubmissionName.parse(name.rstrip("/"))
     folder = workspace.submissions_folder.joinpath(*single.parts) if single else None
@@ -40,7 +37,6 @@ def make_attempt(workspace: Workspace, name: str) -> SubmissionName:
 
 
 def _move(folder: Path, place: Path, kept: set[Path]) -> None:
-    """Move everything in `folder` except `kept` into `place`, or nothing on an error."""
     aside = folder / f".{place.name}.new.{os.getpid()}"
     moved: list[Path] = []
     try:

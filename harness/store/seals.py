@@ -1,4 +1,4 @@
-"""Seals of rows in the store; rows written or edited by others are recomputed."""
+"""Keyed hashes that detect rows written by others."""
 
 import contextlib
 import marshal
@@ -17,7 +17,7 @@ Value = str | bytes | int | float | None
 
 
 def seal(*values: Value) -> bytes:
-    """Return the keyed hash of SQLite values; empty if this user has no key, which makes every check fail.
+    """Return the keyed hash of SQLite values; empty without a key, which makes every check fail.
 
     The key lies outside every workspace, so that whoever supplies a store cannot seal its content.
     """
@@ -33,7 +33,7 @@ def holds(given: bytes, *values: Value) -> bool:
 
 @cache
 def _key() -> bytes:
-    """Return this user's key, made on first use; empty if the key cannot be stored."""
+    """Return this user's key, made on first use; empty if it cannot be stored."""
     try:
         path = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state", "harness", "store.key")
         with contextlib.suppress(FileNotFoundError):

@@ -1,4 +1,4 @@
-"""Signing of published records, with a check before, and saving of the public key."""
+"""Signing of published records."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -14,10 +14,10 @@ from harness.workspace.stored_files import read_stored, write_atomically
 
 
 def match_records(workspace: Workspace, names: Sequence[str]) -> list[SubmissionName]:
-    """Return the submissions with published records that match these names, once each; all without names.
+    """Return the submissions with published records that match these names; all without names.
 
     Args:
-        names: MODEL/CHALLENGE (all attempts), MODEL/CHALLENGE/attempt-N, MODEL or CHALLENGE.
+        names: as for `removal.removals`, without paths.
 
     Raises:
         NotFoundError: a name has no match.
@@ -34,10 +34,10 @@ def match_records(workspace: Workspace, names: Sequence[str]) -> list[Submission
 
 
 def sign_records(workspace: Workspace, key: SecretKey, names: Sequence[SubmissionName]) -> None:
-    """Sign the published records of these submissions, and replace earlier signatures.
+    """Sign the published records of these submissions, replacing earlier signatures.
 
     Args:
-        key: signing key, whose public key is saved in the workspace's keys/.
+        key: signing key, whose public key is saved in keys/.
 
     Raises:
         PrerequisiteError: cryptography is not installed.

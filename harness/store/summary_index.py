@@ -1,4 +1,4 @@
-"""Summaries of published records, cached in the store by the state of their files."""
+"""Cache of summaries of published records by the state of their files."""
 
 import contextlib
 from collections.abc import Callable, Iterable, Mapping
@@ -35,10 +35,10 @@ _INSERT = f"INSERT OR REPLACE INTO summaries ({_COLUMNS}) VALUES ({', '.join('?'
 
 
 class SummaryIndex:
-    """Cache of summaries of published records, with sealed rows. Errors of the store leave it empty.
+    """Cache of summaries in sealed rows. Errors of the store leave it empty.
 
     Args:
-        read: function that returns the details of a record whose row has changed meanwhile.
+        read: function that returns the details of a record whose row has changed.
     """
 
     def __init__(self, database: Database, files: FileStates, read: Callable[[RecordState], str]) -> None:
@@ -48,7 +48,7 @@ class SummaryIndex:
         self._details: dict[tuple[str, str], dict[str, tuple[str, str]]] = {}
 
     def states(self) -> dict[str, str]:
-        """Return each record's state at the time it was cached, by path."""
+        """Return each record's state when cached, by path."""
         return dict(self._rows("SELECT path, state FROM summaries"))
 
     def summaries(self) -> dict[str, "RecordSummary"]:
@@ -75,7 +75,7 @@ class SummaryIndex:
             self._change("DELETE FROM summaries WHERE path = ?", gone)
 
     def keep_written(self, file: RecordState, summary: "RecordSummary") -> None:
-        """Save the summary of a record that was just written and dated back."""
+        """Save the summary of a new record that was dated back."""
         if self._files.is_rubric_settled(file):
             self._change(_INSERT, [self._make_row(file, summary)])
 

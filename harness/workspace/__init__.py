@@ -1,4 +1,4 @@
-"""The workspace: where challenges, references, submissions and records live, and how files are kept."""
+"""The workspace and its files."""
 
 from harness.workspace.workspace import (
     COLLECTION_FILE,

@@ -1,4 +1,4 @@
-"""The location of the bundled challenges: inside an installed package, or beside it in a checkout."""
+"""The location of the bundled challenges."""
 
 from pathlib import Path
 

@@ -1,7 +1,8 @@
 """Signatures beside files, compatible with minisign.
 
-The signature of `FILE` is in `FILE.minisig`; see https://jedisct1.github.io/minisign/ for the format. Ed25519 comes
-from the package cryptography, in the extra `sign`.
+The signature of `FILE` is in `FILE.minisig`; see https://jedisct1.github.io/minisign/ for the format. Signing and
+verifying raise `PrerequisiteError` without the package cryptography, in the extra `sign`. Files that cannot be read or
+written raise `StoreError`, bad keys `SpecError`.
 """
 
 import base64
@@ -51,11 +52,7 @@ class PublicKey:
 
     @classmethod
     def parse(cls, text: str, place: Path | str) -> Self:
-        """Parse a .pub file, or its second line alone; messages name `place`.
-
-        Raises:
-            SpecError: it is not a public key.
-        """
+        """Parse a .pub file, or its second line alone; messages name `place`."""
         lines = [line for line in text.splitlines() if line.strip() and not line.startswith(UNTRUSTED)]
         data = _decode_base64(lines[0]) if lines else b""
         if len(data) != len(LEGACY) + ID + PUBLIC or data[:2] != LEGACY:
@@ -64,16 +61,12 @@ class PublicKey:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read the key in a file.
-
-        Raises:
-            SpecError: it cannot be read, or is not a public key.
-        """
+        """Read the key in a file."""
         return cls.parse(_text(path, "public key"), path)
 
     @property
     def name(self) -> str:
-        """Its id as minisign prints it."""
+        """Key id as minisign prints it."""
         return _name(self.id)
 
     def __str__(self) -> str:
@@ -90,7 +83,6 @@ class SecretKey:
     """A key that signs.
 
     Attributes:
-        public: the matching public key.
         seed: the 32 bytes that the key derives from.
     """
 
@@ -99,25 +91,17 @@ class SecretKey:
 
     @classmethod
     def new(cls) -> Self:
-        """Generate a key.
-
-        Raises:
-            PrerequisiteError: cryptography is not installed.
-        """
+        """Generate a key."""
         seed = secrets.token_bytes(SEED)
         return cls(PublicKey(secrets.token_bytes(ID), _make_signer(seed).public_key().public_bytes_raw()), seed)
 
     @classmethod
     def read(cls, path: Path, password: Callable[[], str]) -> Self:
-        """Read the key in a file from minisign or `write`.
-
-        Args:
-            path: the file.
-            password: asks for the password, if the key has one.
+        """Read the key in a file, calling `password` if it has one.
 
         Raises:
-            SpecError: unreadable file, not a secret key, or wrong password.
-            PrerequisiteError: cryptography is not installed, or memory for the password is short.
+            SpecError: not a secret key, or wrong password.
+            PrerequisiteError: memory for the password is short.
         """
         lines = _text(path, "secret key").splitlines()
         data = _decode_base64(lines[1]) if len(lines) > 1 else b""
@@ -141,8 +125,7 @@ class SecretKey:
         """Write the key to a new file that only this user can read, and the public key to `path`.pub.
 
         Args:
-            path: file of the secret key.
-            password: password, or empty for none.
+            password: empty for none.
 
         Raises:
             SpecError: the file exists, or cannot be written.
@@ -176,12 +159,7 @@ def signature_path(path: Path) -> Path:
 
 
 def sign(path: Path, key: SecretKey) -> Path:
-    """Sign a file as `minisign -S` does, and return the signature's path.
-
-    Raises:
-        PrerequisiteError: cryptography is not installed.
-        StoreError: the file cannot be read, or the signature cannot be written.
-    """
+    """Sign a file as `minisign -S` does, and return the signature's path."""
     signer, place = _make_signer(key.seed), signature_path(path)
     signature = signer.sign(_hash(_content(path)))
     comment = f"timestamp:{time.time():.0f}\tfile:{path.name}\thashed"
@@ -196,25 +174,19 @@ def sign(path: Path, key: SecretKey) -> Path:
 
 
 def signer_of(path: Path) -> str:
-    """Return the key name that a file's signature claims, if any.
-
-    Raises:
-        StoreError: the signature is malformed.
-    """
+    """Return the key name that a file's signature claims, if any."""
     place = signature_path(path)
     return _name(_parts(place)[1]) if place.exists() else ""
 
 
 def verify(path: Path, keys: Path | Iterable[PublicKey]) -> str:
-    """Check the signature beside a file, if any, and return its key's name or the empty string.
+    """Check a file's signature and return its key's name, or an empty string without one.
 
     Args:
-        path: the file.
         keys: trusted keys, or the folder of their .pub files.
 
     Raises:
         StoreError: the signature is wrong, or by an untrusted key.
-        PrerequisiteError: there is a signature, and cryptography is not installed.
     """
     place = signature_path(path)
     if not place.exists():
@@ -242,11 +214,7 @@ def verify(path: Path, keys: Path | Iterable[PublicKey]) -> str:
 
 
 def read_public_keys(folder: Path) -> tuple[PublicKey, ...]:
-    """Return the public keys in the .pub files of a folder, if it exists.
-
-    Raises:
-        SpecError: one of them is not a public key.
-    """
+    """Read the public keys in a folder's .pub files, if it exists."""
     return tuple(PublicKey.read(path) for path in sorted(folder.glob(f"*{PUBLIC_SUFFIX}")))
 
 
@@ -293,7 +261,7 @@ def _check_installed() -> None:
 
 
 def _stretch(path: Path, password: str, salt: bytes, operations: int, memory: int) -> bytes:
-    """Derive a key with scrypt, choosing N, r and p as libsodium's `crypto_pwhash_scryptsalsa208sha256` does."""
+    # N, r and p as in libsodium's `crypto_pwhash_scryptsalsa208sha256`
     block = 8
     operations = max(operations, 32_768)
     if operations < memory // 32:
@@ -343,7 +311,6 @@ def _name(id: bytes) -> str:
 
 
 def _decode_base64(line: str) -> bytes:
-    """Decode a line of base64; invalid text gives no bytes."""
     text = line.strip()
     if not re.fullmatch(r"[A-Za-z0-9+/]+={0,2}", text) or len(text) % 4:
         return b""

@@ -1,4 +1,4 @@
-"""Stored files: read in full or refused, and replaced atomically."""
+"""Stored files, replaced atomically."""
 
 import contextlib
 import errno
@@ -24,7 +24,7 @@ def read_stored(path: Path, kind: type[S]) -> S:
     """Read one stored JSON file.
 
     Raises:
-        StoreError: it cannot be read, or a newer harness wrote it.
+        StoreError: it is unreadable, or a newer harness wrote it.
     """
     try:
         text = _content(path)
@@ -48,12 +48,7 @@ def read_stored(path: Path, kind: type[S]) -> S:
 
 
 def _content(path: Path) -> bytes:
-    """Return a file's bytes, without blocking on a pipe.
-
-    Raises:
-        OSError: it cannot be read.
-        ValueError: it is not a regular file, or exceeds `LARGEST`.
-    """
+    # a pipe must not block
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
         about = os.fstat(file.fileno())
         if not stat.S_ISREG(about.st_mode):
@@ -64,11 +59,7 @@ def _content(path: Path) -> bytes:
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Replace `path` by `content` atomically: readers see the old file or the new one.
-
-    Raises:
-        StoreError: it cannot be written.
-    """
+    """Replace `path` as `replacing` does."""
     with replacing(path) as file:
         file.write(content.encode() if isinstance(content, str) else content)
 
@@ -77,10 +68,10 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """Yield a file that atomically replaces `path` at the end of the block; a failing block changes nothing.
 
-    The data is synced before the rename, and the folder after it, so both are on disk when the block has ended.
+    File and folder are synced to disk.
 
     Raises:
-        StoreError: it cannot be written.
+        StoreError: the file cannot be written.
     """
     temporary = path.with_name(f".{path.name}.{threading.get_ident()}.{os.getpid()}")
     try:
@@ -102,19 +93,18 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 
 def _flush_folder(folder: Path) -> None:
-    """Sync the names in a folder to disk, if its file system can."""
     opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(opened)
     except OSError as error:
-        if error.errno != errno.EINVAL:
+        if error.errno != errno.EINVAL:  # of file systems that cannot sync folders
             raise
     finally:
         os.close(opened)
 
 
 def remedy(error: OSError) -> str:
-    """Return the remedy for a file system error, in a line."""
+    """Return the remedy for a file system error."""
     match error.errno:
         case errno.ENOSPC | errno.EDQUOT | errno.EFBIG:
             cure = "make room there, or set TMPDIR to a folder with more"

@@ -17,7 +17,7 @@ SHOWN = 5
 
 
 def subfolders(root: Path, marker: str | None = None) -> list[str]:
-    """Return the sorted names of visible folders in `root`, only those with a file `marker` if given."""
+    """Return the sorted visible folders in `root`, only those with a file `marker` if given."""
     if not root.is_dir():
         return []
     found = (p for p in root.iterdir() if p.is_dir() and not p.name.startswith((".", "_")))
@@ -25,7 +25,7 @@ def subfolders(root: Path, marker: str | None = None) -> list[str]:
 
 
 def submission_folders(place: Path, models: Iterable[str]) -> dict[SubmissionName, Path]:
-    """Return the folders of these models' submissions below `place`, by name."""
+    """Return the folders of these models' submissions below `place`."""
     found: dict[SubmissionName, Path] = {}
     for answer in (place / model / challenge for model in models for challenge in subfolders(place / model)):
         attempts = attempt_folders(answer)
@@ -42,15 +42,10 @@ def attempt_folders(answer: Path) -> list[Path]:
 
 
 def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write a submission's files below a folder without other writers.
-
-    Args:
-        folder: destination, created if missing.
-        files: content by relative path, valid in `name_problem`.
+    """Write files, by valid relative path, below a folder without other writers.
 
     Raises:
         FilesError: the names collide, or are invalid on this file system.
-        OSError: writing failed for another reason.
     """
     if found := find_clash(files):
         raise FilesError(folder, f"{found[0]!r} is a file, and the folder of {found[1]!r}")
@@ -66,14 +61,10 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def in_its_place(folder: Path, submission: Submission) -> Submission:
-    """Return the submission with the number of its attempt, after checking that it belongs in this folder.
-
-    Args:
-        folder: folder below submissions/, or of a fetched submission.
-        submission: content of its submission.toml.
+    """Return the submission with its attempt's number, if it belongs in this folder.
 
     Raises:
-        SpecError: it contradicts its place, or a single submission and attempts lie side by side.
+        SpecError: it contradicts its place, or a single submission lies beside attempts.
     """
     path, about = folder / SUBMISSION_FILE, submission.about
     place = SubmissionName.of_folder(folder)
@@ -91,14 +82,7 @@ def in_its_place(folder: Path, submission: Submission) -> Submission:
 
 
 def refuse_both_forms(folder: Path) -> None:
-    """Check that a model does not have both a single submission and attempts for one challenge.
-
-    Args:
-        folder: folder of a submission, possibly missing.
-
-    Raises:
-        SpecError: it has both, or would.
-    """
+    """Raise `SpecError` if a folder, possibly missing, puts attempts beside a single submission."""
     name = SubmissionName.of_folder(folder)
     answer = folder.parent if name.attempt else folder
     attempts = [each.name for each in attempt_folders(answer) or ([folder] if name.attempt else [])]
@@ -111,13 +95,13 @@ def refuse_both_forms(folder: Path) -> None:
 
 
 def first_free(attempts: Iterable[str]) -> str:
-    """Return the first name for an attempt's folder that is not in `attempts`."""
+    """Return the first free attempt name."""
     taken = set(attempts)
     return next(name for name in map("attempt-{}".format, count(1)) if name not in taken)
 
 
 def instead_of(folder: Path, entry: str) -> str:
-    """Suggest files of a submission's folder in place of a missing entry."""
+    """Suggest files in place of a missing entry."""
     with suppress(OSError):
         there = sorted(path.name for path in folder.iterdir() if path.suffix == Path(entry).suffix and path.is_file())
         if len(there) == 1:

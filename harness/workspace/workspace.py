@@ -1,4 +1,4 @@
-"""The workspace: finds challenges, submissions, collections, references and records by their folders."""
+"""Folders of challenges, submissions, collections, references and records."""
 
 import os
 import sys
@@ -36,18 +36,15 @@ SETTINGS_FILE = "harness.toml"
 class Workspace:
     """A folder with `challenges/`, `references/`, `submissions/` and `reports/`.
 
-    Its `harness.toml` may add the challenges bundled with the package.
+    Its `harness.toml` may add the challenges bundled with the package. Unknown names raise `NotFoundError`. A manifest
+    that is malformed or names what is missing raises `SpecError`.
     """
 
     root: Path
 
     @classmethod
     def find(cls, start: Path | None = None) -> "Workspace":
-        """Return the workspace in HARNESS_WORKSPACE, else the nearest at or above `start`, else our checkout.
-
-        Raises:
-            NotFoundError: there is none.
-        """
+        """Return the workspace in HARNESS_WORKSPACE, else the nearest at or above `start`, else our checkout."""
         here = (start or Path.cwd()).resolve()
         named = os.environ.get("HARNESS_WORKSPACE")
         if named:
@@ -61,15 +58,7 @@ class Workspace:
 
     @classmethod
     def at(cls, folder: Path, called: str = "") -> "Workspace":
-        """Return the workspace with the root `folder`.
-
-        Args:
-            folder: the root.
-            called: its name in messages; its path by default.
-
-        Raises:
-            NotFoundError: it is not a workspace.
-        """
+        """Return the workspace with the root `folder`, named `called` in messages."""
         place = folder.resolve()
         if not _is_workspace(place):
             problem = f"{called or place} holds neither challenges/ nor {SETTINGS_FILE}"
@@ -93,57 +82,44 @@ class Workspace:
 
     @property
     def keys_folder(self) -> Path:
-        """Folder of trusted public keys for record signatures."""
+        """Folder of trusted public keys."""
         return self.root / "keys"
 
     def challenge_folder(self, id: str) -> Path:
-        """Return the folder of a challenge.
-
-        Raises:
-            NotFoundError: unknown challenge.
-        """
+        """Return a challenge's folder."""
         folders = self.challenge_folders()
         _assert_exists("challenge", id, sorted(folders), "harness ls challenges")
         return folders[id]
 
     def reference_folder(self, id: str) -> Path:
-        """Return the folder of a challenge's reference and oracle.
-
-        Raises:
-            NotFoundError: unknown challenge.
-        """
+        """Return the folder of a challenge's reference and oracle."""
         return self.challenge_folder(id).parents[1] / "references" / id
 
     def challenges(self) -> list[str]:
-        """Return the ids of all challenges, sorted."""
+        """Return the sorted challenge ids."""
         return sorted(self.challenge_folders())
 
     def challenge_folders(self) -> dict[str, Path]:
-        """Return the folder of each challenge by id; this workspace's own override bundled ones."""
+        """Return the folder of each challenge; this workspace's own override bundled ones."""
         homes = [*([find_bundle()] if self.settings.bundled_challenges else []), self.root]
         places = [home / "challenges" for home in homes]
         return {id: place / id for place in places for id in subfolders(place, "challenge.toml")}
 
     @cached_property
     def settings(self) -> WorkspaceSettings:
-        """Content of its `harness.toml`.
-
-        Raises:
-            SpecError: it is malformed.
-        """
+        """Content of its `harness.toml`."""
         path = self.root / SETTINGS_FILE
         return read_toml(path, WorkspaceSettings) if path.exists() else WorkspaceSettings()
 
     def models(self) -> list[str]:
-        """Return the names of all models with a folder under submissions/ or in a collection, sorted."""
+        """Return the sorted models with a folder under submissions/ or in a collection."""
         collected = [model for id in self.collections() for model in subfolders(self.collection_folder(id))]
         return sorted({*self._list_own_models(), *collected})
 
     def submissions(self) -> list[Path]:
-        """Return all submission folders, fetched ones included, sorted by model, challenge and attempt.
+        """Return all submission folders, fetched ones included, by model, challenge and attempt.
 
-        If several places have one model's submission to one challenge, submissions/ wins, then the first collection by
-        name.
+        Of one submission in several places, that in submissions/ wins, then the first collection by name.
         """
         places = [(self.submissions_folder, self._list_own_models())]
         places += [(place, subfolders(place)) for place in map(self.fetched_folder, self.collections())]
@@ -160,7 +136,7 @@ class Workspace:
         return place.joinpath(*record.submission_name.parts)
 
     def holds(self, folder: Path) -> bool:
-        """Return whether a folder is in a submission's place: under submissions/, or among fetched ones."""
+        """Return whether a folder is in a submission's place."""
         return self._is_place_of(folder.absolute()) or self._is_place_of(folder.resolve())
 
     def _is_place_of(self, folder: Path) -> bool:
@@ -172,25 +148,16 @@ class Workspace:
         return [name for name in subfolders(self.submissions_folder) if name != COLLECTIONS]
 
     def collections(self) -> list[str]:
-        """Return the ids of all collections, sorted."""
+        """Return the sorted collection ids."""
         return subfolders(self.submissions_folder / COLLECTIONS, COLLECTION_FILE)
 
     def collection_folder(self, id: str) -> Path:
-        """Return the folder of a collection's manifest and our adapters.
-
-        Raises:
-            NotFoundError: unknown collection.
-        """
+        """Return the folder of a collection's manifest and our adapters."""
         _assert_exists("collection", id, self.collections(), "harness ls collections")
         return self.submissions_folder / COLLECTIONS / id
 
     def collection(self, id: str) -> Collection:
-        """Read `submissions/collections/<id>/collection.toml`.
-
-        Raises:
-            NotFoundError: unknown collection.
-            SpecError: malformed file, or a missing adapter or submission.toml.
-        """
+        """Read a collection's manifest and check that its own files exist."""
         path = self.collection_folder(id) / COLLECTION_FILE
         collection = read_toml(path, Collection)
         if collection.id != id:
@@ -203,15 +170,14 @@ class Workspace:
         return collection
 
     def fetched_folder(self, id: str) -> Path:
-        """Return the folder of a collection's fetched submissions, ignored by git."""
+        """Return the folder of a collection's fetched submissions."""
         return self.cache_folder / COLLECTIONS / id
 
     def find_collection_entry(self, folder: Path) -> tuple[Collection, CollectedAnswer] | None:
         """Return the collection and entry of a fetched submission's folder; None for other submissions.
 
         Raises:
-            NotFoundError: the manifest is gone.
-            SpecError: it is malformed, or lacks this submission.
+            SpecError: the manifest lacks this submission.
         """
         place = folder.resolve()
         root = (self.cache_folder / COLLECTIONS).resolve()
@@ -225,12 +191,7 @@ class Workspace:
         return collection, collection.by_name[name]
 
     def challenge(self, id: str) -> Challenge:
-        """Read `challenges/<id>/challenge.toml`.
-
-        Raises:
-            NotFoundError: unknown challenge.
-            SpecError: malformed file.
-        """
+        """Read a challenge's rubric."""
         path = self.challenge_folder(id) / "challenge.toml"
         challenge = read_toml(path, Challenge)
         if challenge.id != id:
@@ -239,11 +200,7 @@ class Workspace:
         return challenge
 
     def submission(self, folder: Path) -> Submission:
-        """Read `<folder>/submission.toml` and check the files that it names.
-
-        Raises:
-            SpecError: missing or malformed file, or unknown challenge, language or file in it.
-        """
+        """Read `<folder>/submission.toml` and check that the files that it names exist."""
         path = folder / "submission.toml"
         submission = read_toml(path, Submission)
         about = submission.about
@@ -265,9 +222,6 @@ class Workspace:
         """Return the submission folders for names on the command line.
 
         A name is MODEL/CHALLENGE (with all its attempts), MODEL/CHALLENGE/attempt-N, MODEL, CHALLENGE, or a path.
-
-        Raises:
-            NotFoundError: a name has no match.
         """
         chosen: dict[Path, None] = {}
         for name in names:
@@ -302,18 +256,14 @@ class Workspace:
         return self.records_folder / SubmissionName(model, challenge, attempt).record
 
     def list_recorded(self) -> list[SubmissionName]:
-        """Return the submissions with a record under reports/records/, sorted by challenge, model and attempt."""
+        """Return the submissions with a published record, by challenge, model and attempt."""
         root = self.records_folder
         paths = (path.relative_to(root) for depth in ("*/*.json", "*/*/*.json") for path in root.glob(depth))
         found = [name for path in paths if (name := SubmissionName.of_record(path))]
         return sorted(found, key=lambda name: (name.challenge, name.order))
 
     def records(self) -> list[Record]:
-        """Return all records under reports/records/, sorted by challenge, model and attempt.
-
-        Raises:
-            StoreError: one cannot be read.
-        """
+        """Return all published records in the order of `list_recorded`."""
         return [self.record_in(self.records_folder / name.record) for name in self.list_recorded()]
 
     def record(self, name: str) -> Record:
@@ -321,7 +271,7 @@ class Workspace:
 
         Raises:
             NotFoundError: there is none, or several attempts.
-            StoreError: it cannot be read.
+            StoreError: it is unreadable.
         """
         path = Path(name)
         if path.suffix == ".json" and os.path.isfile(path):
@@ -335,11 +285,11 @@ class Workspace:
         raise NotFoundError(_describe_unknown("record", name, list(map(str, known)), f"harness grade {name}"))
 
     def record_in(self, path: Path) -> Record:
-        """Read a published record and check its place, as a misplaced copy would count twice.
+        """Read a published record in its place: a misplaced copy would count twice.
 
         Raises:
             StoreError: unreadable, misplaced, or with an invalid signature.
-            PrerequisiteError: signed, and the verifier is not installed.
+            PrerequisiteError: signed, and cryptography is not installed.
         """
         record, place = self._verify_and_read(path), SubmissionName.of_record(path.relative_to(self.records_folder))
         if record.submission_name != place:
@@ -364,10 +314,10 @@ def _is_workspace(folder: Path) -> bool:
 
 
 def list_known_languages() -> list[str]:
-    """Return the names of installed languages, sorted.
+    """Return the sorted names of installed languages.
 
     Raises:
-        PrerequisiteError: the installed package predates languages, and has none.
+        PrerequisiteError: the installed package predates languages.
     """
     names = _find_languages(tuple(sys.path))
     if not names:
@@ -378,7 +328,7 @@ def list_known_languages() -> list[str]:
 
 @cache
 def _find_languages(path: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the languages that packages on a search path register; cached, as this takes 10 ms."""
+    # cached by search path, as this takes 10 ms
     return tuple(sorted({point.name for point in entry_points(group=LANGUAGES)}))
 
 
