@@ -48,7 +48,6 @@ class Spent:
     Attributes:
         sandbox_seconds: wall time of its workers, including their start.
         charged_seconds: time of its calls, without waits for a processor.
-        processor_seconds: processor time of its calls.
     """
 
     sandbox_seconds: float = 0.0
@@ -74,10 +73,7 @@ class Spent:
 
 
 class Answer(Protocol):
-    """A submission as a probe sees it.
-
-    Methods that run the submission's code raise `ProbeFailure` or a subclass if that code fails.
-    """
+    """A submission as a probe sees it; if its code fails, methods raise `ProbeFailure` or a subclass."""
 
     cost: Cost
     """Cost of the last call."""
@@ -114,14 +110,11 @@ class Answer(Protocol):
         """Call a function and return its result in the form of `returns`.
 
         Args:
-            function: name of the function.
             *args: plain values, arrays, `RemoteObject`, `RemoteFunction`, or lists, tuples and dicts of these; a
                 `ServedFunction` only on its own.
-            returns: plan of the result.
             seconds: limit on processor time; by default the challenge's.
             hold: also keep the result in the worker, and return `(value, RemoteObject)`.
             echo: copy the array arguments back into `self.echo` after the call.
-            inputs: layout and use of the array arguments.
             module: the submission, or a module loaded before.
             **kwargs: like `args`.
         """
@@ -133,13 +126,13 @@ class Answer(Protocol):
         """Load trusted source as a module beside the submission."""
 
     def fresh(self) -> None:
-        """Start a new process, without the kept objects."""
+        """Start a new process."""
 
     def forget(self) -> None:
         """Drop all kept objects."""
 
     def resident_bytes(self) -> int:
-        """Return the process's resident bytes, read from outside."""
+        """Return the process's resident bytes."""
 
 
 class SandboxedAnswer:
@@ -147,8 +140,7 @@ class SandboxedAnswer:
 
     Attributes:
         signals: suspicious actions of all its workers.
-        printed: tail of the output of all its workers.
-        sandbox_seconds, charged_seconds, processor_seconds, calls: see `Spent`.
+        printed: tail of their output.
         deadline: end of the grade on `clock.now`.
         lanes: number of twins to probe in parallel.
         under_way: callback for a call in progress.
@@ -204,7 +196,7 @@ class SandboxedAnswer:
         self.processor_seconds, self.calls = spent.processor_seconds, spent.calls
 
     def twin(self) -> Self:
-        """Return the same submission in an unopened sandbox, without cost."""
+        """Return the submission in another, unopened sandbox, without cost."""
         twin = type(self)(self.target, self.capabilities, self.literals)
         twin.deadline = self.deadline
         return twin
@@ -232,7 +224,7 @@ class SandboxedAnswer:
         return reply
 
     def fork_server(self) -> ForkServer | LentForkServer:
-        """Return the process that forks the workers."""
+        """Return the workers' parent process."""
         self._fork_server = self._fork_server or start_fork_server(self.target)
         return self._fork_server
 
@@ -329,8 +321,8 @@ class SandboxedAnswer:
 
         Raises:
             NotRun: the grade's deadline has passed.
-            TimeUsedUp: the time budget for all probes is used up.
-            WorkerLost: the submission fails to load again.
+            TimeUsedUp: the time for all probes is used up.
+            WorkerLost: the submission does not load again.
         """
         self._require_time()
         if self.share_used > 1:
@@ -356,7 +348,6 @@ class SandboxedAnswer:
             raise NotRun("the time for the whole grade is over")
 
     def _named(self, function: str, args: tuple[Any, ...]) -> str:
-        """Return the submission's function that a call runs."""
         return function
 
     def _unwrap(self, reply: Reply, function: str) -> Any:
@@ -376,7 +367,6 @@ class SandboxedAnswer:
 
 
 def _compute_charge(reply: Reply) -> float:
-    """Return a call's seconds without the influence of other load."""
     return max(reply.processor, reply.seconds - reply.queued)
 
 

@@ -37,7 +37,6 @@ def _draw_equal_rows(draw: Draw, shape: tuple[int, ...]) -> Floats:
 
 
 def _draw_partly_equal(draw: Draw, shape: tuple[int, ...]) -> Floats:
-    """Draw rows with a run of one value; about half of them equal the row before."""
     values = draw.normal(*shape).reshape(-1, shape[-1])
     for row in values:
         begin, end = sorted((draw.integer(0, shape[-1]), draw.integer(0, shape[-1])))
@@ -71,7 +70,7 @@ def _draw_integers(draw: Draw, shape: tuple[int, ...]) -> Floats:
 
 
 def _mix_rows(special: Family) -> Family:
-    """Return a family with about a third special rows, the others normal."""
+    """Return a family with a third special rows."""
 
     def mixed(draw: Draw, shape: tuple[int, ...]) -> Floats:
         values, other = draw.normal(*shape).reshape(-1, shape[-1]), special(draw, shape).reshape(-1, shape[-1])
@@ -104,7 +103,7 @@ SCALED = ("tiny", "huge", "mixed magnitudes", "subnormal")
 
 
 def values(draw: Draw, family: str, *shape: int, dtype: str = "float64") -> Floats:
-    """Draw values of one of `FAMILIES` or `SCALED`; `shape` needs at least one axis."""
+    """Draw values of a family in `FAMILIES` or `SCALED`; `shape` needs an axis or more."""
     if family in FAMILIES:
         return FAMILIES[family](draw, shape).astype(dtype)
     return _draw_scaled(draw, family, shape, dtype).astype(dtype)

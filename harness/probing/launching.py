@@ -1,7 +1,7 @@
-"""Launches of a CUDA submission: the contents of device memory, one call, and what it left there.
+"""Launches of a CUDA submission, with the contents of device memory before and after.
 
-The parent draws all contents. Inputs lie between guards of NaN, so a read beside one spoils the result. Outputs hold,
-and lie between, random bytes, so stray writes and unwritten outputs show.
+Inputs lie between guards of NaN, so a read beside one spoils the result. Outputs hold, and lie between, random bytes,
+so stray writes and unwritten outputs show.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -48,7 +48,6 @@ class InputBuffer:
 
     Attributes:
         name: name in the contract.
-        values: contents.
         shift: bytes off the alignment of device memory, a multiple of an element.
     """
 
@@ -73,13 +72,7 @@ class InputBuffer:
 
 @dataclass(frozen=True)
 class OutputBuffer:
-    """Device memory that a call writes.
-
-    Attributes:
-        name: name in the contract.
-        shape: shape of the output.
-        dtype: dtype with elements of four bytes or more.
-    """
+    """Device memory that a call writes, in elements of four bytes or more."""
 
     name: str
     shape: tuple[int, ...]
@@ -95,7 +88,7 @@ class OutputBuffer:
         return self.shape, np.dtype(self.dtype)
 
     def laid_out(self, draw: Draw, guard: int) -> tuple[Values, int]:
-        """See `InputBuffer.laid_out`; the buffer holds random bytes."""
+        """See `InputBuffer.laid_out`."""
         dtype = np.dtype(self.dtype)
         size = int(np.prod(self.shape)) + 2 * guard
         word = np.dtype(f"u{dtype.itemsize}").type
@@ -116,7 +109,7 @@ class Region:
 
     @property
     def changed(self) -> Values:
-        """Mask of the words that changed."""
+        """Mask of changed words."""
         mask: Values = self.before != self.after
         return mask
 
@@ -135,7 +128,7 @@ class Region:
 
 @dataclass(frozen=True)
 class DeviceCall:
-    """One call of a submission's function."""
+    """One call of a submission."""
 
     code: int
     mode: str
@@ -143,7 +136,6 @@ class DeviceCall:
     regions: Mapping[str, Region]
 
     def __getitem__(self, name: str) -> Values:
-        """Return a buffer's contents after the call."""
         return self.regions[name].values
 
     def kept(self, name: str) -> bool:
@@ -160,7 +152,7 @@ class DeviceCall:
 
         Args:
             where: sizes of the call, for the message.
-            rows: mask of the rows of the outputs that must be written; all by default.
+            rows: mask of the rows that must be written; all by default.
         """
         defects = self.report.found()
         if self.code or (defects and self.mode == "plain"):
@@ -185,7 +177,7 @@ class DeviceCall:
         return not self.defects and bool(self.code or self.report.found())
 
     def failure(self, where: str) -> KernelFailed:
-        """Return the exception for a call that did not end well."""
+        """Return the failure of the call."""
         detail = f"{where}: it returns {self.code}{_format_messages(self.report)}"
         if not self.defects:
             return CallRefused("a legal call is refused", detail)
@@ -198,10 +190,9 @@ def launch(
 ) -> DeviceCall:  # fmt: skip
     """Call a C function of a submission on its device.
 
-    Buffers keep the addresses of the previous call if that had buffers of the same sizes, as with most allocators.
+    Buffers keep the addresses of the previous call if their sizes are the same, as with most allocators.
 
     Args:
-        draw: source of the random bytes.
         arguments: ints, floats (C floats), `STREAM` and buffers, in the order of the contract.
         mode: plain, check, count, all or sample. Mode check with `guard=0` finds accesses one element too far. Mode
             sample runs only blocks at the ends of a large grid and around 2^16; outputs of others stay unwritten.
@@ -210,7 +201,7 @@ def launch(
         fill: contents of unwritten memory: `mixed` (NaN, large numbers, zeros and minus infinity in a drawn order),
             `nan`, `zeros` or `left` (earlier contents). A GPU may hand out other memory, and its shared memory keeps
             earlier contents.
-        moved: names of buffers placed elsewhere than in the previous call.
+        moved: names of buffers to place at other addresses.
 
     Raises:
         ProbeFailure: the call fails, or the device's report cannot be true.
@@ -239,10 +230,7 @@ def launch(
 
 
 def read_report(report: NDArray[np.uint8], mode: str, seed: int, changed: Mapping[str, int]) -> Report:
-    """Parse a device's report and require it to agree with what the parent sees.
-
-    Args:
-        changed: number of changed bytes by buffer.
+    """Parse a device's report, and compare it with the numbers of changed bytes by buffer.
 
     Raises:
         ProbeFailure: the report is malformed or cannot be true.

@@ -1,4 +1,4 @@
-"""Short rules for affected places among many: ranges, or residues modulo a power of two.
+"""Short rules for affected places: ranges, or residues modulo a power of two.
 
 Faults of parallel code follow threads, warps and blocks, and so the residues of a column or row.
 """
@@ -21,7 +21,7 @@ class Pattern:
     """A short rule for affected places.
 
     Attributes:
-        runs: begin and end of each run of affected places, within one period if there is one.
+        runs: begin and end of each run of affected places, within one period if any.
         period: distance after which the runs repeat, or None.
     """
 

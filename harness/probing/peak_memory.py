@@ -31,7 +31,7 @@ HIDDEN = 4 << 20
 
 
 class PeakMeter:
-    """A meter for the calls of one answer, in a new process. Discard the first call of each function.
+    """A meter for one answer's calls in a new process. Discard the first call of each function.
 
     Raises:
         NotMeasurable: the answer is not in a sandbox.
@@ -46,9 +46,7 @@ class PeakMeter:
         inside.load("beside", BESIDE)
 
     def call(self, function: str, *args: Any, returns: Plan, **options: Any) -> tuple[Any, int]:
-        """Call the answer, and return its result and the peak memory of the call in bytes.
-
-        The result counts; the arguments and anything held before do not.
+        """Return a call's result and its peak memory in bytes, including the result but not the arguments.
 
         Raises:
             NotRun: an earlier peak hides that of the call.

@@ -1,4 +1,4 @@
-"""Probes: functions that exercise an answer through its contract, over sizes from small to large."""
+"""Probes: functions that exercise an answer through its contract."""
 
 import contextlib
 from collections.abc import Callable, Mapping
@@ -29,7 +29,7 @@ from harness.timing.exclusive import MachineBusy, beside_others, second_try
 
 @dataclass(frozen=True)
 class Partial:
-    """A probe's result with partial credit: fraction, figures and explanation."""
+    """A probe's result with partial credit."""
 
     fraction: float
     figures: Mapping[str, Figure]
@@ -52,9 +52,7 @@ class Probe:
     """A probe function and its cases. See `probe` for fields not listed here.
 
     Attributes:
-        name: name of the function, as in challenge.toml.
         body: function called as `body(answer, draw, **case)`; returns figures or `Partial`, raises `ProbeFailure`.
-        cases: keyword arguments, smallest first.
     """
 
     name: str
@@ -74,7 +72,7 @@ class Probe:
 
     @property
     def clocked(self) -> bool:
-        """True if a clock decides; it then runs only where time can be measured."""
+        """True if a clock decides, and so only where time can be measured."""
         return self.races or self.times
 
     @property
@@ -83,7 +81,7 @@ class Probe:
         return self.races or not self.traced
 
     def in_brief(self) -> "Probe":
-        """Return the probe with few drawn cases (`Drawn.in_brief`)."""
+        """Return the probe with few drawn cases."""
         return replace(self, drawn=self.drawn.in_brief()) if self.drawn else self
 
 
@@ -98,8 +96,6 @@ class ProbeResult:
         counterexample: smallest case found that fails in the same way.
         broken: true if the answer's process is gone.
         exhausted: true if it is gone because a call used up its processor time.
-        draws: drawn cases that were tried, or None.
-        thresholds: sizes at which the counterexample begins to fail.
         spared: number of spared cases.
         unserved: functions with calls that a harness adapter does not serve.
     """
@@ -156,7 +152,7 @@ def probe(
         drawn: recipe for further cases, which run last.
         shrinker: search for the smallest failing case, if shrinking sizes is not enough.
         races: true if the answer is timed against the reference.
-        slow_fails: false if time is not tested; an answer that takes too long then counts as not run.
+        slow_fails: false if an answer that takes too long counts as not run.
         measures: true if a figure is tested; a failure without one is not charged beside a failure in `rests_on`.
         times: true if a clock decides without a race.
         apart: true if the fixed cases test something else than the criterion's drawn ones, and so excuse none of their
@@ -180,11 +176,10 @@ def run(
 ) -> ProbeResult:
     """Run every case, drawn ones last, until one fails, then search for a smaller one that fails in the same way.
 
-    A fixed case that breaks another criterion's property does not end the run, because a later one may break this
-    one's.
+    A fixed case that breaks another criterion's property does not end the run.
 
     Args:
-        seed: seed of the criterion; the probe's name is mixed in.
+        seed: seed of the criterion.
         shrink: search for a smaller case, and count the drawn ones that fail.
         share: fraction of the drawn cases to run.
         own: judged criterion.
@@ -242,7 +237,6 @@ def _sweep(
 
 
 def _run_counted(probe: Probe, answer: Answer, seed: int, case: Case) -> Partial:
-    """Run one case; after a timeout that other load may explain, again with no other grade beside it."""
     try:
         return _try_twice(probe, answer, seed, case)
     except TimeUsedUp as late:  # other criteria spent it too, so this is no evidence about this one

@@ -33,7 +33,6 @@ class Shrunk:
     """The smallest case found that fails in the same way.
 
     Attributes:
-        thresholds: sizes at which it begins to fail.
         after_others: true if it passes as the first case of a process.
     """
 
@@ -46,10 +45,7 @@ class Shrunk:
 def shrink_fixed(
     attempt: Attempt, case: Case, failure: ProbeFailure, floors: Mapping[str, int], fixed: frozenset[str]
 ) -> Shrunk:
-    """Return the smallest case found by single steps down that fails in the same way.
-
-    A case that passes by itself failed because of earlier ones, and stays unchanged.
-    """
+    """Return the smallest case found by single steps down; unchanged if the case passes by itself."""
     if not isinstance(failure, WorkerLost | CallTimedOut) and attempt(case) is None:
         return Shrunk(case, failure, after_others=True)
     best, why, tries, moved = dict(case), failure, 0, True
@@ -81,9 +77,7 @@ def _iter_smaller(case: Case, floors: Mapping[str, int], fixed: Collection[str])
 def shrink_drawn(
     attempt: Attempt, case: Case, failure: ProbeFailure, drawn: Drawn, fit: Callable[[Case], Case] = dict
 ) -> Shrunk:
-    """Return the plainest settings and smallest sizes that fail in the same way, and their thresholds.
-
-    A case that passes by itself failed because of earlier ones. It stays unchanged and sets no threshold.
+    """Return the plainest settings and smallest sizes; unchanged without thresholds if the case passes by itself.
 
     Args:
         fit: makes each case one that the answer serves; only a size that changes alone sets a threshold.
@@ -99,7 +93,7 @@ class _Exhausted(Exception):
 
 
 class _Search:
-    """A search for a smaller drawn case, with a limited number of tries."""
+    """A search with a limited number of tries."""
 
     def __init__(
         self, attempt: Attempt, case: Case, failure: ProbeFailure, drawn: Drawn, fit: Callable[[Case], Case]
@@ -116,7 +110,6 @@ class _Search:
         self._first = dict(case)
 
     def run(self) -> None:
-        """Shrink settings, then sizes, then find thresholds."""
         if isinstance(self.failure, WorkerLost) or self._fails() is None:
             self.after_others = not isinstance(self.failure, WorkerLost) and self._passes()
             return
@@ -129,7 +122,6 @@ class _Search:
             self.thresholds += [found] if found else []
 
     def _fails(self, **changes: Figure) -> ProbeFailure | None:
-        """Return the same failure with changed settings, or None."""
         again = self._find_failure(**changes)
         return again if again is not None and _is_alike(again, self.failure) else None
 
@@ -141,7 +133,6 @@ class _Search:
         return again is not None and not isinstance(again, NotTried)
 
     def _find_failure(self, **changes: Figure) -> ProbeFailure | None:
-        """Return the failure with changed settings, or None; each case runs once."""
         case = {**self.case, **changes}
         key = tuple(sorted(case.items()))
         if key not in self._known:
@@ -152,7 +143,7 @@ class _Search:
         return self._known[key]
 
     def _step(self, name: str, value: Figure) -> bool:
-        """Keep a value if the case fails in the same way with it; return whether it does."""
+        """Keep a value if the case still fails in the same way; return whether it does."""
         again = self._fails(**{name: value})
         if again is not None:
             self.case[name], self.failure = value, again

@@ -2,8 +2,8 @@
 
 A trial is three processes: the submission, the reference, and an identity that takes the inputs and returns outputs of
 their form. The identity's time, the protocol's overhead, is subtracted. Each round gives all three fresh inputs in
-random order and verifies every output. Three trials run in turns, each pinned to one core. Twice, if the contest is
-still undecided, trials of fresh processes replace them.
+random order and verifies every output. Three trials run in turns, each pinned to one core. Up to twice, trials of fresh
+processes replace them.
 """
 
 import math

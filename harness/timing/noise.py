@@ -26,7 +26,6 @@ class MachineNoise:
         quota: a container's limit in cores, if any.
         governor: frequency governor; empty if unknown.
         turbo: whether speed depends on heat and busy cores.
-        counters: whether hardware counters can be read.
     """
 
     cores: int

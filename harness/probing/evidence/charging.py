@@ -1,4 +1,4 @@
-"""Attribution of a fault that several criteria see, and the credit of the others."""
+"""Attribution of a fault that several criteria see."""
 
 import re
 from collections import defaultdict
@@ -10,10 +10,9 @@ from harness.probing.sizes import DRAW
 
 
 def anchored(evidence: Iterable[Evidence], anchor: str, probed: set[str]) -> list[Evidence]:
-    """Fail every probed criterion that passed, even in part, or was not assessed, if the anchor fails.
+    """Fail every probed criterion, also unassessed ones, if the anchor fails.
 
-    Relations between outputs may hold with all values wrong (zeros are linear). Unassessed criteria fail too: being
-    measured must not cost anything.
+    Relations between outputs may hold with all values wrong: zeros are linear.
     """
     items = list(evidence)
     failed = any(e.criterion == anchor and e.outcome is Outcome.FAILED for e in items)
@@ -34,7 +33,7 @@ def anchored(evidence: Iterable[Evidence], anchor: str, probed: set[str]) -> lis
 def without_idle_credit(challenge: Challenge, evidence: Iterable[Evidence], *, built: bool) -> list[Evidence]:
     """Remove the credit of executed criteria if the submission does not build or fails the anchor.
 
-    Otherwise a function that only returns an error code would earn credit for compiling.
+    Otherwise a function that returns an error code would earn credit.
     """
     items = list(evidence)
     if built and all(e.criterion != challenge.anchor or e.outcome is not Outcome.FAILED for e in items):
@@ -88,14 +87,13 @@ def charged_once(code: ChallengeCode, evidence: Iterable[Evidence], *, marked: b
     * A hidden property is not judged (`_set_properties_apart`). A broken one is charged to its owner.
 
     Args:
-        marked: true if marks follow; the anchor then stays failed even if another fault breaks it.
+        marked: true if the anchor stays failed even if another fault breaks it.
     """
     items = _leave_to_owners(code, list(evidence), marked)
     rubric = {c.id: c for c in code.challenge.criteria}
     failed = {e.criterion: e for e in items if e.outcome is Outcome.FAILED and e.faulty}
 
     def cause(e: Evidence) -> str | None:
-        """Return the criterion to charge, or None for this one."""
         if e.fault_of == e.criterion:
             return None
         weight, others = e.severity.weight, [id for id in rubric[e.criterion].rests_on if id in failed]
@@ -126,11 +124,10 @@ def charged_once(code: ChallengeCode, evidence: Iterable[Evidence], *, marked: b
 
 
 def _leave_to_owners(code: ChallengeCode, items: Sequence[Evidence], marked: bool) -> list[Evidence]:
-    """Move each failure to the criterion whose property it breaks, if that one is charged with it.
+    """Move each failure to the criterion whose property it breaks, if that fails and meets its thresholds.
 
-    A failure stays if the owner's failing case does not meet its thresholds. Further failures stay unless another
-    criterion is charged with them, and are the criterion's own if fixed cases showed some. With `marked`, the anchor
-    stays failed, because it has not been seen to hold.
+    Further failures move likewise; the rest are the criterion's own if fixed cases showed some. With `marked`, the
+    anchor stays failed.
     """
     anchor = code.challenge.anchor if marked else ""
     charged = {e.criterion: e for e in items if e.outcome is Outcome.FAILED and e.faulty and not e.fault_of}
@@ -170,18 +167,16 @@ def _make_observation(e: Evidence) -> Observation:
 
 
 def _add_observations(owner: Evidence, others: Mapping[str, Observation]) -> Evidence:
-    """Add other criteria's observations with new titles to the owner's evidence."""
     seen = {owner.title, *(further.title for further in owner.also)}
     more = tuple(one for title, one in others.items() if title not in seen)
     return owner.model_copy(update={"also": (*owner.also, *more)}) if more else owner
 
 
 def _set_properties_apart(code: ChallengeCode, items: Sequence[Evidence]) -> list[Evidence]:
-    """Mark criteria as not run if another criterion's fault hides their subject.
+    """Mark criteria as not run if another fault hides their subject, as obstacles hide properties.
 
-    Those are properties whose probe met an obstacle, and failures that a probe traced to another fault. The cause is
-    the most severe criterion with the same failure. Failing that, it is the most severe that judges values, unless a
-    call failed or the property's owner is known.
+    The cause is the most severe criterion with the same failure. Failing that, it is the most severe that judges
+    values, unless a call failed or the property's owner is known.
     """
     properties = {c.id for c in code.challenge.criteria if c.judges == "property"}
     costs = {c.id for c in code.challenge.criteria if any(p.measures or p.measures_cost for p in code.probes_of(c))}
@@ -209,7 +204,6 @@ def _format_not_apart(other: str) -> str:
 
 
 def _shows_past(thresholds: Iterable[Threshold], other: Evidence) -> bool:
-    """Return whether the other's failing case meets all thresholds."""
     case = other.counterexample.case if other.counterexample else {}
     sizes = [(threshold, case.get(threshold.axis)) for threshold in thresholds]
     return all(isinstance(size, int) and threshold.goes_wrong_at(size) for threshold, size in sizes)
@@ -227,13 +221,13 @@ def _collect_examples(e: Evidence) -> list[Counterexample]:
 
 
 def _fails_without_it(code: ChallengeCode, e: Evidence) -> bool:
-    """Return whether this is an option and a failing program makes no use of it."""
+    """Return whether a failing program makes no use of the option."""
     asked = [example.asks_for for example in _collect_examples(e) if example.asks_for is not None]
     return bool(code.challenge.criterion(e.criterion).capability) and any(e.criterion not in each for each in asked)
 
 
 def _filter_reaching(code: ChallengeCode, others: Sequence[str], e: Evidence) -> list[str]:
-    """Return the possible causes, if each example has one; an option needs programs that use it."""
+    """Return the possible causes if each example has one; an option needs programs that use it."""
 
     def reaches(id: str, example: Counterexample) -> bool:
         return example.asks_for is None or id in example.asks_for or not code.challenge.criterion(id).capability
@@ -255,7 +249,7 @@ def _has_fixed_cases(code: ChallengeCode, e: Evidence) -> bool:
 def _raises_as(code: ChallengeCode, e: Evidence, other: Evidence) -> bool:
     """Return whether a more severe criterion saw the same exception, in drawn cases only.
 
-    An exception in its fixed cases may mean a missing function, which every criterion that calls it lacks by itself.
+    An exception in its fixed cases may mean a missing function, a fault of each criterion that calls it.
     """
     called = e.obstacle is Obstacle.CALL and bool(e.locations) and _list_ways(e) <= _list_ways(other)
     values = code.challenge.criterion(other.criterion).judges == "value" and other.obstacle is not Obstacle.FAULT
@@ -263,13 +257,10 @@ def _raises_as(code: ChallengeCode, e: Evidence, other: Evidence) -> bool:
 
 
 def _list_ways(e: Evidence) -> set[object]:
-    """Return the ways of failing: exceptions by text and location, wrong values, broken properties.
-
-    Digits in texts are blanked, because sizes vary.
-    """
+    """Return the ways of failing: exceptions by text and location, wrong values, broken properties."""
 
     def way(seen: Evidence | Observation) -> object:
-        if seen.locations:
+        if seen.locations:  # texts mention sizes, which vary
             return re.sub(r"\d+", "0", seen.detail), seen.locations
         if e.obstacle is Obstacle.CALL:
             return seen.title

@@ -14,7 +14,7 @@ from harness.probing.diagnosis import ROUNDING, Fit, without_refuted
 def settled_names(code: ChallengeCode, evidence: Iterable[Evidence], answer: Answer) -> list[Evidence]:
     """Name as few faults as possible, and none that a passed criterion refutes.
 
-    Several known faults may match on the inputs of one criterion. One that matches on those of others too is likelier.
+    A fault that matches on the inputs of several criteria is likelier.
     """
     return without_refuted(code, _choose_fewest_names(code, list(evidence), answer), answer)
 
@@ -52,10 +52,7 @@ def _get_name(evidence: Evidence) -> str | None:
 def _find_fitting(
     code: ChallengeCode, evidence: Evidence, known: Sequence[Mutant], answer: Answer
 ) -> Mapping[str, Callable[[], Diagnosis]]:
-    """Return a function that makes the diagnosis, for each fault that matches on a failure's smallest input.
-
-    A fault may replace the diagnosed one only if it is as close, up to rounding, and matches in as many other cases.
-    """
+    """Return functions that make the diagnoses of faults as close as the diagnosed one and matching as many cases."""
     seen = evidence.counterexample
     assert seen is not None and evidence.seed is not None
     fit = Fit(code, code.probes[seen.probe], [seen.case], seen, answer, evidence.seed)

@@ -49,7 +49,6 @@ def probe_criterion(
         explain: search for smaller counterexamples and for the fault's name.
         share: fraction of the drawn cases to run.
         adapters: files of the harness; exceptions from their lines alone count as not run.
-        until_failed: stop at the first failed probe.
         brief: draw few cases (`Drawn.in_brief`) in one worker for all probes, because its start dominates.
         known: earlier results or exceptions of probes, by name, on this seed and each in its own worker.
     """
@@ -138,11 +137,7 @@ def _describe_not_served(verb: str, refused: Mapping[str, str]) -> str:
 
 
 def _replace_nan(result: ProbeResult) -> ProbeResult:
-    """Return a failed result with infinity in place of NaN figures.
-
-    Raises:
-        NotRun: the probe passed and one of its figures is NaN.
-    """
+    """Replace NaN figures of a failed result by infinity; raise `NotRun` for those of a passed one."""
     unreal = [name for name, value in result.figures.items() if is_nan(value)]
     if unreal and result.passed:
         raise NotRun(f"the figure `{unreal[0]}` is NaN, which assesses nothing")
@@ -156,11 +151,7 @@ def _is_ours(result: ProbeResult, adapters: Collection[str]) -> bool:
 
 
 def _run_served(probe: Probe, again: Callable[[Answer], ProbeResult], answer: PartlyServedAnswer) -> ProbeResult:
-    """Run a probe again without the calls that an adapter does not serve.
-
-    Raises:
-        NotRun: no case is left, or drawn cases are spared and the others pass.
-    """
+    """Run a probe again without the calls that an adapter does not serve."""
     again(answer)  # shows which functions are never served; those that a probe asks about are left out below
     result = again(answer)
     reasons = "; ".join(f"`{name}`: {why}" for name, why in answer.refused.items())
@@ -239,7 +230,6 @@ def _collect_figures(outcomes: Iterable[ProbeResult]) -> dict[str, Figure]:
 
 
 def _put_known_sizes_first(failed: Sequence[ProbeResult]) -> list[ProbeResult]:
-    """Move a failure with thresholds to the front, among those like the first."""
     first = failed[0]
     alike = [o for o in failed if (o.title, o.obstacle, o.fault_of) == (first.title, first.obstacle, first.fault_of)]
     best = first if first.thresholds else next((o for o in alike if o.thresholds), first)
@@ -247,7 +237,6 @@ def _put_known_sizes_first(failed: Sequence[ProbeResult]) -> list[ProbeResult]:
 
 
 def _gave_wrong_values(probe: Probe, failed: ProbeResult) -> bool:
-    """Return whether a failed probe compares only values, and every call worked."""
     return not probe.measures_cost and not probe.apart and failed.obstacle in (None, Obstacle.OUTPUT)
 
 
@@ -257,10 +246,7 @@ def _sum_draws(draws: Iterable[Draws | None]) -> Draws | None:
 
 
 def _collect_further(first: ProbeResult, others: Sequence[ProbeResult]) -> tuple[Observation, ...]:
-    """Return all further observations, each once.
-
-    Failures traced to a fault of no named criterion are left out, unless the first is one of them.
-    """
+    """Return all further observations, each once; skip failures from an unknown fault elsewhere, unless it is first."""
     if first.obstacle is not Obstacle.FAULT:
         others = [o for o in others if o.obstacle is not Obstacle.FAULT or o.fault_of]
     distinct = dict[tuple[str, str], Observation]()

@@ -32,7 +32,6 @@ def nondeterminism(answer: Answer, probe: Probe, seed: int) -> Signal | None:
 
 
 def _make_comparable(value: Any) -> object:
-    """Return a value that compares by content, bit by bit; kept objects and counts are equal."""
     if isinstance(value, np.ndarray):
         return value.dtype.str, value.shape, value.tobytes()
     if isinstance(value, (tuple, list)):

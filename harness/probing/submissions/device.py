@@ -29,7 +29,7 @@ class LaunchedAnswer(SandboxedAnswer):
 
 
 class EmulatedAnswer(LaunchedAnswer):
-    """An answer on the emulated device; its sandbox holds the driver and both builds."""
+    """An answer on the emulated device."""
 
     sources: Collection[str] = ()
     """Files of the submission, relative to its folder."""
@@ -43,7 +43,7 @@ class EmulatedAnswer(LaunchedAnswer):
 
 @dataclass(frozen=True)
 class SpentOnBoth(Spent):
-    """The total cost on a GPU and the emulated device, and both parts."""
+    """The total cost on both devices, and its parts."""
 
     real: Spent = field(default_factory=Spent)
     emulated: Spent = field(default_factory=Spent)
@@ -66,8 +66,7 @@ class GpuAnswer:
     """An answer on a GPU: plain calls run there, other modes on the emulated device.
 
     Attributes:
-        emulated: answer on the emulated device, or None if it cannot run there.
-        why_not: reason why it cannot.
+        emulated: None if the submission cannot run there, for the reason `why_not`.
         lanes: see `SandboxedAnswer`; higher, because a new worker idles while it waits for the GPU's driver.
     """
 
@@ -170,10 +169,10 @@ class GpuAnswer:
         return self.real.has(function)
 
     def call(self, function: str, *args: Any, returns: Plan, **options: Any) -> Any:
-        """See `Answer.call`; launches in other modes than plain go to the emulated device.
+        """See `Answer.call`.
 
         Raises:
-            NotMeasurable: the call needs the emulated device, which cannot run the submission.
+            NotMeasurable: the emulated device cannot run the submission.
         """
         answer: SandboxedAnswer | None = self.real
         if options.get("mode", "plain") != "plain":
@@ -227,7 +226,6 @@ def timed(answer: Answer, symbol: str, arguments: Sequence[Any], outputs: Sequen
 
     Args:
         arguments: ints, "stream", inputs as `{"shape", "dtype", "seeds"}` and outputs as `{"shape", "dtype"}`.
-        outputs: plans of the outputs.
         necessary: bytes that any submission must read and write.
 
     Raises:

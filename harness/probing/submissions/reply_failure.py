@@ -45,17 +45,14 @@ def failure_of(reply: Reply, function: str) -> ProbeFailure:
 
 
 def timed_out(title: str, reply: Reply, what: str) -> CallTimedOut:
-    """Return the failure for a reply that timed out, where `what` describes the awaited work."""
+    """Return the failure for a reply that timed out on the work `what`."""
     late = CallTimedOut(title, describe_wait(reply, what))
     late.limit, late.spent, late.exhausted, late.starved = reply.limit, reply.seconds, reply.exhausted, reply.starved
     return late
 
 
 def describe_wait(reply: Reply, what: str) -> str:
-    """Describe a wait that timed out, its length and the processor time used.
-
-    If less than the limit was left, the text names that time instead.
-    """
+    """Describe a wait that timed out, by its limit, or by the time left if that was less."""
     used = f"{reply.processor:.1f} s of processor time"
     if reply.serving >= LEAST_SERVING:
         used += f", the functions that it calls {reply.serving:.1f} s,"
