@@ -1,4 +1,4 @@
-"""The interface that probes call, and its implementation by a submission in a sandbox."""
+"""The interface that probes call, and submissions in a sandbox that implement it."""
 
 import math
 from collections.abc import Callable, Collection, Mapping
@@ -35,7 +35,7 @@ OUTPUT_KEPT = 64 << 10
 
 @dataclass(frozen=True)
 class Cost:
-    """Wall and processor seconds of the last call, measured from outside."""
+    """Wall and processor seconds of a call."""
 
     seconds: float = 0.0
     processor: float = 0.0
@@ -86,7 +86,7 @@ class Answer(Protocol):
 
     @property
     def literals(self) -> Collection[int]:
-        """Integers in the submission's source, which attract drawn sizes."""
+        """Integers in the submission's source."""
 
     @property
     def processor_seconds(self) -> float:
@@ -182,7 +182,7 @@ class SandboxedAnswer:
 
     @property
     def share_used(self) -> float:
-        """Fraction used of the probes' time budget; above 1 every call fails."""
+        """Used fraction of the probes' time; above 1 every call fails."""
         return self.charged_seconds / self.target.limits.probes_seconds
 
     @property
@@ -196,7 +196,7 @@ class SandboxedAnswer:
         self.processor_seconds, self.calls = spent.processor_seconds, spent.calls
 
     def twin(self) -> Self:
-        """Return the submission in another, unopened sandbox, without cost."""
+        """Return the submission in another, unopened sandbox."""
         twin = type(self)(self.target, self.capabilities, self.literals)
         twin.deadline = self.deadline
         return twin
@@ -317,11 +317,11 @@ class SandboxedAnswer:
             raise WorkerLost("crashes", "the process ended") from None
 
     def box(self) -> Box:
-        """Return the sandbox, opened if necessary.
+        """Open the sandbox if necessary, and return it.
 
         Raises:
             NotRun: the grade's deadline has passed.
-            TimeUsedUp: the time for all probes is used up.
+            TimeUsedUp: the probes' time is used up.
             WorkerLost: the submission does not load again.
         """
         self._require_time()

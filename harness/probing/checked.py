@@ -31,9 +31,6 @@ ACCESS = {
 def require_launches(call: DeviceCall, where: str) -> Report:
     """Return the report of a call in mode check or count, and require a launch.
 
-    Args:
-        where: sizes of the call, for the message.
-
     Raises:
         CallRefused: the device or the submission refuses the call.
     """

@@ -35,12 +35,11 @@ class Condition:
 
     Attributes:
         name: completion of the sentence "it fails where ...".
-        criterion: criterion charged with the condition.
-        met: test of a function's name and its positional arguments.
+        criterion: the charged criterion.
+        met, of_keywords: tests of a function's name and its positional or keyword arguments.
         never: criteria that it does not explain, such as those of calls that must be refused.
         mode: true for a mode; if each call in it fails, calls outside it decide the rest.
         lacking: true if it counts only when each call in it fails.
-        of_keywords: test of a function's name and its keyword arguments.
         served: callback after each success, for conditions on earlier calls.
     """
 

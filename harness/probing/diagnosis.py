@@ -1,4 +1,4 @@
-"""Names for faults, from comparisons with known wrong answers, call by call on the same inputs."""
+"""Names for faults, from call-by-call comparisons with known wrong answers."""
 
 import contextlib
 import copy
@@ -76,7 +76,6 @@ class TracedAnswer(AnswerWrapper):
 
     Attributes:
         notes: results with counts of served functions, and titles of failures, in order.
-        timed_out: true if a call hit its time limit.
     """
 
     def __init__(self, answer: Answer) -> None:
@@ -181,7 +180,7 @@ class Fit:
         return _measure_agreement(self._theirs, known, self._right, self._tolerance)
 
     def named(self, mutant: Mutant, gap: float) -> Diagnosis:
-        """Return the diagnosis of a known fault; it states only numbers with which alone the fault matches."""
+        """Return the diagnosis of a known fault, with vague numbers where nearby ones match too."""
         unknown = {
             number
             for number in mutant.chosen_numbers
@@ -205,7 +204,7 @@ class Fit:
         return sum(fit.gap(mutant) is not None for fit in self._further)
 
     def refutes(self, mutant: Mutant) -> bool:
-        """Return whether a known fault fails a fixed case that the answer passes, of this or a neighbouring probe."""
+        """Return whether a known fault fails a fixed case of these probes that the answer passes."""
         known = _make_local(self._code, self._answer, mutant)
         return any(_case_fails(probe, known, self._seed, case) for probe, case in self._passed)
 
@@ -245,7 +244,7 @@ def _case_fails(probe: Probe, answer: Answer, seed: int, case: Case) -> bool | N
 
 
 def trace(probe: Probe, answer: Answer, seed: int, case: Case) -> list[Any]:
-    """Return the notes of one case, up to its failure."""
+    """Return the notes of one case."""
     return _collect_notes(probe, TracedAnswer(answer), seed, case)
 
 
@@ -261,7 +260,7 @@ def _collect_notes(probe: Probe, around: TracedAnswer, seed: int, case: Case) ->
 
 
 def traced(probe: Probe, answer: Answer, seed: int, case: Case) -> TracedAnswer:
-    """Run one case, up to its failure; return the wrapper with the notes."""
+    """Run one case, and return the wrapper with its notes."""
     around = TracedAnswer(answer)
     with contextlib.suppress(ProbeFailure):
         once(probe, around, seed, case)
@@ -292,7 +291,7 @@ def _compute_relative_error(seen: Counterexample | None) -> float:
 def _measure_agreement(
     theirs: list[list[Any]], mutants: Iterable[list[Any]], right: list[list[Any]], tolerance: Mapping[str, float]
 ) -> float | None:
-    """Compute `Fit.gap`. Call counts, a matter of design, decide only if results do not, the number of notes never."""
+    # call counts, a matter of design, decide only if results do not; the number of notes never decides
     worst, apart, alike, counted = 0.0, 0.0, True, False
     for seen, notes, reference in zip(theirs, mutants, right, strict=True):
         if (gap := distance(seen, notes[: len(seen)], tolerance)) is None:
@@ -307,9 +306,9 @@ def _measure_agreement(
 
 
 def distance(one: list[Any], other: list[Any], tolerance: Mapping[str, float] = AGREEMENT_TOLERANCE) -> float | None:
-    """Return the largest relative difference of two traces, or None if it exceeds the tolerance or they differ in kind.
+    """Return the largest relative difference of two traces; None if they differ by more than the tolerance or in kind.
 
-    A trace whose last result stayed in the worker, and so is unknown, agrees with no other.
+    None also if the last result stayed in the worker, and so is unknown.
     """
     return (
         _measure_farthest(one, other, tolerance) if one and next(_iter_leaves(one[-1]), SILENT) is not SILENT else None

@@ -1,4 +1,4 @@
-"""Exceptions that end a probe, caught by its runner."""
+"""Exceptions that end a probe."""
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
@@ -14,7 +14,6 @@ class ProbeFailure(Exception):
 
     Attributes:
         title: short description, equal for the same fault at other sizes.
-        detail: observation.
         where: output and index, such as `dx[0, 3, 1]`.
         measured: figures gathered so far.
         diagnosis: likeliest cause in words, if the probe can tell.
@@ -24,7 +23,6 @@ class ProbeFailure(Exception):
         obstacle: obstacle that kept the probe from comparing.
         asks_for: criteria of options that the program uses; None if unknown.
         fault_of: criterion whose property is broken, if known.
-        also: further observations of other kinds.
     """
 
     obstacle: Obstacle | None = None
@@ -76,7 +74,7 @@ class TrivialOutput(ProbeFailure):
 
 
 class FaultElsewhere(ProbeFailure):
-    """A failure from a fault that another criterion judges, as when the plain case fails too."""
+    """A failure from a fault that another criterion judges."""
 
     obstacle = Obstacle.FAULT
 
@@ -100,7 +98,7 @@ class WrittenOutside(WrongOutputs):
 
 
 class FromUnwritten(ProbeFailure):
-    """A result that fails by chance, because it depends on unwritten memory."""
+    """A result that depends on unwritten memory, and so on chance."""
 
 
 class ArgumentsRejected(CallFailed):
@@ -116,7 +114,7 @@ class NotOffered(ArgumentsRejected):
 
 
 class Spared(Exception):
-    """A call to judge a criterion without; see `harness.probing.conditions`."""
+    """A call that judging leaves out; see `harness.probing.conditions`."""
 
 
 class NotTried(ProbeFailure):
@@ -137,7 +135,6 @@ class NotRun(Exception):
     """A question left open this time.
 
     Attributes:
-        draws: drawn cases that were tried.
         refused: an adapter's reasons by function, if they explain everything.
         verb: what the adapter does with these calls.
     """
@@ -150,13 +147,13 @@ class NotRun(Exception):
 
 
 class WorkerLost(CallFailed):
-    """A lost worker: it crashed, hung, flooded its output or broke the protocol."""
+    """A worker that crashed, hung, flooded its output or broke the protocol."""
 
 
 class CallTimedOut(WorkerLost):
     """A call that did not end in time.
 
-    It counts if it used up its processor time, or happens again while nothing else runs (see `probe.run`).
+    It counts if it used up its processor time, or happens again while nothing else runs.
 
     Attributes:
         limit: processor seconds.

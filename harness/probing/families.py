@@ -70,8 +70,6 @@ def _draw_integers(draw: Draw, shape: tuple[int, ...]) -> Floats:
 
 
 def _mix_rows(special: Family) -> Family:
-    """Return a family with a third special rows."""
-
     def mixed(draw: Draw, shape: tuple[int, ...]) -> Floats:
         values, other = draw.normal(*shape).reshape(-1, shape[-1]), special(draw, shape).reshape(-1, shape[-1])
         chosen = draw.uniform(len(values), low=0.0, high=1.0) < 1 / 3

@@ -1,4 +1,4 @@
-"""Guards: conditions of a challenge under which a generated fault acts."""
+"""Guards: conditions under which a generated fault acts."""
 
 import math
 import random
@@ -18,10 +18,9 @@ Driver = Callable[[Answer, Draw, int], None]
 
 @dataclass(frozen=True)
 class Guard:
-    """A condition under which a planted fault acts. Its expressions may contain the threshold as `{t}`.
+    """A condition whose expressions may contain the threshold as `{t}`.
 
     Attributes:
-        driver: meets the guard and judges the results.
         call: expression over the arguments of the contract's running function and the names from `Guards.names`.
         place: expression over the place of the changed code within the call; see the language.
         element: expression over the elements of the changed array, if the language has this.

@@ -47,7 +47,6 @@ class InputBuffer:
     """Device memory that a call reads.
 
     Attributes:
-        name: name in the contract.
         shift: bytes off the alignment of device memory, a multiple of an element.
     """
 
@@ -197,7 +196,6 @@ def launch(
         mode: plain, check, count, all or sample. Mode check with `guard=0` finds accesses one element too far. Mode
             sample runs only blocks at the ends of a large grid and around 2^16; outputs of others stay unwritten.
         seed: seed of the schedule of threads.
-        guard: elements before and behind each buffer.
         fill: contents of unwritten memory: `mixed` (NaN, large numbers, zeros and minus infinity in a drawn order),
             `nan`, `zeros` or `left` (earlier contents). A GPU may hand out other memory, and its shared memory keeps
             earlier contents.
@@ -230,12 +228,7 @@ def launch(
 
 
 def read_report(report: NDArray[np.uint8], mode: str, seed: int, changed: Mapping[str, int]) -> Report:
-    """Parse a device's report, and compare it with the numbers of changed bytes by buffer.
-
-    Raises:
-        ProbeFailure: the report is malformed or cannot be true.
-        NotMeasurable: the device lacks the mode or something that the submission needs.
-    """
+    """Parse a device's report, and compare it with the numbers of changed bytes by buffer; raise as `launch` does."""
     parsed = parse(report.tobytes())
     if parsed is None:
         raise ProbeFailure("the device's report is spoilt", "what the device says of the call is no report")

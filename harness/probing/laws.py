@@ -296,7 +296,6 @@ def each_refused(attempts: Mapping[str, Callable[[], object]], otherwise: float 
 
 
 def _raises_value_error(attempt: Callable[[], object], what: str, otherwise: float) -> bool | ProbeFailure:
-    """Return whether an attempt raises ValueError, or its failure if that earns nothing."""
     try:
         expect.refused(attempt, what)
     except WorkerLost:

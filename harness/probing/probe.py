@@ -72,12 +72,12 @@ class Probe:
 
     @property
     def clocked(self) -> bool:
-        """True if a clock decides, and so only where time can be measured."""
+        """True if a clock decides."""
         return self.races or self.times
 
     @property
     def measures_cost(self) -> bool:
-        """True if time or memory is tested, not results."""
+        """True if time or memory is tested."""
         return self.races or not self.traced
 
     def in_brief(self) -> "Probe":
@@ -93,10 +93,8 @@ class ProbeResult:
         fraction: credit: 1 passed, 0 failed.
         figures: figures by name, the largest over all cases.
         case: first failed case, as drawn.
-        counterexample: smallest case found that fails in the same way.
         broken: true if the answer's process is gone.
-        exhausted: true if it is gone because a call used up its processor time.
-        spared: number of spared cases.
+        exhausted: true if a call used up its processor time.
         unserved: functions with calls that a harness adapter does not serve.
     """
 
@@ -150,14 +148,13 @@ def probe(
         fixed: sizes that must not shrink.
         traced: false if time or memory is tested; failures are then not compared with known faults.
         drawn: recipe for further cases, which run last.
-        shrinker: search for the smallest failing case, if shrinking sizes is not enough.
+        shrinker: replacement for the shrinking of sizes.
         races: true if the answer is timed against the reference.
         slow_fails: false if an answer that takes too long counts as not run.
         measures: true if a figure is tested; a failure without one is not charged beside a failure in `rests_on`.
         times: true if a clock decides without a race.
         apart: true if the fixed cases test something else than the criterion's drawn ones, and so excuse none of their
             failures by passing.
-        fit: makes each case one that the answer serves.
         **case: keyword arguments common to all cases.
     """
 
@@ -174,12 +171,9 @@ def probe(
 def run(
     probe: Probe, answer: Answer, seed: int, *, shrink: bool = True, share: float = 1.0, own: str = ""
 ) -> ProbeResult:
-    """Run every case, drawn ones last, until one fails, then search for a smaller one that fails in the same way.
-
-    A fixed case that breaks another criterion's property does not end the run.
+    """Run every case, drawn ones last, until one fails, then search for a smaller one.
 
     Args:
-        seed: seed of the criterion.
         shrink: search for a smaller case, and count the drawn ones that fail.
         share: fraction of the drawn cases to run.
         own: judged criterion.
@@ -201,7 +195,7 @@ def run(
             if failure.fault_of in ("", own):
                 failed = case, failure
                 break
-            failed = failed or (case, failure)
+            failed = failed or (case, failure)  # a later case may break this criterion's own property
             continue
         merge(figures, result.figures)
         fraction = min(fraction, result.fraction)
@@ -320,11 +314,7 @@ def _describe_settings(probe: Probe, small: Shrunk) -> str:
 
 
 def once(probe: Probe, answer: Answer, seed: int, case: Case) -> Partial:
-    """Run one case.
-
-    Raises:
-        ProbeFailure: the answer failed.
-    """
+    """Run one case."""
     given = {name: value for name, value in probe.fit(answer, case).items() if name != DRAW}
     try:
         with np.errstate(all="ignore"):  # submissions may return any numbers, which are judged as they are

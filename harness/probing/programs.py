@@ -1,7 +1,7 @@
 """Programs of calls for contracts with state, and the search for the shortest one that fails.
 
-A program stays valid if it loses steps: each step holds all that its call needs, and expectations follow from the steps
-before. The search draws nothing, so it is reproducible.
+A program stays valid if it loses steps: each step holds all that its call needs, and expectations follow from earlier
+steps. The search draws nothing, so it is reproducible.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -65,11 +65,7 @@ Fits = Callable[[Program], bool]
 
 @dataclass(frozen=True)
 class ShortestProgram:
-    """The shortest program found that fails in the same way.
-
-    Attributes:
-        after_others: True if it passes as the first calls of a process.
-    """
+    """The shortest program found; see `Shrunk`."""
 
     steps: Program
     failure: ProbeFailure
@@ -92,8 +88,6 @@ def shortest(
 
 
 class _Search:
-    """A search with a limited number of tries."""
-
     def __init__(
         self, run: Run, program: Program, failed: StepFailed, rewrites: tuple[Rewrite, ...], fits: Fits
     ) -> None:
@@ -119,7 +113,6 @@ class _Search:
         self._find_thresholds()
 
     def _find_failure(self, program: Program, draw: int = DRAWN) -> StepFailed | None:
-        """Return the same failure of a program; None also without tries left."""
         if self._left <= 0:
             return None
         self._left -= 1
@@ -132,7 +125,6 @@ class _Search:
         return None
 
     def _passes(self, program: Program, draw: int = DRAWN) -> bool:
-        """Return whether a program makes all its calls and passes; False without tries left."""
         if self._left <= 0 or not self._fits(program):
             return False
         self._left -= 1
@@ -150,7 +142,6 @@ class _Search:
         return again is not None
 
     def _drop(self) -> None:
-        """Drop runs of steps, last first: halves, quarters, down to single steps."""
         size = len(self.steps) // 2
         while size:
             end = len(self.steps) - 1  # the last one shows the failure

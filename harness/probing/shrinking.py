@@ -79,8 +79,7 @@ def shrink_drawn(
 ) -> Shrunk:
     """Return the plainest settings and smallest sizes; unchanged without thresholds if the case passes by itself.
 
-    Args:
-        fit: makes each case one that the answer serves; only a size that changes alone sets a threshold.
+    Only a size that changes alone under `fit` sets a threshold.
     """
     search = _Search(attempt, case, failure, drawn, fit)
     with contextlib.suppress(_Exhausted):
@@ -93,8 +92,6 @@ class _Exhausted(Exception):
 
 
 class _Search:
-    """A search with a limited number of tries."""
-
     def __init__(
         self, attempt: Attempt, case: Case, failure: ProbeFailure, drawn: Drawn, fit: Callable[[Case], Case]
     ) -> None:
@@ -143,17 +140,13 @@ class _Search:
         return self._known[key]
 
     def _step(self, name: str, value: Figure) -> bool:
-        """Keep a value if the case still fails in the same way; return whether it does."""
         again = self._fails(**{name: value})
         if again is not None:
             self.case[name], self.failure = value, again
         return again is not None
 
     def _find_smallest(self, name: str, axis: Axis) -> int | None:
-        """Bisect one size to where it begins to fail; return the passing size below, or None at the low end.
-
-        Halves of a size share its divisors, so a few odd sizes below are tried as well.
-        """
+        """Bisect one size to where it begins to fail; return the passing size below, or None at the low end."""
         if self.case[name] == axis.low or self._step(name, axis.low):
             return None
         while True:
@@ -162,6 +155,7 @@ class _Search:
             while failing - passing > 1:
                 middle = (passing + failing) // 2
                 passing, failing = (passing, middle) if self._step(name, middle) else (middle, failing)
+            # halves of a size share its divisors, so a few odd sizes are tried as well
             below = {passing - 1, 3 * passing // 4 | 1, passing // 2 | 1}
             if not any(axis.low < n < passing and self._step(name, n) for n in sorted(below)):
                 return passing

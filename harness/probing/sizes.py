@@ -65,7 +65,7 @@ class Drawn:
         brief: largest cost of a case in brief, if smaller.
         in_large: true if the leading size of the first cases, one case per size, is one of the largest.
         salt: seed of the order in which such draws take their settings.
-        adjust: changes drawn sizes to ones that the answer can handle, if a bound on the cost is not enough.
+        adjust: changes drawn sizes to ones that the answer can handle.
         covered: most values of a setting for brief draws to take all of them.
     """
 
@@ -81,7 +81,7 @@ class Drawn:
     covered: int = COVERED
 
     def in_brief(self) -> "Drawn":
-        """Return a recipe of one large case per size, and small ones until the settings have taken all their values."""
+        """Return a recipe of one large case per size, then small ones until the settings have taken all values."""
         values = (len(given) for given in self.choices.values() if len(given) <= self.covered)
         return replace(self, count=max(len(self.axes), *values, 1), most=self.brief or self.most, in_large=True)
 
@@ -93,7 +93,6 @@ class Drawn:
 
         Args:
             rng: generator of this draw alone.
-            literals: integers in the submission's source.
         """
         leading = list(self.axes)[index % len(self.axes)]
         places = {name: float(rng.uniform()) for name in self.axes}
@@ -193,7 +192,6 @@ def _move_to_prime(size: float, rng: np.random.Generator) -> float:
 
 
 def _move_to_uneven(size: float, rng: np.random.Generator) -> float:
-    """Return a multiple of 4, 8 or 32 plus a remainder."""
     unit = _choose((4, 8, 32), rng)
     return float(round(size) // unit * unit + rng.integers(1, unit))
 

@@ -30,7 +30,7 @@ VERIFIED_CALLS = 3
 
 
 class Workload(Protocol):
-    """The work of one trial: a preparation in each process, then timed calls."""
+    """The work of one trial."""
 
     def prepare(self, answer: Answer) -> Any:
         """Return what the timed calls in a fresh process need."""
@@ -49,8 +49,6 @@ def compare_speed(answer: Answer, workload: Callable[[], Workload], reference: P
     """Time an answer against the reference.
 
     Args:
-        workload: makes the workload of one trial.
-        reference: file of the reference module.
         identity: source of a module with the same functions that only return outputs of the right form.
 
     Returns:
@@ -153,8 +151,6 @@ def credit(result: ContestResult) -> Partial:
 
 
 class _TimedWorker:
-    """A contender in its own sandbox."""
-
     def __init__(self, worker: SandboxedAnswer, workload: Workload, role: Role, judged: SandboxedAnswer) -> None:
         self.answer = worker
         self.judged = judged

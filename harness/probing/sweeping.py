@@ -31,7 +31,6 @@ class Sweep:
     only if a similar case ends at once.
 
     Attributes:
-        figures: figures by name, the largest over all cases.
         case: first failed case.
         unreached: first case that was too large, for `reason`.
     """

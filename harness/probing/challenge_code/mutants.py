@@ -24,7 +24,7 @@ class Mutant:
         fault: completion of the sentence "the answer ...".
         criterion: criterion that must notice it.
         edits: old texts, each exactly once in the source, with their replacements.
-        file: variant beside mutants.py to edit; the reference by default.
+        file: module of the challenge to edit; the reference by default.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Mutant:
 
     @property
     def chosen_numbers(self) -> tuple[str, ...]:
-        """Numbers in both the fault's words and its edits, which a similar fault may lack."""
+        """Numbers in both the fault's words and its edits; a similar fault may have others."""
         planted = {_parse_number(found) for _, new in self.edits for found in NUMBER.findall(new)}
         return tuple(text for text in dict.fromkeys(NUMBER.findall(self.fault)) if _parse_number(text) in planted)
 
@@ -59,7 +59,6 @@ class PropertyMutant:
     """A fault that breaks one property of any right answer.
 
     Attributes:
-        criterion: property criterion that must notice it.
         around: source that follows a right answer and wraps its functions.
         before: source that precedes it, such as a macro that renames a C function.
     """
@@ -81,8 +80,7 @@ class Variant:
     Attributes:
         name: difference in two or three words.
         why: description of its way of working.
-        edits: see `Mutant`.
-        file: module beside variants.py to edit; the reference by default.
+        edits, file: see `Mutant`.
         unmet: criteria of cost that it does not meet.
         capabilities: claims as in submission.toml; all if empty.
     """

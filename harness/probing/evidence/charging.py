@@ -31,10 +31,7 @@ def anchored(evidence: Iterable[Evidence], anchor: str, probed: set[str]) -> lis
 
 
 def without_idle_credit(challenge: Challenge, evidence: Iterable[Evidence], *, built: bool) -> list[Evidence]:
-    """Remove the credit of executed criteria if the submission does not build or fails the anchor.
-
-    Otherwise a function that returns an error code would earn credit.
-    """
+    """Remove the credit of executed criteria, which a stub may earn, if the build or the anchor fails."""
     items = list(evidence)
     if built and all(e.criterion != challenge.anchor or e.outcome is not Outcome.FAILED for e in items):
         return items
@@ -221,7 +218,6 @@ def _collect_examples(e: Evidence) -> list[Counterexample]:
 
 
 def _fails_without_it(code: ChallengeCode, e: Evidence) -> bool:
-    """Return whether a failing program makes no use of the option."""
     asked = [example.asks_for for example in _collect_examples(e) if example.asks_for is not None]
     return bool(code.challenge.criterion(e.criterion).capability) and any(e.criterion not in each for each in asked)
 
@@ -257,7 +253,6 @@ def _raises_as(code: ChallengeCode, e: Evidence, other: Evidence) -> bool:
 
 
 def _list_ways(e: Evidence) -> set[object]:
-    """Return the ways of failing: exceptions by text and location, wrong values, broken properties."""
 
     def way(seen: Evidence | Observation) -> object:
         if seen.locations:  # texts mention sizes, which vary

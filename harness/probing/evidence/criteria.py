@@ -47,7 +47,6 @@ def probe_criterion(
         seed: seed of the criterion, from `seed_of`.
         submission: claims of the submission; without it every capability counts as claimed.
         explain: search for smaller counterexamples and for the fault's name.
-        share: fraction of the drawn cases to run.
         adapters: files of the harness; exceptions from their lines alone count as not run.
         brief: draw few cases (`Drawn.in_brief`) in one worker for all probes, because its start dominates.
         known: earlier results or exceptions of probes, by name, on this seed and each in its own worker.
@@ -145,13 +144,11 @@ def _replace_nan(result: ProbeResult) -> ProbeResult:
 
 
 def _is_ours(result: ProbeResult, adapters: Collection[str]) -> bool:
-    """Return whether only lines of `adapters` raised the failure."""
     raised = bool(result.locations) and all(place.file in adapters for place in result.locations)
     return raised and not result.passed and not (result.counterexample and result.counterexample.where)
 
 
 def _run_served(probe: Probe, again: Callable[[Answer], ProbeResult], answer: PartlyServedAnswer) -> ProbeResult:
-    """Run a probe again without the calls that an adapter does not serve."""
     again(answer)  # shows which functions are never served; those that a probe asks about are left out below
     result = again(answer)
     reasons = "; ".join(f"`{name}`: {why}" for name, why in answer.refused.items())

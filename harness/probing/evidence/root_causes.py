@@ -117,7 +117,6 @@ def _passes(
 
 
 def _is_right(evidence: Evidence) -> bool:
-    """Return whether a criterion passed, or none of its remaining cases failed."""
     draws = evidence.draws
     left = evidence.outcome is Outcome.NOT_RUN and draws is not None and draws.tried > draws.failed == 0
     return evidence.outcome is Outcome.PASSED or left or evidence.detail in (NOTHING_LEFT, SOME_LEFT)
@@ -137,11 +136,7 @@ def _run_without(
 
 
 class OtherwiseCalledAnswer(AnswerWrapper):
-    """A CUDA answer whose plain calls run in another order of threads, or watched.
-
-    Attributes:
-        races: kinds of reported races.
-    """
+    """A CUDA answer whose plain calls run in another order of threads, or watched."""
 
     def __init__(self, answer: Answer, **options: Any) -> None:
         super().__init__(answer)
@@ -159,10 +154,7 @@ class OtherwiseCalledAnswer(AnswerWrapper):
 
 
 def linked_to_races(code: ChallengeCode, evidence: Sequence[Evidence], answer: Answer) -> list[Evidence]:
-    """Link each failure that depends on a race to the criterion that found the race.
-
-    Its smallest input then shows a race under watch, and its result differs between orders of threads.
-    """
+    """Link each failure to a race that its smallest input shows, if its result differs between orders of threads."""
     found = {e.defect: e.criterion for e in reversed(evidence) if e.faulty and e.defect in RACES}
     return [_link(code, e, answer, found) for e in evidence] if found else list(evidence)
 
@@ -185,7 +177,6 @@ def _link(code: ChallengeCode, evidence: Evidence, answer: Answer, found: dict[s
 
 
 def _describe_end(probe: Probe, answer: Answer, seed: int, case: Case) -> str | None:
-    """Describe a case's failure; None if a limit or the device ended it."""
     answer.fresh()
     try:
         once(probe, answer, seed, case)

@@ -35,7 +35,6 @@ def close(name: str, actual: Values, oracle: Values, spread: float = 0.0, *, lim
     Args:
         oracle: long-double values; integers or booleans of any width if the submission returns such.
         spread: movement of the oracle under half-ulp changes of its inputs (`harness.numerics.conditioning`).
-        limit: largest ratio that passes.
     """
     title = f"{name} is wrong"
     _require_shape(name, actual, oracle, title)
@@ -107,12 +106,7 @@ def that(condition: bool, title: str, detail: str = "", **measured: float) -> No
 
 
 def alive(name: str, actual: Values, *inputs: Values, **named: Values) -> None:
-    """Require an output to be neither constant nor a copy of an input, as relations between outputs presuppose.
-
-    Args:
-        *inputs: inputs that it must not copy.
-        **named: further inputs, by their name in a finding.
-    """
+    """Require an output to be neither constant nor a copy of an input; `named` inputs have a name in findings."""
     if actual.size > 1 and worst(actual, np.full_like(actual, actual.flat[0])) is None:
         entry = plain(actual.flat[0])
         shown = f"{entry:.9g}" if actual.dtype.kind == "f" else entry
@@ -174,11 +168,9 @@ def only_beside(plain: Callable[[], object]) -> Iterator[None]:
 
 @contextmanager
 def apart_from(*checks: Callable[[], object]) -> Iterator[None]:
-    """Charge a failed comparison in the block to the first other fault that a check finds.
+    """Charge a failed comparison in the block to the first other fault for which a check raises `ProbeFailure`.
 
-    Args:
-        checks: functions that raise `ProbeFailure` for one other fault each; failed or spared calls and
-            `FaultElsewhere` explain nothing.
+    Failed or spared calls and `FaultElsewhere` explain nothing.
     """
     try:
         yield

@@ -31,7 +31,6 @@ def require_subquadratic(fits: Sequence[Exponent], title: str, what: str, figure
     """Require a cost to grow less than quadratically.
 
     Args:
-        fits: fits from one or several measurements.
         what: text before the exponent: "... grows as tokens".
 
     Raises:

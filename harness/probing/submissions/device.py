@@ -156,7 +156,7 @@ class GpuAnswer:
         return sum(answer.share_used for answer in self._list_answers())
 
     def open(self) -> Reply:
-        """Open the GPU's sandbox; the other opens on its first call."""
+        """Open the GPU's sandbox alone."""
         return self.real.open()
 
     def close(self) -> None:
@@ -169,11 +169,7 @@ class GpuAnswer:
         return self.real.has(function)
 
     def call(self, function: str, *args: Any, returns: Plan, **options: Any) -> Any:
-        """See `Answer.call`.
-
-        Raises:
-            NotMeasurable: the emulated device cannot run the submission.
-        """
+        """See `Answer.call`."""
         answer: SandboxedAnswer | None = self.real
         if options.get("mode", "plain") != "plain":
             answer = self.emulated

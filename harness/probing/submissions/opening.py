@@ -26,7 +26,6 @@ class OpenedAnswer:
         incomplete: true if it loads but lacks functions of the contract.
         output: output of a failed import.
         unsupported: reason why this device cannot run it, else empty.
-        locations: places that `fault` mentions.
     """
 
     answer: GradedAnswer | None
