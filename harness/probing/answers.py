@@ -7,7 +7,7 @@ from typing import Any, Protocol, Self
 
 from harness.model import Signal
 from harness.probing.failures import NotRun, TimeUsedUp, WorkerLost
-from harness.probing.submissions.reply_failure import IMPORT, failure_of, misuse, timed_out
+from harness.probing.submissions.reply_failure import IMPORT, failure_of, make_timeout, misuse
 from harness.sandbox import (
     Box,
     CallStatus,
@@ -279,9 +279,9 @@ class SandboxedAnswer:
             module=module,
             **kwargs,
         )
-        value = self._unwrap(reply, self._named(function, args))
+        value = self._unwrap(reply, self._get_function_name(function, args))
         self.echo = reply.echo
-        self._kept += _find_kept(value)
+        self._kept += _list_remote_objects(value)
         return value
 
     def fetch(self, kept: RemoteObject, returns: Plan) -> Any:
@@ -333,7 +333,7 @@ class SandboxedAnswer:
         if self._box is None:
             self._require_time()
             if reply.status is CallStatus.TIMEOUT:
-                raise timed_out("does not load again", reply, IMPORT)
+                raise make_timeout("does not load again", reply, IMPORT)
             raise WorkerLost("does not load again", reply.text)
         return self._box
 
@@ -347,7 +347,7 @@ class SandboxedAnswer:
         if clock.now() > self.deadline - SHORTEST:
             raise NotRun("the time for the whole grade is over")
 
-    def _named(self, function: str, args: tuple[Any, ...]) -> str:
+    def _get_function_name(self, function: str, args: tuple[Any, ...]) -> str:
         return function
 
     def _unwrap(self, reply: Reply, function: str) -> Any:
@@ -370,7 +370,7 @@ def _compute_charge(reply: Reply) -> float:
     return max(reply.processor, reply.seconds - reply.queued)
 
 
-def _find_kept(value: Any) -> list[RemoteObject]:
+def _list_remote_objects(value: Any) -> list[RemoteObject]:
     if isinstance(value, RemoteObject):
         return [value]
-    return [k for item in value for k in _find_kept(item)] if isinstance(value, tuple) else []
+    return [k for item in value for k in _list_remote_objects(item)] if isinstance(value, tuple) else []

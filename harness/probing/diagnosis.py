@@ -38,18 +38,18 @@ ROUNDING = 1e-6
 """A nearer agreement than this is no better: the fault named agrees on most other cases that the answer fails."""
 
 
-def without_refuted(code: ChallengeCode, evidence: Iterable[Evidence], answer: Answer) -> list[Evidence]:
+def drop_refuted(code: ChallengeCode, evidence: Iterable[Evidence], answer: Answer) -> list[Evidence]:
     """Drop each diagnosis whose fault fails a fixed case of a criterion that the answer passed."""
     items = list(evidence)
     passed = [e for e in items if e.outcome is Outcome.PASSED and e.seed is not None]
     known = {mutant.name: mutant for mutant in code.mutants}
     refuted = cache(lambda name: any(_fails(code, answer, known[name], e) for e in passed))
 
-    def settled(e: Evidence) -> Evidence:
+    def settle(e: Evidence) -> Evidence:
         named = e.diagnosis.mutant if e.diagnosis and e.diagnosis.established == "agreement" else None
         return e.model_copy(update={"diagnosis": None}) if named and refuted(named) else e
 
-    return [settled(e) for e in items]
+    return [settle(e) for e in items]
 
 
 def _fails(code: ChallengeCode, answer: Answer, mutant: Mutant, passed: Evidence) -> bool:
@@ -148,7 +148,7 @@ def diagnose(code: ChallengeCode, probe: Probe, outcome: ProbeResult, answer: An
     if not tied:
         return None
     gap, mutant = max(tied, key=lambda one: fits.likeness(one[1])) if len(tied) > 1 else tied[0]
-    return fits.named(mutant, gap)
+    return fits.make_diagnosis(mutant, gap)
 
 
 class Fit:
@@ -176,10 +176,10 @@ class Fit:
 
     def gap(self, mutant: Mutant) -> float | None:
         """Return the distance to a known fault, or None if it is far or the reference near."""
-        known = (self._run_known(mutant, case, seen) for case, seen in zip(self._cases, self._theirs, strict=True))
+        known = (self._run_mutant(mutant, case, seen) for case, seen in zip(self._cases, self._theirs, strict=True))
         return _measure_agreement(self._theirs, known, self._right, self._tolerance)
 
-    def named(self, mutant: Mutant, gap: float) -> Diagnosis:
+    def make_diagnosis(self, mutant: Mutant, gap: float) -> Diagnosis:
         """Return the diagnosis of a known fault, with vague numbers where nearby ones match too."""
         unknown = {
             number
@@ -196,7 +196,7 @@ class Fit:
 
     def likeness(self, mutant: Mutant) -> tuple[bool, int]:
         """Return whether the served calls match, and `agreeing`."""
-        notes = map(self._run_known, [mutant] * len(self._cases), self._cases, self._theirs)
+        notes = map(self._run_mutant, [mutant] * len(self._cases), self._cases, self._theirs)
         return list(map(_collect_counts, notes)) == list(map(_collect_counts, self._theirs)), self.agreeing(mutant)
 
     def agreeing(self, mutant: Mutant) -> int:
@@ -224,7 +224,7 @@ class Fit:
             if dict(case) not in known and _case_fails(self._probe, self._answer, self._seed, case)
         ]
 
-    def _run_known(self, mutant: Mutant, case: Case, seen: Sequence[Any]) -> list[Any]:
+    def _run_mutant(self, mutant: Mutant, case: Case, seen: Sequence[Any]) -> list[Any]:
         local = ComparedAnswer(_make_local(self._code, self._answer, mutant), seen, self._tolerance)
         with contextlib.suppress(Settled):
             return _collect_notes(self._probe, local, self._seed, case)
@@ -259,7 +259,7 @@ def _collect_notes(probe: Probe, around: TracedAnswer, seed: int, case: Case) ->
     return around.notes
 
 
-def traced(probe: Probe, answer: Answer, seed: int, case: Case) -> TracedAnswer:
+def trace_calls(probe: Probe, answer: Answer, seed: int, case: Case) -> TracedAnswer:
     """Run one case, and return the wrapper with its notes."""
     around = TracedAnswer(answer)
     with contextlib.suppress(ProbeFailure):
@@ -276,7 +276,7 @@ def agrees(probe: Probe, answer: Answer, seed: int, case: Case, seen: Sequence[A
 
 
 def _make_local(code: ChallengeCode, answer: Answer, mutant: Mutant | None = None) -> LocalAnswer:
-    local = LocalAnswer(code.imported(mutant))
+    local = LocalAnswer(code.import_source(mutant))
     local.capabilities = answer.capabilities  # they set up probes
     return local
 

@@ -159,7 +159,7 @@ class DeviceCall:
         for region in self._outputs:
             _require_inside(region, where)
         for region in self._outputs:
-            _require_written(region, where, rows)
+            _require_writes(region, where, rows)
 
     @property
     def _outputs(self) -> list[Region]:
@@ -257,7 +257,7 @@ def _require_inside(region: Region, where: str) -> None:
         raise WrittenOutside(f"writes outside {name}", detail, where=f"{name}[{place}]")
 
 
-def _require_written(region: Region, where: str, rows: NDArray[np.bool_] | None) -> None:
+def _require_writes(region: Region, where: str, rows: NDArray[np.bool_] | None) -> None:
     shape, _ = region.buffer.inside
     stale = ~region.changed[region.inside].reshape(shape)
     if rows is not None:

@@ -4,7 +4,7 @@ from typing import Any
 
 from harness.probing.answers import Answer
 from harness.probing.failures import NotMeasurable, NotRun, WorkerLost
-from harness.probing.submissions.wrapper import boxed
+from harness.probing.submissions.wrapper import unwrap
 from harness.sandbox import Nothing, Plan
 from harness.sandbox.accounting import process_stats
 
@@ -38,7 +38,7 @@ class PeakMeter:
     """
 
     def __init__(self, answer: Answer) -> None:
-        inside = boxed(answer)
+        inside = unwrap(answer)
         if inside is None:
             raise NotMeasurable("memory is measured in the box only")
         self.answer, self.inside = answer, inside

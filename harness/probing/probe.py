@@ -21,7 +21,7 @@ from harness.probing.failures import (
     TrivialOutput,
     WorkerLost,
 )
-from harness.probing.shrinking import Shrunk, shrink_drawn, shrink_fixed
+from harness.probing.shrinking import Shrunk, shrink_by_bisection, shrink_by_steps
 from harness.probing.sizes import DRAW, Case, Drawn
 from harness.probing.sweeping import FURTHER, Sweep, merge
 from harness.timing.exclusive import MachineBusy, beside_others, second_try
@@ -187,7 +187,7 @@ def run(
     failed: tuple[Case, ProbeFailure] | None = None
     for case in probe.cases:
         try:
-            result = _run_counted(probe, answer, seed, case)
+            result = _run_case(probe, answer, seed, case)
         except Spared:
             spared += 1
             continue
@@ -204,7 +204,7 @@ def run(
     if failed is not None:
         small = _shrink(probe, answer, seed, *failed) if shrink else Shrunk(*failed)
         merge(figures, failed[1].measured)
-        return _make_failed_result(probe, answer, figures, *failed, small)
+        return _make_failure_result(probe, answer, figures, *failed, small)
     passed = ProbeResult(probe.name, fraction, figures, detail="; ".join(dict.fromkeys(details)), spared=spared)
     return passed if probe.drawn is None else _sweep(probe, probe.drawn, answer, seed, passed, shrink, share)
 
@@ -213,7 +213,7 @@ def _sweep(
     probe: Probe, drawn: Drawn, answer: Answer, seed: int, passed: ProbeResult, shrink: bool, share: float
 ) -> ProbeResult:
     found = Sweep(drawn, answer, max(1, round(drawn.count * share)))
-    found.run(lambda case: _run_counted(probe, answer, seed, case).figures, seed, probe.name, FURTHER if shrink else 0)
+    found.run(lambda case: _run_case(probe, answer, seed, case).figures, seed, probe.name, FURTHER if shrink else 0)
     merge(passed.figures, found.figures)
     if found.failure is not None and found.case is not None:
         merge(passed.figures, found.failure.measured)
@@ -221,7 +221,7 @@ def _sweep(
         # and a fault of another criterion is shrunk there
         shrink = shrink and not isinstance(found.failure, (CallTimedOut, FaultElsewhere, FromUnwritten))
         small = _shrink(probe, answer, seed, found.case, found.failure) if shrink else Shrunk(found.case, found.failure)
-        result = _make_failed_result(probe, answer, passed.figures, found.case, found.failure, small)
+        result = _make_failure_result(probe, answer, passed.figures, found.case, found.failure, small)
         return replace(result, draws=found.draws)
     if found.unreached:
         raise NotRun(
@@ -230,7 +230,7 @@ def _sweep(
     return replace(passed, draws=found.draws, spared=passed.spared + found.spared)
 
 
-def _run_counted(probe: Probe, answer: Answer, seed: int, case: Case) -> Partial:
+def _run_case(probe: Probe, answer: Answer, seed: int, case: Case) -> Partial:
     try:
         return _try_twice(probe, answer, seed, case)
     except TimeUsedUp as late:  # other criteria spent it too, so this is no evidence about this one
@@ -265,7 +265,7 @@ def _try_twice(probe: Probe, answer: Answer, seed: int, case: Case) -> Partial:
         raise NotRun(f"{first.title} ({first.detail}), and could not be tried again alone: {busy}") from None
 
 
-def _make_failed_result(
+def _make_failure_result(
     probe: Probe, answer: Answer, figures: dict[str, Figure], case: Case, failure: ProbeFailure, small: Shrunk
 ) -> ProbeResult:
     why = small.failure
@@ -339,10 +339,10 @@ def _shrink(probe: Probe, answer: Answer, seed: int, case: Case, failure: ProbeF
 
     # right outputs of a small case may be trivial too, and a fault of another criterion is shrunk there
     if isinstance(failure, (TrivialOutput, FaultElsewhere)):
-        return shrink_fixed(alone, case, failure, {}, frozenset(case))
+        return shrink_by_steps(alone, case, failure, {}, frozenset(case))
     if probe.drawn is not None and DRAW in case:
-        return shrink_drawn(alone, case, failure, probe.drawn, lambda smaller: probe.fit(answer, smaller))
-    return shrink_fixed(alone, case, failure, probe.floors, probe.fixed)
+        return shrink_by_bisection(alone, case, failure, probe.drawn, lambda smaller: probe.fit(answer, smaller))
+    return shrink_by_steps(alone, case, failure, probe.floors, probe.fixed)
 
 
 def _find_failure(probe: Probe, answer: Answer, seed: int, case: Case) -> ProbeFailure | None:

@@ -42,7 +42,7 @@ class Shrunk:
     after_others: bool = False
 
 
-def shrink_fixed(
+def shrink_by_steps(
     attempt: Attempt, case: Case, failure: ProbeFailure, floors: Mapping[str, int], fixed: frozenset[str]
 ) -> Shrunk:
     """Return the smallest case found by single steps down; unchanged if the case passes by itself."""
@@ -74,7 +74,7 @@ def _iter_smaller(case: Case, floors: Mapping[str, int], fixed: Collection[str])
         yield from ((size, step) for step in dict.fromkeys((floor, max(floor, value // 2), value - 1)))
 
 
-def shrink_drawn(
+def shrink_by_bisection(
     attempt: Attempt, case: Case, failure: ProbeFailure, drawn: Drawn, fit: Callable[[Case], Case] = dict
 ) -> Shrunk:
     """Return the plainest settings and smallest sizes; unchanged without thresholds if the case passes by itself.

@@ -137,6 +137,6 @@ class ChallengeCode:
             return reference.read_text(encoding="utf-8")
         return source_of(fault, reference, self.workspace.challenge_folder(self.challenge.id))
 
-    def imported(self, fault: Mutant | None = None) -> types.ModuleType:
+    def import_source(self, fault: Mutant | None = None) -> types.ModuleType:
         """Run a mutant, by default the reference, as a module of this process."""
         return module_of(f"{self.challenge.id}:{fault.name if fault else 'reference'}", self.source(fault))

@@ -44,10 +44,10 @@ class Mutant:
         value = _parse_number(number)
         other = value + (1 if factor > 1 else -1) if value.is_integer() else value * factor
 
-        def changed(found: re.Match[str]) -> str:
+        def change(found: re.Match[str]) -> str:
             return found[0] if _parse_number(found[0]) != value else f"{int(other) if value.is_integer() else other!r}"
 
-        return replace(self, edits=tuple((old, NUMBER.sub(changed, new)) for old, new in self.edits))
+        return replace(self, edits=tuple((old, NUMBER.sub(change, new)) for old, new in self.edits))
 
 
 def _parse_number(number: str) -> float:

@@ -9,7 +9,7 @@ from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.sizes import DRAW
 
 
-def anchored(evidence: Iterable[Evidence], anchor: str, probed: set[str]) -> list[Evidence]:
+def apply_anchor(evidence: Iterable[Evidence], anchor: str, probed: set[str]) -> list[Evidence]:
     """Fail every probed criterion, also unassessed ones, if the anchor fails.
 
     Relations between outputs may hold with all values wrong: zeros are linear.
@@ -21,13 +21,13 @@ def anchored(evidence: Iterable[Evidence], anchor: str, probed: set[str]) -> lis
     stripped = {"outcome": Outcome.FAILED, "fraction": None, "title": "", "rests_on": anchor}
     excused = (Outcome.UNSUPPORTED, Outcome.NOT_RUN)
 
-    def settled(e: Evidence) -> Evidence:
+    def settle(e: Evidence) -> Evidence:
         if e.criterion not in probed or (e.satisfied == 0 and e.outcome not in excused):
             return e
         detail = f"{_describe_credit(e)} while `{anchor}` fails"
         return _replace_fields(e, **stripped, own_outcome=e.outcome, detail=detail)
 
-    return [settled(e) for e in items]
+    return [settle(e) for e in items]
 
 
 def without_idle_credit(challenge: Challenge, evidence: Iterable[Evidence], *, built: bool) -> list[Evidence]:
@@ -70,7 +70,7 @@ UNSHOWN: Mapping[str, object] = {
 """Empty values for the fields of evidence that describe a finding."""
 
 
-def charged_once(code: ChallengeCode, evidence: Iterable[Evidence], *, marked: bool = True) -> list[Evidence]:
+def charge_once(code: ChallengeCode, evidence: Iterable[Evidence], *, marked: bool = True) -> list[Evidence]:
     """Charge each fault to one criterion, and mark the others that see it as not run.
 
     A criterion is not charged if it rests on a failed one of at least equal severity, whose failing case meets all
@@ -105,7 +105,7 @@ def charged_once(code: ChallengeCode, evidence: Iterable[Evidence], *, marked: b
         other = min(others, key=lambda id: failed[id].obstacle is Obstacle.FAULT, default=None)
         return None if other is None else cause(failed[other]) or other
 
-    def settled(e: Evidence) -> Evidence:
+    def settle(e: Evidence) -> Evidence:
         other = cause(e) if e.criterion in failed else None
         if other is None:
             return e
@@ -117,7 +117,7 @@ def charged_once(code: ChallengeCode, evidence: Iterable[Evidence], *, marked: b
         why = f"was not measured, for `{other}` fails" if _measures(code, e) else _format_not_apart(other)
         return _replace_fields(e, **UNSHOWN, outcome=Outcome.NOT_RUN, rests_on=other, detail=f"{why}: {e.seen}")
 
-    return _set_properties_apart(code, [settled(e) for e in items])
+    return _set_properties_apart(code, [settle(e) for e in items])
 
 
 def _leave_to_owners(code: ChallengeCode, items: Sequence[Evidence], marked: bool) -> list[Evidence]:
@@ -133,7 +133,7 @@ def _leave_to_owners(code: ChallengeCode, items: Sequence[Evidence], marked: boo
     def own(e: Evidence) -> Evidence:
         return e if _may_be_anothers(code, e) else e.model_copy(update={"fault_of": e.criterion})
 
-    def settled(e: Evidence) -> Evidence:
+    def settle(e: Evidence) -> Evidence:
         if not e.faulty:
             return e
         left = tuple(further for further in e.also if further.fault_of not in charged)
@@ -153,7 +153,7 @@ def _leave_to_owners(code: ChallengeCode, items: Sequence[Evidence], marked: boo
             why, kept = _format_not_apart(owner.criterion), {"outcome": Outcome.NOT_RUN}
         return _replace_fields(e, **UNSHOWN, **kept, rests_on=owner.criterion, detail=f"{why}: {e.seen}")
 
-    found = [settled(e) for e in items]
+    found = [settle(e) for e in items]
     return [_add_observations(e, shown[e.criterion]) if e.criterion in charged else e for e in found]
 
 
@@ -186,14 +186,14 @@ def _set_properties_apart(code: ChallengeCode, items: Sequence[Evidence]) -> lis
         values = [o.criterion for o in charged if o.criterion not in properties | costs]
         return next(iter(same if e.obstacle is Obstacle.CALL or e.fault_of else same + values), None)
 
-    def settled(e: Evidence) -> Evidence:
+    def settle(e: Evidence) -> Evidence:
         other = cause(e) if e.criterion in blocked else None
         if other is None and not (e.obstacle is Obstacle.FAULT and e.fault_of and charged):
             return e
         why = _format_not_apart(other) if other else "what fails here fails with nothing special as well"
         return _replace_fields(e, **UNSHOWN, outcome=Outcome.NOT_RUN, rests_on=other, detail=f"{why}: {e.seen}")
 
-    return [settled(e) for e in items]
+    return [settle(e) for e in items]
 
 
 def _format_not_apart(other: str) -> str:

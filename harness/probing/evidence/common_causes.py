@@ -8,15 +8,15 @@ from harness.model import Diagnosis, Evidence
 from harness.probing.answers import Answer
 from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.challenge_code.mutants import Mutant
-from harness.probing.diagnosis import ROUNDING, Fit, without_refuted
+from harness.probing.diagnosis import ROUNDING, Fit, drop_refuted
 
 
-def settled_names(code: ChallengeCode, evidence: Iterable[Evidence], answer: Answer) -> list[Evidence]:
+def settle_names(code: ChallengeCode, evidence: Iterable[Evidence], answer: Answer) -> list[Evidence]:
     """Name as few faults as possible, and none that a passed criterion refutes.
 
     A fault that matches on the inputs of several criteria is likelier.
     """
-    return without_refuted(code, _choose_fewest_names(code, list(evidence), answer), answer)
+    return drop_refuted(code, _choose_fewest_names(code, list(evidence), answer), answer)
 
 
 def _choose_fewest_names(code: ChallengeCode, items: list[Evidence], answer: Answer) -> list[Evidence]:
@@ -62,4 +62,4 @@ def _find_fitting(
     near = [mutant for mutant in known if fits.get(mutant.name, math.inf) <= best]
     agreeing = {mutant.name: fit.agreeing(mutant) for mutant in near} if len(near) > 1 else {}
     kept = (mutant for mutant in near if agreeing.get(mutant.name, 0) >= agreeing.get(own, 0))
-    return {mutant.name: partial(fit.named, mutant, fits[mutant.name]) for mutant in kept}
+    return {mutant.name: partial(fit.make_diagnosis, mutant, fits[mutant.name]) for mutant in kept}

@@ -94,10 +94,10 @@ def _run(
             again = partial(run, probe, seed=seed, share=share, own=own)
             result = again(answer, shrink=explain) if before is None else before
             if _is_ours(result, adapters):
-                result = _run_served(probe, partial(again, shrink=explain), PartlyServedAnswer(answer, adapters))
+                result = _run_in_adapter(probe, partial(again, shrink=explain), PartlyServedAnswer(answer, adapters))
             elif result.spared and result.spared == _count_cases(probe, result):
                 raise NotRun(NOTHING_LEFT)
-            yield _charged(_replace_nan(result), adapters)
+            yield _drop_adapter_locations(_replace_nan(result), adapters)
         except (NotMeasurable, NotRun) as reason:
             yield reason
 
@@ -124,10 +124,10 @@ def _join_reasons(unassessed: Iterable[NotMeasurable | NotRun]) -> str:
             refused[reason.verb] = {**reason.refused, **refused.get(reason.verb, {})}
         else:
             seen.append(str(reason))
-    return "; ".join(dict.fromkeys([*(_describe_not_served(verb, why) for verb, why in refused.items()), *seen]))
+    return "; ".join(dict.fromkeys([*(_describe_refusals(verb, why) for verb, why in refused.items()), *seen]))
 
 
-def _describe_not_served(verb: str, refused: Mapping[str, str]) -> str:
+def _describe_refusals(verb: str, refused: Mapping[str, str]) -> str:
     named = dict[str, list[str]]()
     for name, why in refused.items():
         named.setdefault(why, []).append(f"`{name}`")
@@ -148,7 +148,7 @@ def _is_ours(result: ProbeResult, adapters: Collection[str]) -> bool:
     return raised and not result.passed and not (result.counterexample and result.counterexample.where)
 
 
-def _run_served(probe: Probe, again: Callable[[Answer], ProbeResult], answer: PartlyServedAnswer) -> ProbeResult:
+def _run_in_adapter(probe: Probe, again: Callable[[Answer], ProbeResult], answer: PartlyServedAnswer) -> ProbeResult:
     again(answer)  # shows which functions are never served; those that a probe asks about are left out below
     result = again(answer)
     reasons = "; ".join(f"`{name}`: {why}" for name, why in answer.refused.items())
@@ -169,7 +169,7 @@ def _count_cases(probe: Probe, result: ProbeResult) -> int:
     return len(probe.cases) + (result.draws.planned if result.draws else 0)
 
 
-def _charged(result: ProbeResult, adapters: Collection[str]) -> ProbeResult:
+def _drop_adapter_locations(result: ProbeResult, adapters: Collection[str]) -> ProbeResult:
     return replace(result, locations=tuple(place for place in result.locations if place.file not in adapters))
 
 
@@ -196,7 +196,7 @@ def _make_evidence(
             draws=draws,
             unserved=tuple(dict.fromkeys(name for o in outcomes for name in o.unserved)),
         )
-    first, *others = _put_known_sizes_first(failed)
+    first, *others = _put_thresholds_first(failed)
     diagnosis = first.diagnosis
     if diagnosis is None and explain and first.obstacle is not Obstacle.FAULT:
         diagnosis = diagnose(code, code.probes[first.probe], first, answer, seed)
@@ -226,7 +226,7 @@ def _collect_figures(outcomes: Iterable[ProbeResult]) -> dict[str, Figure]:
     return {name: value for o in outcomes for name, value in o.figures.items()}
 
 
-def _put_known_sizes_first(failed: Sequence[ProbeResult]) -> list[ProbeResult]:
+def _put_thresholds_first(failed: Sequence[ProbeResult]) -> list[ProbeResult]:
     first = failed[0]
     alike = [o for o in failed if (o.title, o.obstacle, o.fault_of) == (first.title, first.obstacle, first.fault_of)]
     best = first if first.thresholds else next((o for o in alike if o.thresholds), first)

@@ -25,7 +25,7 @@ SCHEDULES = (1, 2, 3)
 """Orders of threads in which a failing case runs again."""
 
 
-def judged_without_conditions(
+def judge_without_conditions(
     code: ChallengeCode, evidence: Sequence[Evidence], answer: Answer, adapters: Collection[str] = ()
 ) -> list[Evidence]:
     """Charge failures that occur under one condition alone to the criterion of that condition.
@@ -153,7 +153,7 @@ class OtherwiseCalledAnswer(AnswerWrapper):
         return value
 
 
-def linked_to_races(code: ChallengeCode, evidence: Sequence[Evidence], answer: Answer) -> list[Evidence]:
+def link_to_races(code: ChallengeCode, evidence: Sequence[Evidence], answer: Answer) -> list[Evidence]:
     """Link each failure to a race that its smallest input shows, if its result differs between orders of threads."""
     found = {e.defect: e.criterion for e in reversed(evidence) if e.faulty and e.defect in RACES}
     return [_link(code, e, answer, found) for e in evidence] if found else list(evidence)

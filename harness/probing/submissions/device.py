@@ -24,7 +24,7 @@ CHECKED = "instrumented.so"
 class LaunchedAnswer(SandboxedAnswer):
     """A sandboxed answer, called through the driver's `launch`."""
 
-    def _named(self, function: str, args: tuple[Any, ...]) -> str:
+    def _get_function_name(self, function: str, args: tuple[Any, ...]) -> str:
         return str(args[0]) if function == "launch" and args else function
 
 
@@ -203,7 +203,7 @@ class GpuAnswer:
         """See `Answer.resident_bytes`."""
         return self.real.resident_bytes()
 
-    def timed(self, symbol: str, arguments: Sequence[Any], outputs: Sequence[Array], necessary: int) -> Measured:
+    def measure_times(self, symbol: str, arguments: Sequence[Any], outputs: Sequence[Array], necessary: int) -> Measured:
         """See `timed`."""
         bench = Bench(self.real.box(), symbol)
         try:
@@ -229,7 +229,7 @@ def timed(answer: Answer, symbol: str, arguments: Sequence[Any], outputs: Sequen
     """
     if not isinstance(answer, GpuAnswer):
         raise NotMeasurable("time is not emulated: this needs a GPU")
-    return answer.timed(symbol, arguments, outputs, necessary)
+    return answer.measure_times(symbol, arguments, outputs, necessary)
 
 
 def located(answer: Answer, report: Report) -> Report:

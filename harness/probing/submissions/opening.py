@@ -37,7 +37,7 @@ class OpenedAnswer:
 
 
 @contextmanager
-def opened(challenge: Challenge, files: AnswerFiles, device: Device | None = None) -> Iterator[OpenedAnswer]:
+def open_answer(challenge: Challenge, files: AnswerFiles, device: Device | None = None) -> Iterator[OpenedAnswer]:
     """Load a submission in the sandbox for the block, by default on the device that every machine has.
 
     Raises:

@@ -59,7 +59,7 @@ class AnswerWrapper:
         return self.answer.resident_bytes()
 
 
-def boxed(answer: Answer) -> SandboxedAnswer | None:
+def unwrap(answer: Answer) -> SandboxedAnswer | None:
     """Return the sandboxed answer behind all wrappers, or None."""
     while isinstance(answer, AnswerWrapper):
         answer = answer.answer
