@@ -12,10 +12,10 @@ from harness.grading.options import Options
 from harness.languages import AnswerFiles
 from harness.model import Evidence, Record
 from harness.probing.answers import Answer
-from harness.probing.evidence.common_causes import settled_names
+from harness.probing.evidence.common_causes import settle_names
 from harness.probing.evidence.criteria import probe_criterion
-from harness.probing.evidence.root_causes import judged_without_conditions
-from harness.probing.submissions.opening import opened
+from harness.probing.evidence.root_causes import judge_without_conditions
+from harness.probing.submissions.opening import open_answer
 from harness.sandbox.confinement import scratch
 from harness.workspace import Workspace
 
@@ -62,7 +62,7 @@ def replay(workspace: Workspace, record: Record, criterion: str, folder: Path | 
     with (
         prepare_job(workspace, place, options) as job,
         _open_files(job, copied) as files,
-        opened(challenge, files, job.device) as opening,
+        open_answer(challenge, files, job.device) as opening,
     ):
         if opening.answer is None or opening.fault:
             raise HarnessError(f"{place}: does not build: {opening.fault or opening.unsupported}")
@@ -70,7 +70,7 @@ def replay(workspace: Workspace, record: Record, criterion: str, folder: Path | 
         evidence = _probe(job, recorded, opening.answer)
         if evidence.faulty and not _shows(evidence, recorded):
             evidence = _judge_without_conditions(job, others, evidence, opening.answer)
-        *_, evidence = settled_names(job.code, [*others, evidence], opening.answer)
+        *_, evidence = settle_names(job.code, [*others, evidence], opening.answer)
     return Replayed(recorded, evidence, copied)
 
 
@@ -98,7 +98,7 @@ def _judge_without_conditions(job: Job, others: Sequence[Evidence], evidence: Ev
     found = [
         _probe(job, e, answer) if e.rests_on and e.seed is not None else e for e in others if e.criterion in charged
     ]
-    judged = judged_without_conditions(job.code, [*found, evidence], answer, job.adapters)
+    judged = judge_without_conditions(job.code, [*found, evidence], answer, job.adapters)
     return next(e for e in judged if e.criterion == evidence.criterion)
 
 

@@ -18,13 +18,13 @@ from harness.grading.stage_result import StageResult
 from harness.languages import AnswerFiles, CompilerReport, RepairedAnswer
 from harness.model import UNBUILT, BuildFailure, Criterion, Evidence, Outcome, RepairedGrade, Signal
 from harness.probing.answers import SandboxedAnswer
-from harness.probing.evidence.charging import anchored, charged_once
-from harness.probing.evidence.common_causes import settled_names
+from harness.probing.evidence.charging import apply_anchor, charge_once
+from harness.probing.evidence.common_causes import settle_names
 from harness.probing.evidence.criteria import probe_criterion, seed_of
 from harness.probing.evidence.determinism import nondeterminism
-from harness.probing.evidence.root_causes import judged_without_conditions, linked_to_races
+from harness.probing.evidence.root_causes import judge_without_conditions, link_to_races
 from harness.probing.probe import ProbeResult
-from harness.probing.submissions.opening import GradedAnswer, opened
+from harness.probing.submissions.opening import GradedAnswer, open_answer
 from harness.quality.compiled import compiler_evidence
 from harness.quality.contract_calls import ContractCalls
 from harness.quality.evidence import claims_evidence, own_tests_evidence, source_evidence
@@ -160,7 +160,7 @@ def probe(job: Job, found: StageResult, compiling: Beside[StageResult] | None = 
     warm = keep_warm() if job.brief and not job.options.only else nullcontext()
     with warm, ExitStack() as stack:
         try:
-            opening = stack.enter_context(opened(job.challenge, job.answer, job.device))
+            opening = stack.enter_context(open_answer(job.challenge, job.answer, job.device))
         except Exception:  # the build may break on code that the compiler refuses meanwhile
             compiled = compiling.result(job.deadline) if compiling else None
             if compiled is None or compiled.build_failure is None:
@@ -210,14 +210,14 @@ def _grade_copy(job: Job, repaired: RepairedAnswer, files: AnswerFiles) -> Repai
         return RepairedGrade(repairs=repaired.repairs, detail=f"the copy does not build either: {repaired.detail}")
     criteria = [c for c in job.challenge.criteria if c.probes]
     try:
-        with opened(job.challenge, files, job.device) as opening:
+        with open_answer(job.challenge, files, job.device) as opening:
             if opening.answer is None or opening.fault or opening.unsupported:
                 reason = f"the copy could not be run: {opening.fault or opening.unsupported}"
                 return RepairedGrade(repairs=repaired.repairs, detail=reason)
             evidence = _probe_each(job, criteria, opening.answer)
     except HarnessError as error:
         return RepairedGrade(repairs=repaired.repairs, detail=f"the copy could not be graded: {error}")
-    return RepairedGrade(repairs=repaired.repairs, evidence=tuple(charged_once(job.code, evidence, marked=False)))
+    return RepairedGrade(repairs=repaired.repairs, evidence=tuple(charge_once(job.code, evidence, marked=False)))
 
 
 def measure_source(job: Job, found: StageResult) -> StageResult | None:
@@ -283,8 +283,8 @@ def _probe_each(job: Job, criteria: list[Criterion], answer: GradedAnswer) -> li
     charged = excuse_criteria([found[c.id] for c in criteria], job.origin)
     if job.brief or job.late() or not _may_explain(answer):
         return charged
-    apart = judged_without_conditions(job.code, charged, answer, job.adapters)
-    return linked_to_races(job.code, settled_names(job.code, apart, answer), answer)
+    apart = judge_without_conditions(job.code, charged, answer, job.adapters)
+    return link_to_races(job.code, settle_names(job.code, apart, answer), answer)
 
 
 def _order_criteria(job: Job, criteria: list[Criterion]) -> list[Criterion]:
@@ -302,7 +302,7 @@ def _report_begin(job: Job, answer: GradedAnswer, criterion: str) -> None:
 
 def _run_probes(job: Job, criteria: list[Criterion], answer: GradedAnswer) -> StageResult:
     named = _probe_each(job, criteria, answer)
-    settled = anchored(charged_once(job.code, named), job.challenge.anchor, {c.id for c in criteria})
+    settled = apply_anchor(charge_once(job.code, named), job.challenge.anchor, {c.id for c in criteria})
     unanchored = any(e.criterion == job.challenge.anchor and e.outcome is Outcome.FAILED for e in named)
     # skipped after a hung call, which would hang again
     signals = () if unanchored and answer.hung else _find_nondeterminism(job, answer)

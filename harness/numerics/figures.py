@@ -13,10 +13,7 @@ MOST_DIGITS = 17
 
 
 def distinct(one: Any, other: Any, digits: int = DIGITS) -> tuple[str, str]:
-    """Return two numbers as texts that differ if the numbers do, with `digits` digits or more.
-
-    Both have equally many digits, so the larger number also reads larger.
-    """
+    """Return two numbers as texts of equally many digits, at least `digits`, that differ if the numbers do."""
     if isinstance(one, Integral | np.bool_) and isinstance(other, Integral | np.bool_):
         return str(one), str(other)
     for shown in range(digits, MOST_DIGITS + 1):

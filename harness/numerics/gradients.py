@@ -1,21 +1,15 @@
 """Gradient checks: analytic gradients against finite differences in a handful of forward passes.
 
-The rows of a layer norm are independent, so all are differenced at once. Each row moves along its own random direction
-u_r, and
+Rows of a layer norm are independent, so each moves along its own random direction u_r, all at once, and
 
     n_r = (8 (L_r(h) - L_r(-h)) - (L_r(2h) - L_r(-2h))) / (12 h),    L_r(t) = <dy_r, y_r(x + t u)>
 
-is compared with <dx_r, u_r>. The entries of u are +-1 times magnitudes from 1 to 2. No weight is near 0, so one wrong
-element shows at its full size, where a Gaussian weight may hide it. The magnitudes keep two wrong elements of a row
-from cancelling; with signs alone every second opposite pair cancels. The output is affine in gamma and beta, and its
-feature d depends on gamma_d and beta_d only, so one more pass gives each of their gradients exactly. Two directions
-cost 12 passes for any shape; differencing by element costs 2 N.
+is compared with <dx_r, u_r>. Feature d of y is affine in gamma_d and beta_d and depends on no others, so one more pass
+gives each of their gradients exactly. Two directions cost 12 passes for any shape, differencing by element 2 N.
 
-The check first measures whether rows are independent. If not, only the sum over rows is a derivative, so only it is
-judged. It is always judged, without extra passes.
+If a forward couples its rows, only the sum over rows is a derivative, and only the sum is judged.
 
-A consistent pair can be wrong on both sides: a forward without eps has its own correct gradient. So an oracle judges
-the values.
+Both sides can be wrong alike: a forward without eps has its own correct gradient. So an oracle must judge the values.
 """
 
 import math
@@ -65,7 +59,7 @@ class GradientFault:
 
     @property
     def row(self) -> tuple[int, ...] | None:
-        """Leading indices of a fault in dx, such as (b, t)."""
+        """Leading indices of a fault in dx."""
         return self.index[:-1] if self.index is not None and self.term == "dx" else None
 
     @property
@@ -76,7 +70,7 @@ class GradientFault:
 
 @dataclass(frozen=True, slots=True)
 class GradientReport:
-    """The result of a gradient check. Residuals are dimensionless; NaN anywhere counts as inf."""
+    """Result of a check. Residuals are dimensionless; NaN anywhere counts as inf."""
 
     rows_independent: bool
     dx: float | None
@@ -93,7 +87,7 @@ class GradientReport:
 
     @property
     def passed(self) -> bool:
-        """True if the gradients are correct for the forward."""
+        """True without faults."""
         return not self.faults
 
 
@@ -110,18 +104,14 @@ def check_gradients(
     rng: np.random.Generator,
     probes: int = PROBES,
 ) -> GradientReport:
-    """Compare analytic gradients of <dy, forward(x, gamma, beta, eps)> with finite differences.
+    """Check the gradients of <dy, forward(x, gamma, beta, eps)>.
 
     Args:
-        forward: the function to differentiate; it may run in another process.
         gradients: (dx, dgamma, dbeta) from the backward.
         x: (..., D) float64, rows of mean and spread about 1 (a large mean costs the differences their digits).
         gamma: (D,) float64; likewise beta.
         dy: float64, shape of x.
         eps: > 0, passed to the forward.
-        rng: source of the directions.
-        probes: number of directions.
-
     Raises:
         ValueError: an input is not float64 or has the wrong shape.
     """
@@ -161,7 +151,6 @@ class _Rows:
         self._eps = eps
 
     def __call__(self, rows: Array, **affine: Array) -> Array:
-        """Return y for any number of rows; NaN if the reply has another shape."""
         self.forwards += 1
         x = rows.reshape(self.shape if rows.shape == self.x.shape else (1,) * (len(self.shape) - 2) + rows.shape)
         parameters = self.affine | affine
@@ -171,7 +160,7 @@ class _Rows:
         return np.ascontiguousarray(y, dtype=np.float64).reshape(rows.shape)
 
     def independence(self, rng: np.random.Generator) -> tuple[Array, bool]:
-        """Return y, and whether a random half of its rows stays bit-identical while the other half of x moves."""
+        """Return y, and whether a random half of its rows stays bit-identical while the rest of x moves."""
         y = self(self.x)
         moves = rng.permutation(len(y)) < len(y) // 2
         moved = self(self.x * np.where(moves, -2.0, 1.0)[:, None])
@@ -179,12 +168,11 @@ class _Rows:
         return y, bool((same | moves).all())
 
     def loss(self, rows: Array) -> Array:
-        """Return <dy_r, y_r> of every row, shape (R,)."""
         return _dot(self.dy, self(rows))
 
 
 def _project(rows: _Rows, y: Array, dx: Array, rng: np.random.Generator, probes: int) -> tuple[Array, float]:
-    """Return the worst residual of every row over the probes, shape (R,), and of the sum over rows."""
+    """Return the worst residuals over the probes: of each row, shape (R,), and of the sum over rows."""
     scale = _compute_error_scale(rows, y, dx)
     by_row, total = np.zeros(len(dx)), 0.0
     scratch = np.empty((2, *dx.shape))
@@ -198,9 +186,9 @@ def _project(rows: _Rows, y: Array, dx: Array, rng: np.random.Generator, probes:
 def _compute_error_scale(rows: _Rows, y: Array, dx: Array) -> Array:
     """Return the scale for the error of a row's directional difference, shape (R,).
 
-    It is the gradient's norm times the step, plus the error of a correct pair when the terms of dx cancel (D = 2, tiny
-    rows): a hundredth of their size before cancelling, and the rounding of one forward pass, in which a sequential sum
-    over the row counts sqrt(D) ulps of x.
+    It is the gradient's norm times the step, plus a correct pair's error when the terms of dx cancel (D = 2, tiny
+    rows): a hundredth of these terms, and the rounding of one forward pass, where a sequential sum costs sqrt(D) ulps
+    of x.
     """
     step = rows.step[:, 0]
     uncancelled = _norm(rows.dy * rows.affine["gamma"]) * _STEP / step
@@ -210,11 +198,8 @@ def _compute_error_scale(rows: _Rows, y: Array, dx: Array) -> Array:
 
 
 def _compute_directional_error(rows: _Rows, dx: Array, rng: np.random.Generator, scratch: Array) -> Array:
-    """Return fourth-order difference minus analytic derivative along one direction per row, times the row's step.
-
-    Reusing `scratch` (2, R, D) saves page faults, which cost more than the arithmetic.
-    """
-    direction, point = scratch
+    """Return fourth-order difference minus analytic derivative along one direction per row, times the row's step."""
+    direction, point = scratch  # (2, R, D); new arrays' page faults would cost more than the arithmetic
     np.multiply(_weights(dx.shape, rng), rows.step / 128.0, out=direction)
     analytic = _dot(dx, direction)
     near = rows.loss(np.add(rows.x, direction, out=point)) - rows.loss(np.subtract(rows.x, direction, out=point))
@@ -226,14 +211,14 @@ def _compute_directional_error(rows: _Rows, dx: Array, rng: np.random.Generator,
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """Exact gradient of gamma or beta, shape (D,), with the analytic one's residuals."""
+    """Exact gradient of gamma or beta, and residuals of the analytic one, both (D,)."""
 
     expected: Array
     residuals: Array
 
 
 def _difference_affine(rows: _Rows, y: Array, gradients: dict[str, Array]) -> list[_Columns]:
-    """Difference all features at once; y is affine in each parameter, so a step of 1 is exact."""
+    """Difference all features at once, by a step of 1, which is exact for an affine y."""
     base, dy_square, y_square = _column_dot(rows.dy, y), _column_dot(rows.dy, rows.dy), _column_dot(y, y)
     columns = []
     for name, analytic in gradients.items():
@@ -245,7 +230,6 @@ def _difference_affine(rows: _Rows, y: Array, gradients: dict[str, Array]) -> li
 
 
 def _find_fault_in_dx(rows: _Rows, dx: Array, by_row: Array, total: float) -> GradientFault | None:
-    """Find the worst element of the worst row, by differencing each element of that row."""
     bad = int((by_row > TOLERANCE).sum())
     if bad == 0:
         return _find_fault_in_total(total)
@@ -259,7 +243,7 @@ def _find_fault_in_dx(rows: _Rows, dx: Array, by_row: Array, total: float) -> Gr
 
 
 def _difference_elementwise(rows: _Rows, row: int) -> Array:
-    """Return fourth-order differences of one row by each element, shape (D,), from copies of the row in one batch."""
+    """Return fourth-order differences of one row by each element, shape (D,)."""
     x, dy, step = rows.x[row], rows.dy[row], float(rows.step[row, 0])
     gradient: Array = np.empty_like(x)
     height = max(1, _BLOCK // len(x))
@@ -314,6 +298,8 @@ def _require_inputs(x: Array, gamma: Array, beta: Array, dy: Array) -> None:
 
 
 def _weights(shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.int16]:
+    # Magnitudes run from 128 to 256: a weight near 0 could hide a wrong element, and signs alone would let every second
+    # pair of opposite errors cancel.
     byte = np.frombuffer(rng.bytes(math.prod(shape)), dtype=np.int8).astype(np.int16).reshape(shape)
     return byte + np.int16(128) - np.int16(256) * (byte < 0)
 
@@ -333,7 +319,7 @@ def _column_dot(a: Array, b: Array) -> Array:
 
 
 def _scale_error(error: NDArray[Any] | float, scale: NDArray[Any] | float) -> Array:
-    """Return |error| / scale: 0 for a zero error, inf for a non-finite error or scale."""
+    """Return |error| / scale; 0 for a zero error, inf for a non-finite error or scale."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(error == 0.0, 0.0, np.abs(error) / scale)
     # An overflowed scale must not excuse a huge gradient.

@@ -8,7 +8,7 @@ NORMAL_95 = 1.959963984540054
 
 
 class ShareInterval(NamedTuple):
-    """A lower and an upper limit."""
+    """Limits of a share."""
 
     low: float
     high: float
@@ -18,8 +18,8 @@ def share_interval(hits: int, count: int) -> ShareInterval:
     """Return Wilson's 95 % score interval for `hits` of `count`.
 
     E. B. Wilson, Probable inference, the law of succession, and statistical inference, JASA 22 (1927) 209-212. It keeps
-    its coverage for shares near 1 (L. D. Brown, T. T. Cai, A. DasGupta, Interval estimation for a binomial proportion,
-    Statistical Science 16 (2001) 101-133).
+    its coverage near 1 (L. D. Brown, T. T. Cai, A. DasGupta, Interval estimation for a binomial proportion, Statistical
+    Science 16 (2001) 101-133).
 
     Raises:
         ValueError: not 0 <= hits <= count.

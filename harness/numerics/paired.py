@@ -4,10 +4,9 @@ A pair is one cost of each side at nearly the same moment; pairs come from sever
 exponential of the median log ratio. Its interval is the sign test's, which assumes nothing about the noise: the median
 lies between two order statistics of n pairs with a binomial probability.
 
-The rule looks at fixed numbers of pairs and divides its error among the looks (Bonferroni). It calls a difference only
-if the interval lies beyond the margin at two consecutive looks and the pairs of each process lean the same way, except
-for one process in `ODD`. Noise comes in bursts, and memory placement can shift a process by a per cent or two, which
-more pairs do not average out.
+The rule looks at fixed numbers of pairs and divides its error among the looks (Bonferroni). A difference counts if the
+interval lies beyond the margin at two consecutive looks, because noise comes in bursts, and all processes but one in
+`ODD` agree.
 """
 
 import math
@@ -28,7 +27,7 @@ MARGIN = math.log(1.02)
 PROCESSES = 3
 """Fewest pairs of processes for a verdict."""
 ODD = 6
-"""Number of processes per dissenting one."""
+"""Number of processes per dissenting one; memory placement shifts a process by a per cent or two for all its pairs."""
 LEAST = 0.05
 """Smallest share of a cost that counts as a side's own; the rest above an overhead may be noise."""
 
@@ -44,7 +43,7 @@ class PairedVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PairedComparison:
-    """The ratio of the first cost to the second, with its interval and verdict."""
+    """The ratio of the first cost to the second."""
 
     ratio: float
     """Median over all pairs; NaN without pairs."""
@@ -59,22 +58,19 @@ class PairedComparison:
 
     @property
     def decided(self) -> bool:
-        """True if there is a verdict."""
+        """True unless the verdict is unclear."""
         return self.verdict is not PairedVerdict.UNCLEAR
 
     @property
     def not_slower(self) -> bool:
-        """True if the first cost is the same or less, even if it is open which."""
+        """True if the first cost is the same or less, even without a verdict."""
         return self.processes >= PROCESSES and self.high < math.exp(MARGIN)
 
 
 def log_ratios(first: Sequence[float], second: Sequence[float], overhead: float = 0.0) -> list[float]:
     """Return the log ratios of paired costs above a common overhead.
 
-    Args:
-        first: costs of one side, in any positive unit.
-        second: costs of the other side, in the same order and unit.
-        overhead: part of every cost to subtract. A side keeps at least `LEAST` of its cost.
+    At least `LEAST` of each cost remains after subtraction of the overhead.
 
     Raises:
         ValueError: the lengths differ, or a cost is not positive.
@@ -86,14 +82,7 @@ def log_ratios(first: Sequence[float], second: Sequence[float], overhead: float 
 
 
 def compare(ratios: Sequence[Sequence[float]]) -> PairedComparison:
-    """Compare two costs.
-
-    Args:
-        ratios: log ratios of the pairs, one sequence per pair of processes.
-
-    Returns:
-        The comparison; its verdict is `unclear` unless the pairs support another.
-    """
+    """Compare two costs by the log ratios of their pairs, one sequence per pair of processes."""
     pooled = sorted(value for process in ratios for value in process)
     processes = sum(1 for process in ratios if process)
     if not pooled:
@@ -106,13 +95,13 @@ def compare(ratios: Sequence[Sequence[float]]) -> PairedComparison:
 
 
 class Rule:
-    """The sequential rule, to apply at each number of pairs in `LOOKS` until decided."""
+    """The sequential rule, for each number of pairs in `LOOKS` until decided."""
 
     def __init__(self) -> None:
         self._seen = PairedVerdict.UNCLEAR
 
     def look(self, ratios: Sequence[Sequence[float]]) -> PairedComparison:
-        """Compare as `compare` does, but require a difference to show at two consecutive looks."""
+        """Apply `compare`, but require a difference at two consecutive looks."""
         comparison = compare(ratios)
         seen, self._seen = self._seen, comparison.verdict
         if comparison.verdict in (seen, PairedVerdict.SAME):
@@ -121,14 +110,11 @@ class Rule:
 
 
 def interval(values: Sequence[float], alpha: float = ALPHA) -> tuple[float, float]:
-    """Return the sign-test interval of the median of independent values.
+    """Return the sign-test interval of the median: two of the values, or (-inf, inf) if there are too few.
 
     Args:
-        values: sorted, smallest first.
+        values: independent values, ascending.
         alpha: largest probability that the interval misses the median.
-
-    Returns:
-        Two of the values; (-inf, inf) if there are too few.
     """
     n = len(values)
     # the median lies under the value of rank k with probability P(Binomial(n, 1/2) < k)

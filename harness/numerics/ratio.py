@@ -1,13 +1,8 @@
 """Error ratios: a submission's distance from a long-double oracle, in units of its inputs' rounding.
 
 A fixed tolerance rejects correct kernels on ill-conditioned inputs and accepts zeros for small outputs. The ratio
-divides the largest error by the problem's conditioning: the movement of the exact outputs when every input moves by
-half an ulp. So one threshold serves every dtype, scale and offset.
-
-The bounds come from layer-norm forward and backward in float32 and float64 with offsets 0 to 1e10
-(tests/numerics/test_honest_arithmetic_passes.py). Pairwise sums stay near or below 4. Sequential sums and Welford's
-update grow with the square root of the row: at most 24 up to 512 terms; at 1,024 terms with an offset about 20, and
-above 32 in 3 of 192 runs. So probe rows over 512 without a large offset.
+divides the largest error by the movement of the exact outputs when every input moves by half an ulp. So one threshold
+serves every dtype, scale and offset.
 """
 
 import math
@@ -21,9 +16,12 @@ from numpy.typing import NDArray
 from harness.numerics.special import first_mismatch, position, round_values
 
 PASS = 32.0
-"""Largest passing ratio, above the worst honest variant on rows of up to 512 terms (24)."""
+"""Largest passing ratio, above those of honest layer norms, forward and backward, in float32 and float64 with offsets 0
+to 1e10 (tests/numerics/test_honest_arithmetic_passes.py). Sequential sums and Welford's update grow with the square
+root of the row: at most 24 up to 512 terms; at 1,024 terms with an offset about 20, and above 32 in 3 of 192 runs. So
+probe rows over 512 without a large offset."""
 FULL = 4.0
-"""Largest ratio with full credit, in reach of pairwise sums."""
+"""Largest ratio with full credit; pairwise sums stay near or below it."""
 PASS_CREDIT = 0.7
 """Credit at the ratio `PASS`."""
 DRAWS = 8
@@ -47,22 +45,19 @@ class Judged:
 
     @property
     def passed(self) -> bool:
-        """True if the ratio is at most `PASS`."""
+        """True up to `PASS`."""
         return self.ratio <= PASS
 
 
 def conditioning(
     oracle: Oracle, inputs: Sequence[Any], rng: np.random.Generator, draws: int = DRAWS
 ) -> tuple[float, ...]:
-    """Return the largest movement of each oracle output when each floating input moves by a random half ulp.
+    """Return the largest movement of each oracle output under random half-ulp moves of the inputs.
 
     Args:
         oracle: called as `oracle(*inputs)`; returns one long-double array or a sequence of them.
         inputs: arguments in the submission's dtypes. Floating arrays and NumPy floats move by half an ulp of their own
             dtype, in long double; everything else, including Python floats, stays fixed.
-        rng: source of the signs.
-        draws: perturbations; the worst one counts.
-
     Returns:
         One spread per output, finite and >= 0, over finite positions.
     """
@@ -78,13 +73,11 @@ def judge(actual: NDArray[Any], expected: NDArray[Any], spread: float) -> Judged
     """Return a submission's error ratio with its worst position.
 
     ratio = max|actual - expected| / max(spread, eps * rms(expected), eps/2 * max|expected|), with eps of the
-    submission's dtype. The last term is the rounding of the largest output, needed by one-hot rows with many entries.
-    Masks of special values are compared first. With a zero divisor any deviation is inf. Empty arrays have ratio 0;
-    integers and booleans 0 if equal, else inf.
+    submission's dtype. The last term, the rounding of the largest output, matters for long one-hot rows. The ratio is
+    inf for a wrong shape, kind of number or special value, unequal integers or booleans, and an error with a zero
+    divisor; 0 for empty arrays.
 
     Args:
-        actual: the submission's array; a wrong shape or kind of number has ratio inf.
-        expected: the oracle's array.
         spread: the output's entry in `conditioning`.
 
     Raises:
@@ -134,7 +127,7 @@ def unequal(actual: Any, expected: Any) -> Any:
 
 
 def comparable(actual: np.dtype[Any], expected: np.dtype[Any]) -> bool:
-    """Return whether a result's dtype can be correct: any float for numbers, any integer for integers."""
+    """Return whether a dtype can be correct: any float for numbers, any integer for integers."""
     kinds = {"f": "fiu", "i": "iu", "u": "iu", "b": "b"}
     return expected.kind in kinds.get(actual.kind, "")
 
@@ -153,9 +146,7 @@ def plain(value: Any) -> Number:
 
 
 def credit(ratio: float) -> float:
-    """Return the earned share of a numeric criterion: 1 up to `FULL`, log-linear to 0.7 at `PASS`, 0 beyond; NaN earns
-    0.
-    """
+    """Return the credit for a ratio: 1 up to `FULL`, log-linear to 0.7 at `PASS`, 0 beyond and for NaN."""
     if not ratio <= PASS:
         return 0.0
     if ratio <= FULL:
@@ -164,7 +155,7 @@ def credit(ratio: float) -> float:
 
 
 def _errors(actual: NDArray[Any], expected: NDArray[Any]) -> NDArray[np.longdouble]:
-    """Return |actual - expected| in long double; 0 if correctly rounded, or non-finite alike."""
+    """Return |actual - expected| in long double; 0 where correctly rounded, or where NaN is expected."""
     right = (actual == round_values(expected, actual.dtype)) | np.isnan(expected)
     with np.errstate(invalid="ignore", over="ignore"):
         errors = np.abs(actual.astype(np.longdouble) - expected.astype(np.longdouble))
@@ -178,10 +169,7 @@ def _ratio(error: np.longdouble, scale: np.longdouble) -> float:
 
 
 def _compute_floor(expected: NDArray[Any], dtype: np.dtype[Any]) -> np.longdouble:
-    """Return the outputs' own rounding: eps * rms, or half an ulp of the largest.
-
-    Values beyond the dtype must be infinite, and excuse no error in other entries.
-    """
+    """Return eps * rms, or half an ulp of the largest output, without values beyond the dtype."""
     within = np.abs(expected[np.isfinite(round_values(expected, dtype))].astype(np.longdouble))
     size: np.longdouble = max(rms(within), within.max(initial=np.longdouble(0)) / 2)
     return np.longdouble(np.finfo(dtype).eps) * size
@@ -192,7 +180,6 @@ def _outputs(reply: NDArray[np.longdouble] | Sequence[NDArray[np.longdouble]]) -
 
 
 def _move(value: Any, rng: np.random.Generator) -> Any:
-    """Move a floating `value` by half an ulp of its dtype, in long double; keep non-finite and other values."""
     if not isinstance(value, np.ndarray | np.floating) or not np.issubdtype(value.dtype, np.floating):
         return value
     finite = np.isfinite(value)

@@ -1,4 +1,4 @@
-"""Exact decimal arithmetic: numbers as written, and ties rounded as ties."""
+"""Exact decimal arithmetic."""
 
 import math
 from fractions import Fraction

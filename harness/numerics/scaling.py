@@ -1,8 +1,8 @@
 """Scaling exponents: the growth of a cost with a size, from repeated timings.
 
 The exponent is the slope of log(median time) on log(size) over the upper half of the sizes, where overhead weighs
-least. Its interval covers a bootstrap over each size's repeats and the slopes with one size left out, so that only
-power laws get a verdict.
+least. Its interval covers a bootstrap over each size's repeats and the slopes without one size, so that only power laws
+get a verdict.
 """
 
 import math
@@ -30,7 +30,7 @@ _RESAMPLES = 1000
 
 @dataclass(frozen=True, slots=True)
 class Exponent:
-    """A fitted exponent with its 95 % interval; NaN with too few sizes to fit."""
+    """An exponent with its 95 % interval; NaN with too few sizes to fit."""
 
     value: float
     low: float
@@ -45,12 +45,11 @@ class Exponent:
 def fit_exponent(
     timings: Mapping[int, Sequence[float]], rng: np.random.Generator, *, overhead: float = 0.0
 ) -> Exponent:
-    """Fit the exponent of a cost in a size, and classify the growth as linear, quadratic or unclear.
+    """Fit the exponent of a cost in a size, and classify the growth.
 
     Args:
         timings: size -> repeated times in seconds, or any positive cost; interleave the sizes when measuring.
-        rng: source of the bootstrap.
-        overhead: time of a call as the size goes to 0, same unit.
+        overhead: cost as the size goes to 0.
 
     Raises:
         ValueError: a size or time is not positive and finite, or a size has no time.
@@ -94,7 +93,6 @@ def _explain_too_little(sizes: tuple[int, ...], repeats: int) -> str:
 def _bootstrap_interval(
     sizes: tuple[int, ...], timings: Mapping[int, Sequence[float]], rng: np.random.Generator
 ) -> list[float]:
-    """Return the 95 % percentile interval of the slope over bootstrap samples of each size's repeats."""
     medians = np.empty((_RESAMPLES, len(sizes)))
     for column, size in enumerate(sizes):
         times = np.asarray(timings[size])

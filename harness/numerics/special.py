@@ -1,7 +1,6 @@
 """Special values: masks of NaN, +inf and -inf, compared before any finite value.
 
-A tolerance cannot judge them: a NaN in the expected array compares unequal to everything, so it can hide any reply, and
-inf - inf is NaN.
+A tolerance cannot judge them: an expected NaN hides any reply, and inf - inf is NaN.
 """
 
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ _NAMES = ("a finite value", "NaN", "+inf", "-inf")
 
 @dataclass(frozen=True, slots=True)
 class SpecialMismatch:
-    """The first difference in kind (finite, NaN, +inf, -inf) of two arrays; `str()` describes it."""
+    """The first difference in kind (finite, NaN, +inf, -inf) of two arrays."""
 
     index: tuple[int, ...]
     """First such position, in C order."""
@@ -33,9 +32,9 @@ class SpecialMismatch:
 
 
 def first_mismatch(actual: NDArray[Any], expected: NDArray[Any]) -> SpecialMismatch | None:
-    """Compare the masks of NaN, +inf and -inf of two floating arrays of one shape; return None if equal.
+    """Compare the special values of two floating arrays of one shape; return None if equal.
 
-    `expected` is first rounded to the dtype of `actual`, so a value beyond its range becomes infinite.
+    `expected` is first rounded to the dtype of `actual`; values beyond its range become infinite.
     """
     expected = round_values(expected, actual.dtype)
     if np.isfinite(actual).all() and np.isfinite(expected).all():
@@ -55,7 +54,7 @@ def round_values(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 def position(scores: NDArray[Any]) -> tuple[int, ...]:
-    """Return the index of the largest entry of a non-empty array, the first in C order among equals."""
+    """Return the index of the largest entry of a non-empty array, the first in C order."""
     return tuple(int(i) for i in np.unravel_index(int(scores.argmax()), scores.shape))
 
 
@@ -64,6 +63,6 @@ def _kind(value: float) -> int:
 
 
 def _kinds(values: NDArray[Any]) -> NDArray[np.int8]:
-    """Classify values as 0 finite, 1 NaN, 2 +inf, 3 -inf: positions in `_NAMES`."""
+    # positions in `_NAMES`
     kinds: NDArray[np.int8] = np.select([np.isnan(values), values == np.inf, values == -np.inf], [1, 2, 3])
     return kinds

@@ -9,12 +9,11 @@
 * `Array`, `Scalar`, `Tree`, `Nothing` and `Keep` describe results of calls. `Keep` yields a `RemoteObject`, which stays
   in the submission's process; a `RemoteFunction` belongs to a module loaded there.
 * `ServedFunction` is an argument that runs in its own process and counts its calls.
-* `InputUse` sets the layout of array arguments, and whether they are read-only, overwritten or passed again.
+* `InputUse` sets the layout and use of array arguments.
 * `Location` and `Loss` (`LossMap`, `LossByDistance`) place a failure in the submission's files and outputs.
 * `timings`, `require_subquadratic` and `timing_lock` measure cost; `harness.probing.speed` races the reference.
 * `Mutant`, `PropertyMutant` and `Variant` edit right answers.
-* For CUDA, `harness.probing.launching` calls kernels, `.checked` judges watched accesses, `.traffic` counts bytes,
-  `timed` times on a GPU, and `located` adds source lines to reports.
+* For CUDA see `harness.probing.launching`, `.checked`, `.traffic`, `timed` and `located`.
 """
 
 from harness.model import Location, Loss, LossByDistance, LossMap

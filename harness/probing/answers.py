@@ -1,4 +1,4 @@
-"""The interface that probes call, and its implementation by a submission in a sandbox."""
+"""The interface that probes call, and submissions in a sandbox that implement it."""
 
 import math
 from collections.abc import Callable, Collection, Mapping
@@ -7,7 +7,7 @@ from typing import Any, Protocol, Self
 
 from harness.model import Signal
 from harness.probing.failures import NotRun, TimeUsedUp, WorkerLost
-from harness.probing.submissions.reply_failure import IMPORT, failure_of, misuse, timed_out
+from harness.probing.submissions.reply_failure import IMPORT, failure_of, make_timeout, misuse
 from harness.sandbox import (
     Box,
     CallStatus,
@@ -35,7 +35,7 @@ OUTPUT_KEPT = 64 << 10
 
 @dataclass(frozen=True)
 class Cost:
-    """Wall and processor seconds of the last call, measured from outside."""
+    """Wall and processor seconds of a call."""
 
     seconds: float = 0.0
     processor: float = 0.0
@@ -48,7 +48,6 @@ class Spent:
     Attributes:
         sandbox_seconds: wall time of its workers, including their start.
         charged_seconds: time of its calls, without waits for a processor.
-        processor_seconds: processor time of its calls.
     """
 
     sandbox_seconds: float = 0.0
@@ -74,10 +73,7 @@ class Spent:
 
 
 class Answer(Protocol):
-    """A submission as a probe sees it.
-
-    Methods that run the submission's code raise `ProbeFailure` or a subclass if that code fails.
-    """
+    """A submission as a probe sees it; if its code fails, methods raise `ProbeFailure` or a subclass."""
 
     cost: Cost
     """Cost of the last call."""
@@ -90,7 +86,7 @@ class Answer(Protocol):
 
     @property
     def literals(self) -> Collection[int]:
-        """Integers in the submission's source, which attract drawn sizes."""
+        """Integers in the submission's source."""
 
     @property
     def processor_seconds(self) -> float:
@@ -114,14 +110,11 @@ class Answer(Protocol):
         """Call a function and return its result in the form of `returns`.
 
         Args:
-            function: name of the function.
             *args: plain values, arrays, `RemoteObject`, `RemoteFunction`, or lists, tuples and dicts of these; a
                 `ServedFunction` only on its own.
-            returns: plan of the result.
             seconds: limit on processor time; by default the challenge's.
             hold: also keep the result in the worker, and return `(value, RemoteObject)`.
             echo: copy the array arguments back into `self.echo` after the call.
-            inputs: layout and use of the array arguments.
             module: the submission, or a module loaded before.
             **kwargs: like `args`.
         """
@@ -133,13 +126,13 @@ class Answer(Protocol):
         """Load trusted source as a module beside the submission."""
 
     def fresh(self) -> None:
-        """Start a new process, without the kept objects."""
+        """Start a new process."""
 
     def forget(self) -> None:
         """Drop all kept objects."""
 
     def resident_bytes(self) -> int:
-        """Return the process's resident bytes, read from outside."""
+        """Return the process's resident bytes."""
 
 
 class SandboxedAnswer:
@@ -147,8 +140,7 @@ class SandboxedAnswer:
 
     Attributes:
         signals: suspicious actions of all its workers.
-        printed: tail of the output of all its workers.
-        sandbox_seconds, charged_seconds, processor_seconds, calls: see `Spent`.
+        printed: tail of their output.
         deadline: end of the grade on `clock.now`.
         lanes: number of twins to probe in parallel.
         under_way: callback for a call in progress.
@@ -190,7 +182,7 @@ class SandboxedAnswer:
 
     @property
     def share_used(self) -> float:
-        """Fraction used of the probes' time budget; above 1 every call fails."""
+        """Used fraction of the probes' time; above 1 every call fails."""
         return self.charged_seconds / self.target.limits.probes_seconds
 
     @property
@@ -204,7 +196,7 @@ class SandboxedAnswer:
         self.processor_seconds, self.calls = spent.processor_seconds, spent.calls
 
     def twin(self) -> Self:
-        """Return the same submission in an unopened sandbox, without cost."""
+        """Return the submission in another, unopened sandbox."""
         twin = type(self)(self.target, self.capabilities, self.literals)
         twin.deadline = self.deadline
         return twin
@@ -232,7 +224,7 @@ class SandboxedAnswer:
         return reply
 
     def fork_server(self) -> ForkServer | LentForkServer:
-        """Return the process that forks the workers."""
+        """Return the workers' parent process."""
         self._fork_server = self._fork_server or start_fork_server(self.target)
         return self._fork_server
 
@@ -287,9 +279,9 @@ class SandboxedAnswer:
             module=module,
             **kwargs,
         )
-        value = self._unwrap(reply, self._named(function, args))
+        value = self._unwrap(reply, self._get_function_name(function, args))
         self.echo = reply.echo
-        self._kept += _find_kept(value)
+        self._kept += _list_remote_objects(value)
         return value
 
     def fetch(self, kept: RemoteObject, returns: Plan) -> Any:
@@ -325,12 +317,12 @@ class SandboxedAnswer:
             raise WorkerLost("crashes", "the process ended") from None
 
     def box(self) -> Box:
-        """Return the sandbox, opened if necessary.
+        """Open the sandbox if necessary, and return it.
 
         Raises:
             NotRun: the grade's deadline has passed.
-            TimeUsedUp: the time budget for all probes is used up.
-            WorkerLost: the submission fails to load again.
+            TimeUsedUp: the probes' time is used up.
+            WorkerLost: the submission does not load again.
         """
         self._require_time()
         if self.share_used > 1:
@@ -341,7 +333,7 @@ class SandboxedAnswer:
         if self._box is None:
             self._require_time()
             if reply.status is CallStatus.TIMEOUT:
-                raise timed_out("does not load again", reply, IMPORT)
+                raise make_timeout("does not load again", reply, IMPORT)
             raise WorkerLost("does not load again", reply.text)
         return self._box
 
@@ -355,8 +347,7 @@ class SandboxedAnswer:
         if clock.now() > self.deadline - SHORTEST:
             raise NotRun("the time for the whole grade is over")
 
-    def _named(self, function: str, args: tuple[Any, ...]) -> str:
-        """Return the submission's function that a call runs."""
+    def _get_function_name(self, function: str, args: tuple[Any, ...]) -> str:
         return function
 
     def _unwrap(self, reply: Reply, function: str) -> Any:
@@ -376,11 +367,10 @@ class SandboxedAnswer:
 
 
 def _compute_charge(reply: Reply) -> float:
-    """Return a call's seconds without the influence of other load."""
     return max(reply.processor, reply.seconds - reply.queued)
 
 
-def _find_kept(value: Any) -> list[RemoteObject]:
+def _list_remote_objects(value: Any) -> list[RemoteObject]:
     if isinstance(value, RemoteObject):
         return [value]
-    return [k for item in value for k in _find_kept(item)] if isinstance(value, tuple) else []
+    return [k for item in value for k in _list_remote_objects(item)] if isinstance(value, tuple) else []

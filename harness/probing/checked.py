@@ -1,4 +1,4 @@
-"""Checks of runs in which the device watches every memory access."""
+"""Checks of runs under watch, in which the device records every memory access."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
@@ -29,15 +29,10 @@ ACCESS = {
 
 
 def require_launches(call: DeviceCall, where: str) -> Report:
-    """Return the report of a watched call, and require a launch.
-
-    Args:
-        call: call in mode check or count.
-        where: sizes of the call, for the message.
+    """Return the report of a call in mode check or count, and require a launch.
 
     Raises:
         CallRefused: the device or the submission refuses the call.
-        ProbeFailure: the call launches no kernel.
     """
     if call.defects:
         return call.report
@@ -59,15 +54,12 @@ def require_order(answer: Answer, report: Report, where: str) -> None:
 
 
 def require_same_work(judge: Callable[[Run], object], watched: Callable[[], Run], plainly: Callable[[], Run]) -> Run:
-    """Require a watched run to give right results, so that the watched code is the graded code.
+    """Return a watched run, and require right results, so that the watched code is the graded code.
 
     Args:
         judge: raises `ProbeFailure` for wrong results.
         watched: makes the call in mode check or count.
         plainly: makes it in mode plain.
-
-    Returns:
-        The watched run.
 
     Raises:
         ProbeFailure: the call fails, or its result is wrong only under watch.

@@ -1,4 +1,4 @@
-"""Calls that are left out of judging: those under a condition, and those that a harness adapter does not serve."""
+"""Calls that judging leaves out: those under a condition, and those that a harness adapter does not serve."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,13 +35,12 @@ class Condition:
 
     Attributes:
         name: completion of the sentence "it fails where ...".
-        criterion: criterion charged with the condition.
-        met: test of a function's name and its positional arguments.
+        criterion: the charged criterion.
+        met, of_keywords: tests of a function's name and its positional or keyword arguments.
         never: criteria that it does not explain, such as those of calls that must be refused.
         mode: true for a mode; if each call in it fails, calls outside it decide the rest.
         lacking: true if it counts only when each call in it fails.
-        of_keywords: test of a function's name and its keyword arguments.
-        served: callback after each successful call, for conditions on earlier calls.
+        served: callback after each success, for conditions on earlier calls.
     """
 
     name: str
@@ -55,11 +54,7 @@ class Condition:
 
 
 def missing_dtypes(at: int = 0) -> tuple[Condition, ...]:
-    """Return dtype conditions for submissions that serve only float32 or only float64.
-
-    Args:
-        at: index of the argument that decides.
-    """
+    """Return conditions for submissions that serve only float32 or only float64, by the dtype of argument `at`."""
 
     def of(dtype: str) -> Callable[[str, Sequence[Any]], bool]:
         return lambda function, args: getattr(args[at], "dtype", None) == dtype
@@ -71,18 +66,14 @@ def missing_dtypes(at: int = 0) -> tuple[Condition, ...]:
 
 
 class SparingAnswer(AnswerWrapper):
-    """An answer that spares cases with calls under given conditions."""
+    """An answer that spares calls under given conditions."""
 
     def __init__(self, answer: Answer, conditions: Sequence[Condition]) -> None:
         super().__init__(answer)
         self.conditions = conditions
 
     def call(self, function: str, *args: Any, returns: Plan, **options: Any) -> Any:
-        """See `Answer.call`.
-
-        Raises:
-            Spared: the call meets a condition.
-        """
+        """See `Answer.call`."""
         for condition in self.conditions:
             if condition.met(function, args) or condition.of_keywords(function, options):
                 raise Spared
@@ -93,7 +84,7 @@ class SparingAnswer(AnswerWrapper):
 
 
 class PartlyServedAnswer(AnswerWrapper):
-    """An answer behind a harness adapter, which spares cases with calls that the adapter does not serve.
+    """An answer behind a harness adapter, which spares calls that the adapter does not serve.
 
     A function that was never served counts as missing, so that a probe can judge the rest.
 
@@ -109,7 +100,7 @@ class PartlyServedAnswer(AnswerWrapper):
 
     @property
     def verb(self) -> str:
-        """Verb for spared calls: a ValueError refuses, other exceptions do not serve."""
+        """Verb for spared calls, of which only a ValueError refuses."""
         return "refuses" if self.refused and not self._unserved else "does not serve"
 
     @property
@@ -118,15 +109,11 @@ class PartlyServedAnswer(AnswerWrapper):
         return self.refused.keys() - self._returned
 
     def has(self, function: str) -> bool:
-        """Return whether the submission has a function that the adapter serves."""
+        """See `Answer.has`."""
         return function not in self.never_served and super().has(function)
 
     def call(self, function: str, *args: Any, returns: Plan, **options: Any) -> Any:
-        """See `Answer.call`.
-
-        Raises:
-            Spared: only lines of the adapters raised an exception, without misuse of a served function.
-        """
+        """See `Answer.call`."""
         try:
             value = super().call(function, *args, returns=returns, **options)
         except ProbeFailure as failure:
@@ -141,11 +128,7 @@ class PartlyServedAnswer(AnswerWrapper):
 
 
 def judge_each(attempts: Mapping[str, Callable[[], T]]) -> tuple[dict[str, T], str]:
-    """Run each attempt; return the results by name, and a note on spared ones.
-
-    Raises:
-        Spared: every attempt is spared.
-    """
+    """Run each attempt, and return the results by name, with a note on spared ones; raise `Spared` if all are."""
     brought, spared = dict[str, T](), list[str]()
     for name, attempt in attempts.items():
         try:

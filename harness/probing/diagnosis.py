@@ -1,4 +1,4 @@
-"""Names for faults, found by comparing a failing answer with known wrong ones, call by call on the same inputs."""
+"""Names for faults, from call-by-call comparisons with known wrong answers."""
 
 import contextlib
 import copy
@@ -38,18 +38,18 @@ ROUNDING = 1e-6
 """A nearer agreement than this is no better: the fault named agrees on most other cases that the answer fails."""
 
 
-def without_refuted(code: ChallengeCode, evidence: Iterable[Evidence], answer: Answer) -> list[Evidence]:
-    """Drop the diagnoses whose fault fails, on the same inputs, a fixed case of a criterion that the answer passed."""
+def drop_refuted(code: ChallengeCode, evidence: Iterable[Evidence], answer: Answer) -> list[Evidence]:
+    """Drop each diagnosis whose fault fails a fixed case of a criterion that the answer passed."""
     items = list(evidence)
     passed = [e for e in items if e.outcome is Outcome.PASSED and e.seed is not None]
     known = {mutant.name: mutant for mutant in code.mutants}
     refuted = cache(lambda name: any(_fails(code, answer, known[name], e) for e in passed))
 
-    def settled(e: Evidence) -> Evidence:
+    def settle(e: Evidence) -> Evidence:
         named = e.diagnosis.mutant if e.diagnosis and e.diagnosis.established == "agreement" else None
         return e.model_copy(update={"diagnosis": None}) if named and refuted(named) else e
 
-    return [settled(e) for e in items]
+    return [settle(e) for e in items]
 
 
 def _fails(code: ChallengeCode, answer: Answer, mutant: Mutant, passed: Evidence) -> bool:
@@ -72,11 +72,10 @@ class Counts(frozenset[tuple[str, int]]):
 
 
 class TracedAnswer(AnswerWrapper):
-    """A wrapper that notes the result of every call.
+    """A wrapper that notes every call.
 
     Attributes:
         notes: results with counts of served functions, and titles of failures, in order.
-        timed_out: true if a call hit its time limit.
     """
 
     def __init__(self, answer: Answer) -> None:
@@ -85,7 +84,7 @@ class TracedAnswer(AnswerWrapper):
         self.timed_out = False
 
     def call(self, function: str, *args: Any, returns: Plan, **options: Any) -> Any:
-        """See `Answer.call`; note the result or the failure's title."""
+        """See `Answer.call`."""
         try:
             value = super().call(function, *args, returns=returns, **options)
         except ProbeFailure as failure:
@@ -96,7 +95,7 @@ class TracedAnswer(AnswerWrapper):
         return value
 
     def fetch(self, kept: RemoteObject, returns: Plan) -> Any:
-        """See `Answer.fetch`; note the result."""
+        """See `Answer.fetch`."""
         value = super().fetch(kept, returns)
         self.note(value)
         return value
@@ -107,22 +106,18 @@ class TracedAnswer(AnswerWrapper):
 
 
 class Settled(Exception):
-    """The comparison is decided: the fault differs, or matches to the end."""
+    """The comparison is decided."""
 
 
 class ComparedAnswer(TracedAnswer):
-    """A known fault that runs as long as it matches the notes `seen`."""
+    """A known fault that runs while it matches the notes `seen`."""
 
     def __init__(self, answer: Answer, seen: Sequence[Any], tolerance: Mapping[str, float]) -> None:
         super().__init__(answer)
         self._seen, self._tolerance = seen, tolerance
 
     def note(self, value: Any) -> None:
-        """Note a value.
-
-        Raises:
-            Settled: later calls cannot change the comparison.
-        """
+        """Note a copy; raise `Settled` if the fault differs, or matches to the end."""
         place = len(self.notes)
         super().note(value)
         if place + 1 >= len(self._seen) or _measure_farthest(self._seen[place], value, self._tolerance) is None:
@@ -130,7 +125,7 @@ class ComparedAnswer(TracedAnswer):
 
 
 def diagnose(code: ChallengeCode, probe: Probe, outcome: ProbeResult, answer: Answer, seed: int) -> Diagnosis | None:
-    """Return the likeliest fault of an answer that failed `probe`, or None if no known fault matches.
+    """Return the likeliest fault of an answer that failed `probe`, or None.
 
     A mutant matches if its arrays on the failing case equal the answer's, up to the failure, and the reference's
     differ. If no array differs, the counts of served calls decide.
@@ -153,16 +148,11 @@ def diagnose(code: ChallengeCode, probe: Probe, outcome: ProbeResult, answer: An
     if not tied:
         return None
     gap, mutant = max(tied, key=lambda one: fits.likeness(one[1])) if len(tied) > 1 else tied[0]
-    return fits.named(mutant, gap)
+    return fits.make_diagnosis(mutant, gap)
 
 
 class Fit:
-    """The behaviour of an answer on its failed cases, for comparison with known faults.
-
-    Args:
-        cases: cases of the probe, smallest first.
-        seen: smallest counterexample.
-    """
+    """The behaviour of an answer on its failed cases, for comparison with known faults."""
 
     def __init__(
         self,
@@ -185,15 +175,12 @@ class Fit:
         self._right = [trace(probe, _make_local(code, answer), seed, case) for case in self._cases]
 
     def gap(self, mutant: Mutant) -> float | None:
-        """Return the distance to a known fault if it is near and the reference is not."""
-        known = (self._run_known(mutant, case, seen) for case, seen in zip(self._cases, self._theirs, strict=True))
+        """Return the distance to a known fault, or None if it is far or the reference near."""
+        known = (self._run_mutant(mutant, case, seen) for case, seen in zip(self._cases, self._theirs, strict=True))
         return _measure_agreement(self._theirs, known, self._right, self._tolerance)
 
-    def named(self, mutant: Mutant, gap: float) -> Diagnosis:
-        """Return the diagnosis of a known fault at a relative difference of `gap`.
-
-        It states a number only if the fault with a nearby number does not match.
-        """
+    def make_diagnosis(self, mutant: Mutant, gap: float) -> Diagnosis:
+        """Return the diagnosis of a known fault, with vague numbers where nearby ones match too."""
         unknown = {
             number
             for number in mutant.chosen_numbers
@@ -208,16 +195,16 @@ class Fit:
         return Diagnosis(words=words, established="agreement", mutant=mutant.name)
 
     def likeness(self, mutant: Mutant) -> tuple[bool, int]:
-        """Return whether the served calls match, and on how many further cases the notes do."""
-        notes = map(self._run_known, [mutant] * len(self._cases), self._cases, self._theirs)
+        """Return whether the served calls match, and `agreeing`."""
+        notes = map(self._run_mutant, [mutant] * len(self._cases), self._cases, self._theirs)
         return list(map(_collect_counts, notes)) == list(map(_collect_counts, self._theirs)), self.agreeing(mutant)
 
     def agreeing(self, mutant: Mutant) -> int:
-        """Count the further failed cases that a known fault matches."""
+        """Count the other failed cases that a known fault matches."""
         return sum(fit.gap(mutant) is not None for fit in self._further)
 
     def refutes(self, mutant: Mutant) -> bool:
-        """Return whether a known fault fails a fixed case of the probe, or of one beside it, that the answer passes."""
+        """Return whether a known fault fails a fixed case of these probes that the answer passes."""
         known = _make_local(self._code, self._answer, mutant)
         return any(_case_fails(probe, known, self._seed, case) for probe, case in self._passed)
 
@@ -237,8 +224,7 @@ class Fit:
             if dict(case) not in known and _case_fails(self._probe, self._answer, self._seed, case)
         ]
 
-    def _run_known(self, mutant: Mutant, case: Case, seen: Sequence[Any]) -> list[Any]:
-        """Return a known fault's notes on one case, up to the first that differs."""
+    def _run_mutant(self, mutant: Mutant, case: Case, seen: Sequence[Any]) -> list[Any]:
         local = ComparedAnswer(_make_local(self._code, self._answer, mutant), seen, self._tolerance)
         with contextlib.suppress(Settled):
             return _collect_notes(self._probe, local, self._seed, case)
@@ -246,7 +232,7 @@ class Fit:
 
 
 def _case_fails(probe: Probe, answer: Answer, seed: int, case: Case) -> bool | None:
-    """Return whether a case fails, or None if it cannot run; one that the criterion is judged without does not fail."""
+    """Return whether a case fails; None if it cannot run, False if it is spared."""
     with contextlib.suppress(Spared):
         try:
             once(probe, answer, seed, case)
@@ -258,7 +244,7 @@ def _case_fails(probe: Probe, answer: Answer, seed: int, case: Case) -> bool | N
 
 
 def trace(probe: Probe, answer: Answer, seed: int, case: Case) -> list[Any]:
-    """Return the notes of one case, up to its failure."""
+    """Return the notes of one case."""
     return _collect_notes(probe, TracedAnswer(answer), seed, case)
 
 
@@ -273,8 +259,8 @@ def _collect_notes(probe: Probe, around: TracedAnswer, seed: int, case: Case) ->
     return around.notes
 
 
-def traced(probe: Probe, answer: Answer, seed: int, case: Case) -> TracedAnswer:
-    """Run one case, up to its failure; return the wrapper with the notes."""
+def trace_calls(probe: Probe, answer: Answer, seed: int, case: Case) -> TracedAnswer:
+    """Run one case, and return the wrapper with its notes."""
     around = TracedAnswer(answer)
     with contextlib.suppress(ProbeFailure):
         once(probe, around, seed, case)
@@ -290,9 +276,8 @@ def agrees(probe: Probe, answer: Answer, seed: int, case: Case, seen: Sequence[A
 
 
 def _make_local(code: ChallengeCode, answer: Answer, mutant: Mutant | None = None) -> LocalAnswer:
-    """Return the reference or a mutant with the answer's capabilities, which set up probes."""
-    local = LocalAnswer(code.imported(mutant))
-    local.capabilities = answer.capabilities
+    local = LocalAnswer(code.import_source(mutant))
+    local.capabilities = answer.capabilities  # they set up probes
     return local
 
 
@@ -306,10 +291,7 @@ def _compute_relative_error(seen: Counterexample | None) -> float:
 def _measure_agreement(
     theirs: list[list[Any]], mutants: Iterable[list[Any]], right: list[list[Any]], tolerance: Mapping[str, float]
 ) -> float | None:
-    """Return the distance from the mutant over all cases if it is near and the reference is not, else None.
-
-    Call counts, a matter of design, decide only if results do not. The number of notes never decides.
-    """
+    # call counts, a matter of design, decide only if results do not; the number of notes never decides
     worst, apart, alike, counted = 0.0, 0.0, True, False
     for seen, notes, reference in zip(theirs, mutants, right, strict=True):
         if (gap := distance(seen, notes[: len(seen)], tolerance)) is None:
@@ -324,9 +306,9 @@ def _measure_agreement(
 
 
 def distance(one: list[Any], other: list[Any], tolerance: Mapping[str, float] = AGREEMENT_TOLERANCE) -> float | None:
-    """Return the largest relative difference of two traces, or None if it exceeds the tolerance or they differ in kind.
+    """Return the largest relative difference of two traces; None if they differ by more than the tolerance or in kind.
 
-    A trace whose last result stayed in the worker agrees with no other: what a wrong call returned is unknown.
+    None also if the last result stayed in the worker, and so is unknown.
     """
     return (
         _measure_farthest(one, other, tolerance) if one and next(_iter_leaves(one[-1]), SILENT) is not SILENT else None
@@ -334,7 +316,6 @@ def distance(one: list[Any], other: list[Any], tolerance: Mapping[str, float] = 
 
 
 def _measure_farthest(one: Any, other: Any, tolerance: Mapping[str, float]) -> float | None:
-    """Compute `distance`; return 0 without values."""
     gap = 0.0
     left, right = list(_iter_leaves(one)), list(_iter_leaves(other))
     if len(left) != len(right):
@@ -371,7 +352,6 @@ def _measure_gap(a: Any, b: Any, tolerance: Mapping[str, float]) -> float | None
 
 
 def _iter_leaves(notes: Any) -> Iterator[Any]:
-    """Yield all nested values, except None, counts and kept objects."""
     if isinstance(notes, (list, tuple)):
         for item in notes:
             yield from _iter_leaves(item)

@@ -1,4 +1,4 @@
-"""Inputs drawn from a seed: the same seed and order of draws give the same inputs on every machine."""
+"""Inputs drawn from a seed; the same order of draws gives the same inputs on every machine."""
 
 import zlib
 from typing import Any

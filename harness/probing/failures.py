@@ -1,4 +1,4 @@
-"""Exceptions that end a probe, caught by its runner."""
+"""Exceptions that end a probe."""
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
@@ -14,20 +14,15 @@ class ProbeFailure(Exception):
 
     Attributes:
         title: short description, equal for the same fault at other sizes.
-        detail: observation.
         where: output and index, such as `dx[0, 3, 1]`.
-        expected: right value there.
-        got: value of the submission.
         measured: figures gathered so far.
         diagnosis: likeliest cause in words, if the probe can tell.
-        loss: lost outputs, if the probe mapped them.
         locations: places in the submission that `detail` mentions.
         program: calls that lead to the fault, one per line.
         defect: kind of defect that the device reported.
         obstacle: obstacle that kept the probe from comparing.
         asks_for: criteria of options that the program uses; None if unknown.
         fault_of: criterion whose property is broken, if known.
-        also: further observations of other kinds.
     """
 
     obstacle: Obstacle | None = None
@@ -73,13 +68,13 @@ class CallFailed(ProbeFailure):
 
 
 class TrivialOutput(ProbeFailure):
-    """An output that is constant or copies an input, and so satisfies many laws."""
+    """An output that is constant or copies an input."""
 
     obstacle = Obstacle.OUTPUT
 
 
 class FaultElsewhere(ProbeFailure):
-    """A failure explained by a fault that another criterion judges, as when the plain case fails too."""
+    """A failure from a fault that another criterion judges."""
 
     obstacle = Obstacle.FAULT
 
@@ -89,11 +84,11 @@ class KernelFailed(ProbeFailure):
 
 
 class CallRefused(KernelFailed):
-    """A legal device call that is refused and runs nothing."""
+    """A legal device call that is refused."""
 
 
 class WrongOutputs(ProbeFailure):
-    """A device call that ends well, but leaves outputs unwritten or writes beside them."""
+    """A device call that leaves outputs unwritten or writes beside them."""
 
     obstacle = Obstacle.OUTPUT
 
@@ -103,7 +98,7 @@ class WrittenOutside(WrongOutputs):
 
 
 class FromUnwritten(ProbeFailure):
-    """A result that depends on unwritten memory, and so fails by chance."""
+    """A result that depends on unwritten memory, and so on chance."""
 
 
 class ArgumentsRejected(CallFailed):
@@ -119,7 +114,7 @@ class NotOffered(ArgumentsRejected):
 
 
 class Spared(Exception):
-    """A call to judge a criterion without; see `harness.probing.conditions`."""
+    """A call that judging leaves out; see `harness.probing.conditions`."""
 
 
 class NotTried(ProbeFailure):
@@ -133,16 +128,15 @@ SOME_LEFT = "every case of some probes meets the condition under which the answe
 
 
 class NotMeasurable(Exception):
-    """A question that this device cannot answer; no fault of the submission."""
+    """A question that this device cannot answer."""
 
 
 class NotRun(Exception):
-    """A question left open this time; no fault of the submission.
+    """A question left open this time.
 
     Attributes:
-        draws: drawn cases that were tried.
         refused: an adapter's reasons by function, if they explain everything.
-        verb: verb for what the adapter does with these calls.
+        verb: what the adapter does with these calls.
     """
 
     def __init__(
@@ -153,19 +147,19 @@ class NotRun(Exception):
 
 
 class WorkerLost(CallFailed):
-    """A lost worker: it crashed, hung, flooded its output or broke the protocol."""
+    """A worker that crashed, hung, flooded its output or broke the protocol."""
 
 
 class CallTimedOut(WorkerLost):
     """A call that did not end in time.
 
-    It counts if it used up its processor time, or happens again while nothing else runs (see `probe.run`).
+    It counts if it used up its processor time, or happens again while nothing else runs.
 
     Attributes:
-        limit: allowed processor seconds.
-        spent: wall seconds until its end.
+        limit: processor seconds.
+        spent: wall seconds.
         exhausted: true if it used up its processor time.
-        starved: true if other work kept the processor from it.
+        starved: true if other work took the processor.
     """
 
     limit = spent = 0.0

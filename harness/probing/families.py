@@ -24,12 +24,12 @@ def _draw_zeros(draw: Draw, shape: tuple[int, ...]) -> Floats:
     return np.zeros(shape)
 
 
-def _draw_signed_zeros(draw: Draw, shape: tuple[int, ...]) -> Floats:
+def _draw_zeros_of_both_signs(draw: Draw, shape: tuple[int, ...]) -> Floats:
     return np.copysign(0.0, draw.signs(*shape))
 
 
 def _draw_some_zeros(draw: Draw, shape: tuple[int, ...]) -> Floats:
-    return np.where(draw.uniform(*shape) < 0, _draw_signed_zeros(draw, shape), draw.normal(*shape))
+    return np.where(draw.uniform(*shape) < 0, _draw_zeros_of_both_signs(draw, shape), draw.normal(*shape))
 
 
 def _draw_equal_rows(draw: Draw, shape: tuple[int, ...]) -> Floats:
@@ -37,7 +37,6 @@ def _draw_equal_rows(draw: Draw, shape: tuple[int, ...]) -> Floats:
 
 
 def _draw_partly_equal(draw: Draw, shape: tuple[int, ...]) -> Floats:
-    """Draw rows with a run of one value; about half of them equal the row before."""
     values = draw.normal(*shape).reshape(-1, shape[-1])
     for row in values:
         begin, end = sorted((draw.integer(0, shape[-1]), draw.integer(0, shape[-1])))
@@ -47,7 +46,7 @@ def _draw_partly_equal(draw: Draw, shape: tuple[int, ...]) -> Floats:
     return values.reshape(shape)
 
 
-def _draw_sorted(draw: Draw, shape: tuple[int, ...]) -> Floats:
+def _draw_in_order(draw: Draw, shape: tuple[int, ...]) -> Floats:
     values = np.sort(draw.normal(*shape), axis=-1)
     return values if draw.integer(0, 1) else np.ascontiguousarray(values[..., ::-1])
 
@@ -71,25 +70,23 @@ def _draw_integers(draw: Draw, shape: tuple[int, ...]) -> Floats:
 
 
 def _mix_rows(special: Family) -> Family:
-    """Return a family with about a third special rows, the others normal."""
-
-    def mixed(draw: Draw, shape: tuple[int, ...]) -> Floats:
+    def mix(draw: Draw, shape: tuple[int, ...]) -> Floats:
         values, other = draw.normal(*shape).reshape(-1, shape[-1]), special(draw, shape).reshape(-1, shape[-1])
         chosen = draw.uniform(len(values), low=0.0, high=1.0) < 1 / 3
         values[chosen] = other[chosen]
         return values.reshape(shape)
 
-    return mixed
+    return mix
 
 
 FAMILIES: Mapping[str, Family] = {
     "normal": _draw_normal,
     "zeros": _draw_zeros,
-    "signed zeros": _draw_signed_zeros,
+    "signed zeros": _draw_zeros_of_both_signs,
     "some zeros": _draw_some_zeros,
     "equal rows": _draw_equal_rows,
     "partly equal": _draw_partly_equal,
-    "sorted": _draw_sorted,
+    "sorted": _draw_in_order,
     "one-hot": _draw_one_hot,
     "constant": _draw_constant,
     "constant rows": _draw_constant_rows,
@@ -104,13 +101,13 @@ SCALED = ("tiny", "huge", "mixed magnitudes", "subnormal")
 
 
 def values(draw: Draw, family: str, *shape: int, dtype: str = "float64") -> Floats:
-    """Draw values of one of `FAMILIES` or `SCALED`; `shape` needs at least one axis."""
+    """Draw values of a family in `FAMILIES` or `SCALED`; `shape` needs an axis or more."""
     if family in FAMILIES:
         return FAMILIES[family](draw, shape).astype(dtype)
-    return _draw_scaled(draw, family, shape, dtype).astype(dtype)
+    return _draw_at_scale(draw, family, shape, dtype).astype(dtype)
 
 
-def _draw_scaled(draw: Draw, family: str, shape: tuple[int, ...], dtype: str) -> Floats:
+def _draw_at_scale(draw: Draw, family: str, shape: tuple[int, ...], dtype: str) -> Floats:
     low, high = MAGNITUDES[dtype]
     normal = draw.normal(*shape)
     if family == "tiny":

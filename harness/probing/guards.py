@@ -1,4 +1,4 @@
-"""Guards: conditions of a challenge under which a generated fault acts."""
+"""Guards: conditions under which a generated fault acts."""
 
 import math
 import random
@@ -18,16 +18,13 @@ Driver = Callable[[Answer, Draw, int], None]
 
 @dataclass(frozen=True)
 class Guard:
-    """A condition under which a planted fault acts. Its expressions may contain the threshold as `{t}`.
+    """A condition whose expressions may contain the threshold as `{t}`.
 
     Attributes:
-        name: name in tables.
-        driver: meets the guard and judges the results.
         call: expression over the arguments of the contract's running function and the names from `Guards.names`.
         place: expression over the place of the changed code within the call; see the language.
         element: expression over the elements of the changed array, if the language has this.
-        low: least threshold.
-        high: largest threshold, drawn log-uniformly; 0 for a guard without one.
+        high: largest threshold; 0 for a guard without one.
         needs: word, such as an option's name, without which an answer accepts no call that meets the guard.
     """
 
@@ -41,7 +38,7 @@ class Guard:
     needs: str = ""
 
     def fits(self, source: str, change: SourceChange) -> bool:
-        """Return whether any input may meet the guard at a change."""
+        """Return whether an input may meet the guard at a change."""
         if self.needs and not re.search(rf"\b{self.needs}\b", source):
             return False
         return (change.array or not self.element) and (change.repeats or not self.place)
@@ -67,8 +64,8 @@ class Guards:
         guards: conditions; the first one is empty.
         names: source of functions with the names and arguments of the contract's, which return further names for
             `Guard.call`; the language defines its form.
-        spared: functions of the right answers in which no fault is planted.
-        unasked: probed criteria that kill no fault, because they measure time, which guards take.
+        spared: functions of right answers in which no fault is planted.
+        unasked: probed criteria that kill no fault, because they measure time, which guards cost.
     """
 
     guards: tuple[Guard, ...]
@@ -82,6 +79,6 @@ class Guards:
         return {guard.name: guard for guard in self.guards}
 
     def code(self, guard: Guard, threshold: str, functions: tuple[str, ...]) -> GuardCode:
-        """Return the code that the language plants for a guard; `threshold` is an expression of the language."""
+        """Return the code that the language plants; `threshold` is an expression of the language."""
         call, place, element = (p.replace("{t}", threshold) for p in (guard.call, guard.place, guard.element))
         return GuardCode(call, place, element, self.names, functions)

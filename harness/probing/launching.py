@@ -1,7 +1,7 @@
-"""Launches of a CUDA submission: the contents of device memory, one call, and what it left there.
+"""Launches of a CUDA submission, with the contents of device memory before and after.
 
-The parent draws all contents. Inputs lie between guards of NaN, so a read beside one spoils the result. Outputs hold,
-and lie between, random bytes, so stray writes and unwritten outputs show.
+Inputs lie between guards of NaN, so a read beside one spoils the result. Outputs hold, and lie between, random bytes,
+so stray writes and unwritten outputs show.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -47,8 +47,6 @@ class InputBuffer:
     """Device memory that a call reads.
 
     Attributes:
-        name: name in the contract.
-        values: contents.
         shift: bytes off the alignment of device memory, a multiple of an element.
     """
 
@@ -73,13 +71,7 @@ class InputBuffer:
 
 @dataclass(frozen=True)
 class OutputBuffer:
-    """Device memory that a call writes.
-
-    Attributes:
-        name: name in the contract.
-        shape: shape of the output.
-        dtype: dtype with elements of four bytes or more.
-    """
+    """Device memory that a call writes, in elements of four bytes or more."""
 
     name: str
     shape: tuple[int, ...]
@@ -95,7 +87,7 @@ class OutputBuffer:
         return self.shape, np.dtype(self.dtype)
 
     def laid_out(self, draw: Draw, guard: int) -> tuple[Values, int]:
-        """See `InputBuffer.laid_out`; the buffer holds random bytes."""
+        """See `InputBuffer.laid_out`."""
         dtype = np.dtype(self.dtype)
         size = int(np.prod(self.shape)) + 2 * guard
         word = np.dtype(f"u{dtype.itemsize}").type
@@ -116,7 +108,7 @@ class Region:
 
     @property
     def changed(self) -> Values:
-        """Mask of the words that changed."""
+        """Mask of changed words."""
         mask: Values = self.before != self.after
         return mask
 
@@ -135,7 +127,7 @@ class Region:
 
 @dataclass(frozen=True)
 class DeviceCall:
-    """One call of a submission's function."""
+    """One call of a submission."""
 
     code: int
     mode: str
@@ -143,7 +135,6 @@ class DeviceCall:
     regions: Mapping[str, Region]
 
     def __getitem__(self, name: str) -> Values:
-        """Return a buffer's contents after the call."""
         return self.regions[name].values
 
     def kept(self, name: str) -> bool:
@@ -160,7 +151,7 @@ class DeviceCall:
 
         Args:
             where: sizes of the call, for the message.
-            rows: mask of the rows of the outputs that must be written; all by default.
+            rows: mask of the rows that must be written; all by default.
         """
         defects = self.report.found()
         if self.code or (defects and self.mode == "plain"):
@@ -168,7 +159,7 @@ class DeviceCall:
         for region in self._outputs:
             _require_inside(region, where)
         for region in self._outputs:
-            _require_written(region, where, rows)
+            _require_writes(region, where, rows)
 
     @property
     def _outputs(self) -> list[Region]:
@@ -185,7 +176,7 @@ class DeviceCall:
         return not self.defects and bool(self.code or self.report.found())
 
     def failure(self, where: str) -> KernelFailed:
-        """Return the exception for a call that did not end well."""
+        """Return the failure of the call."""
         detail = f"{where}: it returns {self.code}{_format_messages(self.report)}"
         if not self.defects:
             return CallRefused("a legal call is refused", detail)
@@ -198,19 +189,17 @@ def launch(
 ) -> DeviceCall:  # fmt: skip
     """Call a C function of a submission on its device.
 
-    Buffers keep the addresses of the previous call if that had buffers of the same sizes, as with most allocators.
+    Buffers keep the addresses of the previous call if their sizes are the same, as with most allocators.
 
     Args:
-        draw: source of the random bytes.
         arguments: ints, floats (C floats), `STREAM` and buffers, in the order of the contract.
         mode: plain, check, count, all or sample. Mode check with `guard=0` finds accesses one element too far. Mode
             sample runs only blocks at the ends of a large grid and around 2^16; outputs of others stay unwritten.
         seed: seed of the schedule of threads.
-        guard: elements before and behind each buffer.
         fill: contents of unwritten memory: `mixed` (NaN, large numbers, zeros and minus infinity in a drawn order),
             `nan`, `zeros` or `left` (earlier contents). A GPU may hand out other memory, and its shared memory keeps
             earlier contents.
-        moved: names of buffers placed elsewhere than in the previous call.
+        moved: names of buffers to place at other addresses.
 
     Raises:
         ProbeFailure: the call fails, or the device's report cannot be true.
@@ -239,15 +228,7 @@ def launch(
 
 
 def read_report(report: NDArray[np.uint8], mode: str, seed: int, changed: Mapping[str, int]) -> Report:
-    """Parse a device's report and require it to agree with what the parent sees.
-
-    Args:
-        changed: number of changed bytes by buffer.
-
-    Raises:
-        ProbeFailure: the report is malformed or cannot be true.
-        NotMeasurable: the device lacks the mode or something that the submission needs.
-    """
+    """Parse a device's report, and compare it with the numbers of changed bytes by buffer; raise as `launch` does."""
     parsed = parse(report.tobytes())
     if parsed is None:
         raise ProbeFailure("the device's report is spoilt", "what the device says of the call is no report")
@@ -276,7 +257,7 @@ def _require_inside(region: Region, where: str) -> None:
         raise WrittenOutside(f"writes outside {name}", detail, where=f"{name}[{place}]")
 
 
-def _require_written(region: Region, where: str, rows: NDArray[np.bool_] | None) -> None:
+def _require_writes(region: Region, where: str, rows: NDArray[np.bool_] | None) -> None:
     shape, _ = region.buffer.inside
     stale = ~region.changed[region.inside].reshape(shape)
     if rows is not None:

@@ -1,7 +1,8 @@
 """Properties that every function has, tested by comparing a submission with itself.
 
-Each law takes `run`, which calls the submission once and returns its outputs by name. Wrong values alone break no law.
-Constant outputs and copies satisfy all laws, so `run` should reject them (`expect.alive`).
+Each law takes `run`, which calls the submission once, and often `other`, a call with other inputs of the same shapes.
+Wrong values alone break no law. Constant outputs and copies satisfy all laws, so `run` should reject them
+(`expect.alive`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -33,18 +34,11 @@ class ArrayCall(Protocol):
     """A call of the submission with inputs of its own."""
 
     def __call__(self, *, inputs: InputUse = InputUse.FRESH) -> Reply:
-        """Return the outputs by name, or plain data.
-
-        Args:
-            inputs: layout and use of the array arguments.
-        """
+        """Return the outputs by name, or plain data."""
 
 
 def only_digits_apart(got: NDArray[Any], wanted: NDArray[Any]) -> bool:
-    """Return whether two results differ at most by lost digits, in the dtype of the first.
-
-    Integers, booleans, NaN and infinities must be equal.
-    """
+    """Return whether two results differ at most by `DIGITS`; integers, booleans, NaN and infinities must be equal."""
     if got.shape != wanted.shape or got.dtype.kind != "f":
         return bool(np.array_equal(got, wanted))
     close = np.isfinite(wanted) & np.isfinite(got)
@@ -69,7 +63,7 @@ def lists_stay(answer: Answer, given: Mapping[str, Any], run: Callable[[Mapping[
 
     Args:
         given: arguments by name, as nested lists.
-        run: makes the call with these arguments, kept in the answer's process.
+        run: makes the call with these arguments, kept in the process.
     """
     answer.load("keeper", "def keep(value):\n    return value\n")
     kept = {name: answer.call("keep", value, module="keeper", returns=Keep()) for name, value in given.items()}
@@ -95,12 +89,11 @@ LAYOUTS = (InputUse.SLICED, InputUse.STRIDED, InputUse.TRANSPOSED)
 def layouts_do_not_matter(
     run: ArrayCall, layouts: Iterable[InputUse] = LAYOUTS, agree: Callable[[Reply, Reply, str], object] | None = None
 ) -> None:
-    """Require the same result, up to lost digits, for arrays that are views of other memory.
+    """Require the same result for arrays that are views of other memory.
 
     Args:
         layouts: layouts of the views; `BROADCAST` suits entries that are equal along an axis.
-        agree: compares two results, called with a title that has a placeholder for an output's name; by default it
-            tolerates the digits that the next narrower type loses.
+        agree: compares two results, given a title with a placeholder for an output's name; by default up to `DIGITS`.
     """
     agree = agree or _require_same_but_for_digits
     with expect.only_beside(lambda: agree(run(), run(), "{} differs between identical calls")):
@@ -113,11 +106,7 @@ def layouts_do_not_matter(
 
 
 def arrays_are_read_anew(run: ArrayCall, other: ArrayCall) -> None:
-    """Require the result for new contents of arrays that an earlier call had, not the earlier result.
-
-    Args:
-        other: call with inputs of the same shapes, preferably `rearranged`.
-    """
+    """Require a new result for new contents, preferably `rearranged`, in the arrays of an earlier call."""
     run(inputs=InputUse.REUSED)
     again = other(inputs=InputUse.REUSED)
     _require_same_but_for_digits(
@@ -126,7 +115,7 @@ def arrays_are_read_anew(run: ArrayCall, other: ArrayCall) -> None:
 
 
 def rearranged(array: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
-    """Return the array with all but its ends permuted, so that ends and sums stay the same."""
+    """Return the array with all but its ends permuted; sums stay the same."""
     flat = array.reshape(-1).copy()
     flat[1:-1] = rng.permutation(flat[1:-1])
     return flat.reshape(array.shape)
@@ -152,7 +141,7 @@ class Caller:
     """A caller that holds its arrays in the answer's process, as a program would.
 
     Attributes:
-        writes: overwrite every returned array once its contents are copied.
+        writes: overwrite every array that is taken.
     """
 
     answer: Answer
@@ -167,7 +156,7 @@ class Caller:
         return kept
 
     def takes(self, returned: RemoteObject, shape: tuple[int, ...], dtype: str) -> NDArray[Any]:
-        """Return the contents of a returned or passed array; with `writes`, overwrite it afterwards."""
+        """Return the contents of a returned or passed array."""
         taken: NDArray[Any] = self.answer.call(
             "take", returned, self.writes, returns=Array(shape, dtype), module="caller"
         )
@@ -175,9 +164,7 @@ class Caller:
 
 
 def results_belong_to_the_caller(answer: Answer, program: Callable[[Caller], Arrays]) -> None:
-    """Require that overwriting returned arrays has no effect on other results, then or later.
-
-    An array fails if it shares memory with another result, an argument or the submission's own state.
+    """Require returned arrays to share no memory with other results, arguments or the submission's state.
 
     Args:
         program: makes calls, takes each result at once and the arguments at the end, and returns what it took.
@@ -197,11 +184,10 @@ def results_belong_to_the_caller(answer: Answer, program: Callable[[Caller], Arr
 def equal_calls_get_equal_replies(
     answer: Answer, run: ArrayCall, other: ArrayCall, earlier: str = "another call"
 ) -> None:
-    """Require equal results for equal calls: repeated, after a call with other inputs, and in a new process.
+    """Require equal results for equal calls: repeated, after another call, and in a new process.
 
     Args:
-        other: call with other inputs of the same shapes.
-        earlier: what `run` calls, in a phrase.
+        earlier: phrase for what `run` calls.
     """
     once, between = run(), other()
     _require_same(run(), once, "{} differs between identical calls", "the same call again, another one in between")
@@ -235,7 +221,7 @@ def parts_stand_alone(
     """Require the first and last part along each axis to give the same alone as among others.
 
     Args:
-        whole: outputs of the call with all parts, which have these axes.
+        whole: outputs of all parts, which have these axes.
         alone: returns the outputs of one part, by axis and index.
         axes: word for a part, by axis.
         agree: compares an output by name with its wanted values, given a title and a description of the call.
@@ -250,7 +236,6 @@ def parts_stand_alone(
 
 @contextmanager
 def _append_to_title(where: str) -> Iterator[None]:
-    """Append `where` to the title of a failed comparison in the block, but not of a call."""
     try:
         yield
     except CallFailed:
@@ -271,7 +256,6 @@ def _is_near(got: NDArray[Any], wanted: NDArray[Any]) -> bool:
 
 
 def _require_same(got: Reply, wanted: Reply, title: str, doing: str = "") -> None:
-    """Require equal results; `title` has a placeholder for the output's name."""
     if isinstance(wanted, Mapping) and all(isinstance(array, np.ndarray) for array in wanted.values()):
         for name, array in wanted.items():
             expect.same(name, got[name], array, title.format(name), doing)
@@ -281,7 +265,6 @@ def _require_same(got: Reply, wanted: Reply, title: str, doing: str = "") -> Non
 
 
 def _is_alike(got: Any, wanted: Any) -> bool:
-    """Return whether plain data agrees in type, form and value, with NaN equal to NaN."""
     if type(got) is not type(wanted):
         return False
     if isinstance(wanted, np.ndarray):
@@ -299,9 +282,6 @@ def each_refused(attempts: Mapping[str, Callable[[], object]], otherwise: float 
     Args:
         attempts: calls, by a phrase for what is wrong with their arguments.
         otherwise: credit for other exceptions; 0 fails the submission.
-
-    Raises:
-        ProbeFailure: failure of the first call that is not refused, with the phrases of the others.
     """
     refusals = {what: partial(_raises_value_error, attempt, what, otherwise) for what, attempt in attempts.items()}
     judged, left_out = judge_each(refusals)
@@ -316,11 +296,6 @@ def each_refused(attempts: Mapping[str, Callable[[], object]], otherwise: float 
 
 
 def _raises_value_error(attempt: Callable[[], object], what: str, otherwise: float) -> bool | ProbeFailure:
-    """Return whether an attempt raises ValueError, or its failure if that earns nothing.
-
-    Raises:
-        WorkerLost: the answer's process is gone.
-    """
     try:
         expect.refused(attempt, what)
     except WorkerLost:

@@ -1,4 +1,4 @@
-"""Short rules for affected places among many: ranges, or residues modulo a power of two.
+"""Short rules for affected places: ranges, or residues modulo a power of two.
 
 Faults of parallel code follow threads, warps and blocks, and so the residues of a column or row.
 """
@@ -21,7 +21,7 @@ class Pattern:
     """A short rule for affected places.
 
     Attributes:
-        runs: begin and end of each run of affected places, within one period if there is one.
+        runs: begin and end of each run of affected places, within one period if any.
         period: distance after which the runs repeat, or None.
     """
 
@@ -33,7 +33,7 @@ class Pattern:
         """Return the rule as a condition on `name`."""
         if self.period is None:
             return " or ".join(_format_interval(run, self.size, name) for run in self.runs)
-        residue, spared = f"{name} mod {self.period}", _find_spared(self.runs, self.period)
+        residue, spared = f"{name} mod {self.period}", _find_gap(self.runs, self.period)
         if spared is not None:
             return f"{residue} != {spared}"
         return " or ".join(_format_interval(run, self.period, residue) for run in self.runs)
@@ -58,7 +58,7 @@ def pattern_of(mask: NDArray[np.bool_]) -> Pattern | None:
         residues = mask[:modulus]
         if (mask == np.resize(residues, len(mask))).all():
             within = _find_runs(residues)
-            short = 0 < len(within) <= MOST or _find_spared(within, modulus) is not None
+            short = 0 < len(within) <= MOST or _find_gap(within, modulus) is not None
             return Pattern(len(mask), within, modulus) if short else None
     return Pattern(len(mask), runs) if 0 < len(runs) <= MOST else None
 
@@ -68,7 +68,7 @@ def _find_runs(mask: NDArray[np.bool_]) -> tuple[tuple[int, int], ...]:
     return tuple((int(begin), int(end)) for begin, end in edges.reshape(-1, 2))
 
 
-def _find_spared(runs: tuple[tuple[int, int], ...], size: int) -> int | None:
+def _find_gap(runs: tuple[tuple[int, int], ...], size: int) -> int | None:
     if sum(end - begin for begin, end in runs) != size - 1:
         return None
     reached = 0

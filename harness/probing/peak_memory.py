@@ -4,7 +4,7 @@ from typing import Any
 
 from harness.probing.answers import Answer
 from harness.probing.failures import NotMeasurable, NotRun, WorkerLost
-from harness.probing.submissions.wrapper import boxed
+from harness.probing.submissions.wrapper import unwrap
 from harness.sandbox import Nothing, Plan
 from harness.sandbox.accounting import process_stats
 
@@ -31,14 +31,14 @@ HIDDEN = 4 << 20
 
 
 class PeakMeter:
-    """A meter for the calls of one answer, in a new process. Discard the first call of each function.
+    """A meter for one answer's calls in a new process. Discard the first call of each function.
 
     Raises:
         NotMeasurable: the answer is not in a sandbox.
     """
 
     def __init__(self, answer: Answer) -> None:
-        inside = boxed(answer)
+        inside = unwrap(answer)
         if inside is None:
             raise NotMeasurable("memory is measured in the box only")
         self.answer, self.inside = answer, inside
@@ -46,9 +46,7 @@ class PeakMeter:
         inside.load("beside", BESIDE)
 
     def call(self, function: str, *args: Any, returns: Plan, **options: Any) -> tuple[Any, int]:
-        """Call the answer, and return its result and the peak memory of the call in bytes.
-
-        The result counts; the arguments and anything held before do not.
+        """Return a call's result and its peak memory in bytes, including the result but not the arguments.
 
         Raises:
             NotRun: an earlier peak hides that of the call.

@@ -1,4 +1,4 @@
-"""Probes: functions that exercise an answer through its contract, over sizes from small to large."""
+"""Probes: functions that exercise an answer through its contract."""
 
 import contextlib
 from collections.abc import Callable, Mapping
@@ -21,7 +21,7 @@ from harness.probing.failures import (
     TrivialOutput,
     WorkerLost,
 )
-from harness.probing.shrinking import Shrunk, shrink_drawn, shrink_fixed
+from harness.probing.shrinking import Shrunk, shrink_by_bisection, shrink_by_steps
 from harness.probing.sizes import DRAW, Case, Drawn
 from harness.probing.sweeping import FURTHER, Sweep, merge
 from harness.timing.exclusive import MachineBusy, beside_others, second_try
@@ -29,7 +29,7 @@ from harness.timing.exclusive import MachineBusy, beside_others, second_try
 
 @dataclass(frozen=True)
 class Partial:
-    """A probe's result with partial credit: fraction, figures and explanation."""
+    """A probe's result with partial credit."""
 
     fraction: float
     figures: Mapping[str, Figure]
@@ -52,9 +52,7 @@ class Probe:
     """A probe function and its cases. See `probe` for fields not listed here.
 
     Attributes:
-        name: name of the function, as in challenge.toml.
         body: function called as `body(answer, draw, **case)`; returns figures or `Partial`, raises `ProbeFailure`.
-        cases: keyword arguments, smallest first.
     """
 
     name: str
@@ -74,16 +72,16 @@ class Probe:
 
     @property
     def clocked(self) -> bool:
-        """True if a clock decides; it then runs only where time can be measured."""
+        """True if a clock decides."""
         return self.races or self.times
 
     @property
     def measures_cost(self) -> bool:
-        """True if time or memory is tested, not results."""
+        """True if time or memory is tested."""
         return self.races or not self.traced
 
     def in_brief(self) -> "Probe":
-        """Return the probe with few drawn cases (`Drawn.in_brief`)."""
+        """Return the probe with few drawn cases."""
         return replace(self, drawn=self.drawn.in_brief()) if self.drawn else self
 
 
@@ -95,12 +93,8 @@ class ProbeResult:
         fraction: credit: 1 passed, 0 failed.
         figures: figures by name, the largest over all cases.
         case: first failed case, as drawn.
-        counterexample: smallest case found that fails in the same way.
         broken: true if the answer's process is gone.
-        exhausted: true if it is gone because a call used up its processor time.
-        draws: drawn cases that were tried, or None.
-        thresholds: sizes at which the counterexample begins to fail.
-        spared: number of spared cases.
+        exhausted: true if a call used up its processor time.
         unserved: functions with calls that a harness adapter does not serve.
     """
 
@@ -154,14 +148,13 @@ def probe(
         fixed: sizes that must not shrink.
         traced: false if time or memory is tested; failures are then not compared with known faults.
         drawn: recipe for further cases, which run last.
-        shrinker: search for the smallest failing case, if shrinking sizes is not enough.
+        shrinker: replacement for the shrinking of sizes.
         races: true if the answer is timed against the reference.
-        slow_fails: false if time is not tested; an answer that takes too long then counts as not run.
+        slow_fails: false if an answer that takes too long counts as not run.
         measures: true if a figure is tested; a failure without one is not charged beside a failure in `rests_on`.
         times: true if a clock decides without a race.
         apart: true if the fixed cases test something else than the criterion's drawn ones, and so excuse none of their
             failures by passing.
-        fit: makes each case one that the answer serves.
         **case: keyword arguments common to all cases.
     """
 
@@ -178,13 +171,9 @@ def probe(
 def run(
     probe: Probe, answer: Answer, seed: int, *, shrink: bool = True, share: float = 1.0, own: str = ""
 ) -> ProbeResult:
-    """Run every case, drawn ones last, until one fails, then search for a smaller one that fails in the same way.
-
-    A fixed case that breaks another criterion's property does not end the run, because a later one may break this
-    one's.
+    """Run every case, drawn ones last, until one fails, then search for a smaller one.
 
     Args:
-        seed: seed of the criterion; the probe's name is mixed in.
         shrink: search for a smaller case, and count the drawn ones that fail.
         share: fraction of the drawn cases to run.
         own: judged criterion.
@@ -198,7 +187,7 @@ def run(
     failed: tuple[Case, ProbeFailure] | None = None
     for case in probe.cases:
         try:
-            result = _run_counted(probe, answer, seed, case)
+            result = _run_case(probe, answer, seed, case)
         except Spared:
             spared += 1
             continue
@@ -206,7 +195,7 @@ def run(
             if failure.fault_of in ("", own):
                 failed = case, failure
                 break
-            failed = failed or (case, failure)
+            failed = failed or (case, failure)  # a later case may break this criterion's own property
             continue
         merge(figures, result.figures)
         fraction = min(fraction, result.fraction)
@@ -215,7 +204,7 @@ def run(
     if failed is not None:
         small = _shrink(probe, answer, seed, *failed) if shrink else Shrunk(*failed)
         merge(figures, failed[1].measured)
-        return _make_failed_result(probe, answer, figures, *failed, small)
+        return _make_failure_result(probe, answer, figures, *failed, small)
     passed = ProbeResult(probe.name, fraction, figures, detail="; ".join(dict.fromkeys(details)), spared=spared)
     return passed if probe.drawn is None else _sweep(probe, probe.drawn, answer, seed, passed, shrink, share)
 
@@ -224,7 +213,7 @@ def _sweep(
     probe: Probe, drawn: Drawn, answer: Answer, seed: int, passed: ProbeResult, shrink: bool, share: float
 ) -> ProbeResult:
     found = Sweep(drawn, answer, max(1, round(drawn.count * share)))
-    found.run(lambda case: _run_counted(probe, answer, seed, case).figures, seed, probe.name, FURTHER if shrink else 0)
+    found.run(lambda case: _run_case(probe, answer, seed, case).figures, seed, probe.name, FURTHER if shrink else 0)
     merge(passed.figures, found.figures)
     if found.failure is not None and found.case is not None:
         merge(passed.figures, found.failure.measured)
@@ -232,7 +221,7 @@ def _sweep(
         # and a fault of another criterion is shrunk there
         shrink = shrink and not isinstance(found.failure, (CallTimedOut, FaultElsewhere, FromUnwritten))
         small = _shrink(probe, answer, seed, found.case, found.failure) if shrink else Shrunk(found.case, found.failure)
-        result = _make_failed_result(probe, answer, passed.figures, found.case, found.failure, small)
+        result = _make_failure_result(probe, answer, passed.figures, found.case, found.failure, small)
         return replace(result, draws=found.draws)
     if found.unreached:
         raise NotRun(
@@ -241,8 +230,7 @@ def _sweep(
     return replace(passed, draws=found.draws, spared=passed.spared + found.spared)
 
 
-def _run_counted(probe: Probe, answer: Answer, seed: int, case: Case) -> Partial:
-    """Run one case; after a timeout that other load may explain, again with no other grade beside it."""
+def _run_case(probe: Probe, answer: Answer, seed: int, case: Case) -> Partial:
     try:
         return _try_twice(probe, answer, seed, case)
     except TimeUsedUp as late:  # other criteria spent it too, so this is no evidence about this one
@@ -277,7 +265,7 @@ def _try_twice(probe: Probe, answer: Answer, seed: int, case: Case) -> Partial:
         raise NotRun(f"{first.title} ({first.detail}), and could not be tried again alone: {busy}") from None
 
 
-def _make_failed_result(
+def _make_failure_result(
     probe: Probe, answer: Answer, figures: dict[str, Figure], case: Case, failure: ProbeFailure, small: Shrunk
 ) -> ProbeResult:
     why = small.failure
@@ -326,11 +314,7 @@ def _describe_settings(probe: Probe, small: Shrunk) -> str:
 
 
 def once(probe: Probe, answer: Answer, seed: int, case: Case) -> Partial:
-    """Run one case.
-
-    Raises:
-        ProbeFailure: the answer failed.
-    """
+    """Run one case."""
     given = {name: value for name, value in probe.fit(answer, case).items() if name != DRAW}
     try:
         with np.errstate(all="ignore"):  # submissions may return any numbers, which are judged as they are
@@ -355,10 +339,10 @@ def _shrink(probe: Probe, answer: Answer, seed: int, case: Case, failure: ProbeF
 
     # right outputs of a small case may be trivial too, and a fault of another criterion is shrunk there
     if isinstance(failure, (TrivialOutput, FaultElsewhere)):
-        return shrink_fixed(alone, case, failure, {}, frozenset(case))
+        return shrink_by_steps(alone, case, failure, {}, frozenset(case))
     if probe.drawn is not None and DRAW in case:
-        return shrink_drawn(alone, case, failure, probe.drawn, lambda smaller: probe.fit(answer, smaller))
-    return shrink_fixed(alone, case, failure, probe.floors, probe.fixed)
+        return shrink_by_bisection(alone, case, failure, probe.drawn, lambda smaller: probe.fit(answer, smaller))
+    return shrink_by_steps(alone, case, failure, probe.floors, probe.fixed)
 
 
 def _find_failure(probe: Probe, answer: Answer, seed: int, case: Case) -> ProbeFailure | None:

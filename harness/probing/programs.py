@@ -1,7 +1,7 @@
 """Programs of calls for contracts with state, and the search for the shortest one that fails.
 
-The challenge defines steps and expected results. A program stays valid if it loses steps: each holds all that its call
-needs, and expectations follow from the steps before. The search draws nothing, so it is reproducible.
+A program stays valid if it loses steps: each step holds all that its call needs, and expectations follow from earlier
+steps. The search draws nothing, so it is reproducible.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -19,12 +19,10 @@ DRAWN, OTHER_DRAWS = 0, (1, 2, 3)
 
 @dataclass(frozen=True)
 class Size:
-    """A size of a call.
+    """A size of a call, at least `least`.
 
     Attributes:
-        now: current value.
-        least: smallest allowed value.
-        plain: largest value that is ordinary in any program; only beyond it is a threshold reported.
+        plain: largest ordinary value; thresholds lie beyond.
     """
 
     now: int
@@ -36,13 +34,13 @@ class Step(Protocol):
     """One call of a program."""
 
     def sizes(self) -> Mapping[str, Size]:
-        """Return the sizes of the call by name."""
+        """Return the sizes by name."""
 
     def resized(self, name: str, size: int) -> Self:
-        """Return the same call with another size."""
+        """Return the call with another size."""
 
     def plainer(self) -> Iterable[Self]:
-        """Return simpler forms of the call, boldest first, which lead to simpler forms only."""
+        """Return simpler forms of the call, boldest first."""
 
 
 Program = tuple[Step, ...]
@@ -51,11 +49,7 @@ Rewrite = Callable[[Program], Iterable[Program]]
 
 
 class StepFailed(Exception):
-    """The failure of a program.
-
-    Attributes:
-        at: index of the step.
-    """
+    """The failure of a program at the step of index `at`."""
 
     def __init__(self, failure: ProbeFailure, at: int) -> None:
         super().__init__(failure.title)
@@ -71,12 +65,7 @@ Fits = Callable[[Program], bool]
 
 @dataclass(frozen=True)
 class ShortestProgram:
-    """The shortest program found that fails in the same way.
-
-    Attributes:
-        thresholds: sizes at which it begins to fail.
-        after_others: True if it passes as the first calls of a process.
-    """
+    """The shortest program found; see `Shrunk`."""
 
     steps: Program
     failure: ProbeFailure
@@ -90,8 +79,6 @@ def shortest(
     """Remove whatever the failure does not need: steps, then size, then details of steps.
 
     Args:
-        failed: failure of `program`.
-        rewrites: simpler forms of whole programs.
         fits: tests whether the contract allows a smaller program; one that it does not allow sets no threshold.
     """
     search = _Search(run, program, failed, tuple(rewrites), fits)
@@ -101,8 +88,6 @@ def shortest(
 
 
 class _Search:
-    """A search for a shorter program, with a limited number of tries."""
-
     def __init__(
         self, run: Run, program: Program, failed: StepFailed, rewrites: tuple[Rewrite, ...], fits: Fits
     ) -> None:
@@ -115,7 +100,6 @@ class _Search:
         self.after_others = False
 
     def run(self) -> None:
-        """Search until simplification ends or the tries are used up."""
         if not self._accept(self.steps):
             self.after_others = self._passes(self.steps)
             return
@@ -129,7 +113,6 @@ class _Search:
         self._find_thresholds()
 
     def _find_failure(self, program: Program, draw: int = DRAWN) -> StepFailed | None:
-        """Return the same failure of a program, or None, also without tries left."""
         if self._left <= 0:
             return None
         self._left -= 1
@@ -142,7 +125,6 @@ class _Search:
         return None
 
     def _passes(self, program: Program, draw: int = DRAWN) -> bool:
-        """Return whether a program makes all its calls and passes; False without tries left."""
         if self._left <= 0 or not self._fits(program):
             return False
         self._left -= 1
@@ -160,7 +142,6 @@ class _Search:
         return again is not None
 
     def _drop(self) -> None:
-        """Drop runs of steps, last first: halves, then quarters, down to single steps."""
         size = len(self.steps) // 2
         while size:
             end = len(self.steps) - 1  # the last one shows the failure
@@ -201,7 +182,6 @@ class _Search:
             )
 
     def _find_thresholds(self) -> None:
-        """Find sizes that matter: one less passes, with every draw."""
         for at, step in enumerate(self.steps):
             for name, size in step.sizes().items():
                 n = size.now
@@ -212,7 +192,6 @@ class _Search:
                     self.thresholds.append(Threshold(axis=name, right_at=n - 1, wrong_from=n, onward=onward))
 
     def _matters(self, below: Program) -> bool:
-        """Return whether a smaller program passes and this one fails, with every draw."""
         others = (self._passes(below, draw) and self._find_failure(self.steps, draw) for draw in OTHER_DRAWS)
         return self._passes(below) and all(others)
 

@@ -33,7 +33,6 @@ class Shrunk:
     """The smallest case found that fails in the same way.
 
     Attributes:
-        thresholds: sizes at which it begins to fail.
         after_others: true if it passes as the first case of a process.
     """
 
@@ -43,13 +42,10 @@ class Shrunk:
     after_others: bool = False
 
 
-def shrink_fixed(
+def shrink_by_steps(
     attempt: Attempt, case: Case, failure: ProbeFailure, floors: Mapping[str, int], fixed: frozenset[str]
 ) -> Shrunk:
-    """Return the smallest case found by single steps down that fails in the same way.
-
-    A case that passes by itself failed because of earlier ones, and stays unchanged.
-    """
+    """Return the smallest case found by single steps down; unchanged if the case passes by itself."""
     if not isinstance(failure, WorkerLost | CallTimedOut) and attempt(case) is None:
         return Shrunk(case, failure, after_others=True)
     best, why, tries, moved = dict(case), failure, 0, True
@@ -78,15 +74,12 @@ def _iter_smaller(case: Case, floors: Mapping[str, int], fixed: Collection[str])
         yield from ((size, step) for step in dict.fromkeys((floor, max(floor, value // 2), value - 1)))
 
 
-def shrink_drawn(
+def shrink_by_bisection(
     attempt: Attempt, case: Case, failure: ProbeFailure, drawn: Drawn, fit: Callable[[Case], Case] = dict
 ) -> Shrunk:
-    """Return the plainest settings and smallest sizes that fail in the same way, and their thresholds.
+    """Return the plainest settings and smallest sizes; unchanged without thresholds if the case passes by itself.
 
-    A case that passes by itself failed because of earlier ones. It stays unchanged and sets no threshold.
-
-    Args:
-        fit: makes each case one that the answer serves; only a size that changes alone sets a threshold.
+    Only a size that changes alone under `fit` sets a threshold.
     """
     search = _Search(attempt, case, failure, drawn, fit)
     with contextlib.suppress(_Exhausted):
@@ -99,8 +92,6 @@ class _Exhausted(Exception):
 
 
 class _Search:
-    """A search for a smaller drawn case, with a limited number of tries."""
-
     def __init__(
         self, attempt: Attempt, case: Case, failure: ProbeFailure, drawn: Drawn, fit: Callable[[Case], Case]
     ) -> None:
@@ -116,7 +107,6 @@ class _Search:
         self._first = dict(case)
 
     def run(self) -> None:
-        """Shrink settings, then sizes, then find thresholds."""
         if isinstance(self.failure, WorkerLost) or self._fails() is None:
             self.after_others = not isinstance(self.failure, WorkerLost) and self._passes()
             return
@@ -129,7 +119,6 @@ class _Search:
             self.thresholds += [found] if found else []
 
     def _fails(self, **changes: Figure) -> ProbeFailure | None:
-        """Return the same failure with changed settings, or None."""
         again = self._find_failure(**changes)
         return again if again is not None and _is_alike(again, self.failure) else None
 
@@ -141,7 +130,6 @@ class _Search:
         return again is not None and not isinstance(again, NotTried)
 
     def _find_failure(self, **changes: Figure) -> ProbeFailure | None:
-        """Return the failure with changed settings, or None; each case runs once."""
         case = {**self.case, **changes}
         key = tuple(sorted(case.items()))
         if key not in self._known:
@@ -152,17 +140,13 @@ class _Search:
         return self._known[key]
 
     def _step(self, name: str, value: Figure) -> bool:
-        """Keep a value if the case fails in the same way with it; return whether it does."""
         again = self._fails(**{name: value})
         if again is not None:
             self.case[name], self.failure = value, again
         return again is not None
 
     def _find_smallest(self, name: str, axis: Axis) -> int | None:
-        """Bisect one size to where it begins to fail; return the passing size below, or None at the low end.
-
-        Halves of a size share its divisors, so a few odd sizes below are tried as well.
-        """
+        """Bisect one size to where it begins to fail; return the passing size below, or None at the low end."""
         if self.case[name] == axis.low or self._step(name, axis.low):
             return None
         while True:
@@ -171,6 +155,7 @@ class _Search:
             while failing - passing > 1:
                 middle = (passing + failing) // 2
                 passing, failing = (passing, middle) if self._step(name, middle) else (middle, failing)
+            # halves of a size share its divisors, so a few odd sizes are tried as well
             below = {passing - 1, 3 * passing // 4 | 1, passing // 2 | 1}
             if not any(axis.low < n < passing and self._step(name, n) for n in sorted(below)):
                 return passing

@@ -1,7 +1,7 @@
 """Randomly drawn sizes, concentrated where optimised code goes wrong.
 
-A drawn size is log-uniform over its range, or moved to where code changes its way of working: around powers of two,
-primes, sizes that no unrolling divides, and integers in the submission's own source and their multiples.
+A drawn size is log-uniform over its range, or moved: to powers of two, primes, sizes that no unrolling divides, and
+integers in the submission's source and their multiples.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -58,7 +58,6 @@ class Drawn:
     """A recipe for drawn cases.
 
     Attributes:
-        axes: sizes by name.
         count: number of cases in a full grade.
         cost: cost of a case, called with its sizes; the number of elements touched will do.
         most: largest cost of a case.
@@ -66,8 +65,8 @@ class Drawn:
         brief: largest cost of a case in brief, if smaller.
         in_large: true if the leading size of the first cases, one case per size, is one of the largest.
         salt: seed of the order in which such draws take their settings.
-        adjust: changes drawn sizes to ones that the answer can handle, if a bound on the cost is not enough.
-        covered: most values that a setting may have for brief draws to take all of them.
+        adjust: changes drawn sizes to ones that the answer can handle.
+        covered: most values of a setting for brief draws to take all of them.
     """
 
     axes: Mapping[str, Axis]
@@ -82,22 +81,18 @@ class Drawn:
     covered: int = COVERED
 
     def in_brief(self) -> "Drawn":
-        """Return a recipe of few cases: one per size, with that size among its largest.
-
-        Small ones follow until every setting of at most `covered` values has taken each of them.
-        """
+        """Return a recipe of one large case per size, then small ones until the settings have taken all values."""
         values = (len(given) for given in self.choices.values() if len(given) <= self.covered)
         return replace(self, count=max(len(self.axes), *values, 1), most=self.brief or self.most, in_large=True)
 
     def case(self, index: int, rng: np.random.Generator, literals: Collection[int], most: float) -> dict[str, Figure]:
         """Draw case `index`, which costs at most `most`.
 
-        Each size leads in turn and shrinks last in a case that costs too much, so that it covers its whole range.
+        Each size leads in turn; the leading size shrinks last in a case that costs too much, and so covers its range.
         Settings take all their values before one repeats.
 
         Args:
             rng: generator of this draw alone.
-            literals: integers in the submission's source.
         """
         leading = list(self.axes)[index % len(self.axes)]
         places = {name: float(rng.uniform()) for name in self.axes}
@@ -124,13 +119,13 @@ class Drawn:
         return {**self.adjust(**sizes), **dealt, DRAW: index}
 
     def _choose_part(self, index: int, name: str) -> tuple[int, int]:
-        """Return the part of its range for the leading size, and the number of parts, one for each of its turns."""
+        """Return the part of the leading size's range to draw from, and the number of parts."""
         parts = max(1, len(range(list(self.axes).index(name), self.count, len(self.axes))))
         order = np.random.default_rng([*name.encode()]).permutation(parts)
         return int(order[index // len(self.axes) % parts]), parts
 
     def neighbours(self, case: Case) -> list[Case]:
-        """Return the case with every number one step up and that with every size halved, if they differ."""
+        """Return the cases with every number one step up and with every size halved."""
         further = {name: axis.clipped(int(case[name]) + 1) for name, axis in self.axes.items()}
         for name, values in self.choices.items():
             if isinstance(case[name], int):
@@ -164,14 +159,12 @@ class Drawn:
 
 
 def _deal(values: tuple[Figure, ...], index: int, name: str, salt: int) -> Figure:
-    """Return the value of one draw, from a new random order in each round."""
     round_, place = divmod(index, len(values))
     order = np.random.default_rng([round_, *name.encode(), *([salt] if salt else [])]).permutation(len(values))
     return values[int(order[place])]
 
 
 def _draw_size(axis: Axis, place: float, rng: np.random.Generator, literals: Collection[int]) -> int:
-    """Return a size at a log-uniform place, or moved from there to where code changes its way of working."""
     low, high = np.log(max(axis.low, 1) - 0.5), np.log(axis.high + 0.5)
     anywhere = float(np.exp(low + place * (high - low)))
     near = sorted(n for n in literals if axis.low <= n <= axis.high and n > 1)
@@ -199,7 +192,6 @@ def _move_to_prime(size: float, rng: np.random.Generator) -> float:
 
 
 def _move_to_uneven(size: float, rng: np.random.Generator) -> float:
-    """Return a multiple of 4, 8 or 32 plus a remainder."""
     unit = _choose((4, 8, 32), rng)
     return float(round(size) // unit * unit + rng.integers(1, unit))
 

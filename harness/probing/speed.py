@@ -1,7 +1,4 @@
-"""Races of an answer against the reference, in fresh sandboxes and with verified outputs.
-
-Every timed call is checked on unseen inputs. The result is a ratio, because seconds depend on the machine.
-"""
+"""Races of an answer against the reference, in fresh sandboxes and with verified outputs on unseen inputs."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -33,13 +30,13 @@ VERIFIED_CALLS = 3
 
 
 class Workload(Protocol):
-    """The work of one trial: a preparation in each process, then timed calls."""
+    """The work of one trial."""
 
     def prepare(self, answer: Answer) -> Any:
-        """Return what the calls need in a fresh process, untimed."""
+        """Return what the timed calls in a fresh process need."""
 
     def draw(self) -> Any:
-        """Draw fresh inputs of one call, and its expected output."""
+        """Draw a call's inputs and expected output."""
 
     def call(self, answer: Answer, prepared: Any, given: Any) -> Any:
         """Make the timed call and return its output."""
@@ -52,16 +49,13 @@ def compare_speed(answer: Answer, workload: Callable[[], Workload], reference: P
     """Time an answer against the reference.
 
     Args:
-        workload: makes the workload of one trial.
-        reference: file of the reference module.
         identity: source of a module with the same functions that only return outputs of the right form.
 
     Returns:
-        Full credit, unless the answer clearly takes over `FULL_CREDIT_RATIO` times the reference's time; then one over
-        the ratio, to one digit.
+        Full credit, unless the ratio clearly exceeds `FULL_CREDIT_RATIO`; then one over the ratio, to one digit.
 
     Raises:
-        ProbeFailure: an output was wrong, the ratio exceeds `MAX_RATIO`, or the answer works between calls.
+        ProbeFailure: an output is wrong, the ratio exceeds `MAX_RATIO`, or the answer works between calls.
         NotMeasurable: the answer is not in a sandbox.
         NotRun: the machine is too busy to tell.
     """
@@ -78,16 +72,10 @@ def measure(
     identity: str,
     enough: Enough = lambda _: False,
 ) -> ContestResult:
-    """Time an answer against the reference in fresh sandboxes, with no other timing of this user beside it.
-
-    The time and signals of these sandboxes are added to the answer's own.
-
-    Args:
-        workload, reference, identity: see `compare_speed`.
-        enough: see `contest`.
+    """Time an answer as `compare_speed` does, and add the time and signals of the sandboxes to its own.
 
     Raises:
-        ProbeFailure: an output of the answer was wrong or missing.
+        ProbeFailure: an output is wrong or missing.
     """
     answer.fresh()  # its worker must not share the cores with the timed ones
     sets = count()
@@ -109,7 +97,6 @@ def measure(
 def _start_trials(
     judged: SandboxedAnswer, folder: Path, workload: Callable[[], Workload], opened: ExitStack
 ) -> Iterator[Trial]:
-    """Yield trials of fresh workers, forked from the answer's process and one of the harness's."""
     theirs, own = judged.target, replace(judged.target, folder=folder)
     servers = [judged.fork_server(), start_fork_server(own)]
     opened.callback(servers[1].close)
@@ -134,12 +121,7 @@ def _is_full_credit_sure(compared: PairedComparison) -> bool:
 
 
 def credit(result: ContestResult) -> Partial:
-    """Return the credit for a contest's result.
-
-    Raises:
-        ProbeFailure: the ratio exceeds `MAX_RATIO`, or the answer works between calls.
-        NotRun: the contest is undecided.
-    """
+    """Return the credit for a contest; see `compare_speed`."""
     if result.works_in_background:
         seen = f"its process used {result.background:.0%} of a processor between calls, where it has nothing to do"
         raise ProbeFailure("works between calls", seen, measured={"background": round(result.background, 3)})
@@ -169,8 +151,6 @@ def credit(result: ContestResult) -> Partial:
 
 
 class _TimedWorker:
-    """A contender in its own sandbox."""
-
     def __init__(self, worker: SandboxedAnswer, workload: Workload, role: Role, judged: SandboxedAnswer) -> None:
         self.answer = worker
         self.judged = judged
@@ -195,7 +175,6 @@ class _TimedWorker:
         return CallCost(cost.seconds, cost.processor)
 
     def close(self) -> None:
-        """End the worker, and pass its signals and time on to the judged answer."""
         self.answer.close()
         if self.role is Role.ANSWER:
             self.judged.signals += [s for s in self.answer.signals if s not in self.judged.signals]
@@ -203,7 +182,6 @@ class _TimedWorker:
 
     @contextmanager
     def _blame_harness(self) -> Iterator[None]:
-        """Turn failures of the reference or the identity into errors of the harness."""
         try:
             yield
         except ProbeFailure as fault:

@@ -1,4 +1,4 @@
-"""Sweeps through the drawn cases of a probe, as large as the answer's limits allow."""
+"""Sweeps through the drawn cases of a probe."""
 
 import zlib
 from collections.abc import Callable, Mapping
@@ -27,14 +27,12 @@ square of three sizes, halving them all is 64 times as fast."""
 class Sweep:
     """One run through the drawn cases of a probe.
 
-    A case that exceeds the limits is no fault: later cases get smaller, as they do if all of them would take too long.
-    A timeout is a fault if a similar case ends at once.
+    After a case that exceeds the limits, and if all would take too long, later cases get smaller. A timeout is a fault
+    only if a similar case ends at once.
 
     Attributes:
-        figures: figures by name, the largest over all cases.
         case: first failed case.
-        unreached: first case that was too large.
-        reason: reason for that.
+        unreached: first case that was too large, for `reason`.
     """
 
     def __init__(self, drawn: Drawn, answer: Answer, planned: int) -> None:
@@ -55,11 +53,7 @@ class Sweep:
         return Draws(planned=self._planned, tried=self._tried, failed=self._failed, unreached=self.unreached)
 
     def run(self, attempt: Callable[[Case], Mapping[str, Figure]], seed: int, name: str, further: int) -> None:
-        """Run the cases, and after the first failure at most `further` more.
-
-        Raises:
-            NotMeasurable: this device cannot tell.
-        """
+        """Run the cases, and after the first failure at most `further` more."""
         if self._drawn.in_large:  # submissions could learn a fixed order of settings where few are taken
             self._drawn = replace(self._drawn, salt=seed)
         left, failed = self._planned, False
@@ -107,7 +101,7 @@ class Sweep:
     def _find_endless(
         self, attempt: Callable[[Case], Mapping[str, Figure]], case: Case, late: CallTimedOut, taken: float
     ) -> CallTimedOut | None:
-        """Return the fault of a case that timed out, or None if it may be slow or an earlier case failed."""
+        """Return the fault of a timeout; None if the case may be slow or an earlier one failed."""
         for neighbour in self._drawn.neighbours(case) if self.failure is None else ():
             times = []
             try:

@@ -1,7 +1,4 @@
-"""Memory traffic of a call in mode count: bytes, sectors and wavefronts over all launches.
-
-Counts are exact and equal in every run; no time is measured.
-"""
+"""Memory traffic of a call in mode count: bytes, sectors and wavefronts over all launches, equal in every run."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -44,7 +41,7 @@ def moved_bytes(report: Report) -> int:
 
 
 def allocated_bytes(report: Report) -> int:
-    """Return the bytes that the submission allocated itself."""
+    """Return the bytes allocated by the submission."""
     return sum(allocation.bytes for allocation in report.memory.allocations if allocation.by_program)
 
 

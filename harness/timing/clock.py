@@ -17,7 +17,7 @@ def now() -> float:
 
 
 def pin(pid: int, core: int) -> bool:
-    """Pin every thread of process `pid`, and future ones, to one core; return False if not permitted."""
+    """Pin all threads of a process, and future ones, to one core; return False if not permitted."""
     try:
         for thread in Path(f"/proc/{pid}/task").iterdir():
             os.sched_setaffinity(int(thread.name), {core})

@@ -1,9 +1,9 @@
 """Contests: a submission and a reference timed in turns, so that changes in the machine's speed affect both.
 
 A trial is three processes: the submission, the reference, and an identity that takes the inputs and returns outputs of
-their form. The identity's time is the protocol's overhead, and is subtracted. Each round gives fresh inputs to the
-three in random order and verifies every output. Three trials run in turns, each pinned to one core. While the contest
-is undecided, three trials of fresh processes replace them, twice.
+their form. The identity's time, the protocol's overhead, is subtracted. Each round gives all three fresh inputs in
+random order and verifies every output. Three trials run in turns, each pinned to one core. Up to twice, trials of fresh
+processes replace them.
 """
 
 import math
@@ -54,26 +54,26 @@ class Role(StrEnum):
 
 @dataclass(frozen=True)
 class CallCost:
-    """Wall and processor seconds of one call, as in `Reply`."""
+    """Wall and processor seconds of one call."""
 
     seconds: float
     processor: float
 
 
 class Contender(Protocol):
-    """One process that can repeat the task."""
+    """One process that repeats the task."""
 
     @property
     def pid(self) -> int:
-        """The process id."""
+        """Process id."""
 
     def run(self, given: Any) -> CallCost:
-        """Do the task once and verify the output; an exception ends the contest."""
+        """Do the task and verify the output; an exception ends the contest."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """Fresh processes of the three, and the source of a round's inputs."""
+    """Fresh processes, and the source of a round's inputs."""
 
     contenders: Mapping[Role, Contender]
     draw: Callable[[], Any]
@@ -84,14 +84,12 @@ class ContestResult:
     """The result of a contest.
 
     Attributes:
-        processor: submission's over reference's processor time, both above the identity's.
+        processor: the submission's over the reference's processor time, both above the identity's.
         wall: the same for wall time.
         noise: the reference's wall time over its processor time.
         background: largest processor share of a submission's process between calls.
-        resolved: whether the reference takes long enough, next to the identity.
+        resolved: whether the reference takes clearly longer than the identity.
         page_faults: medians per call, of submission and reference.
-        pinned: whether each trial was pinned to one core.
-        seconds: wall time of the contest.
     """
 
     processor: PairedComparison
@@ -105,10 +103,10 @@ class ContestResult:
 
     @property
     def comparison(self) -> PairedComparison:
-        """The comparison that counts: wall time if it shows the submission clearly slower, else processor time.
+        """The comparison that counts: processor time, unless wall time shows the submission clearly slower.
 
-        Other work on the machine hardly affects processor time. But it misses waiting and work done elsewhere, which
-        wall time includes.
+        Other work on the machine hardly affects processor time, but only wall time includes waiting and work done
+        elsewhere.
         """
         return self.wall if self.wall.low > self.processor.high else self.processor
 
@@ -119,7 +117,7 @@ class ContestResult:
 
     @property
     def works_in_background(self) -> bool:
-        """True if the submission worked between calls, which makes its times meaningless."""
+        """True if the submission worked between calls, so that its times mean little."""
         return self.background > BACKGROUND
 
 
@@ -134,14 +132,11 @@ def contest(
 ) -> ContestResult:
     """Time a submission against a reference until the pairs decide, `enough` holds, or time is up.
 
-    Args:
-        start: opens the parallel trials. Exceptions of it or a contender propagate.
-        trials: number of parallel trials, at least `PROCESSES` for a verdict.
-        seconds: processor time after which an undecided contest ends.
-        enough: ends the contest if it holds for both processor and wall time.
+    Exceptions of `start` and the contenders propagate.
 
-    Returns:
-        The result; its verdict is `unclear` if undecided.
+    Args:
+        trials: number of parallel trials, at least `PROCESSES` for a verdict.
+        enough: ends the contest if it holds for both processor and wall time.
     """
     began = clock.now()
     clock.warm_memory()
@@ -159,8 +154,6 @@ def contest(
 
 
 class _Entrant:
-    """One contender and the costs of its calls."""
-
     def __init__(self, contender: Contender, core: int) -> None:
         self.contender = contender
         self.pinned = clock.pin(contender.pid, core)
@@ -170,8 +163,7 @@ class _Entrant:
         self.faults: list[float] = []
 
     def run(self, given: Any) -> None:
-        """Make one call and record its cost. If the process has died, the call itself raises."""
-        with suppress(ProcessLookupError):
+        with suppress(ProcessLookupError):  # if the process has died, the call itself raises
             self.idle.wake()
         faults = self._read_page_faults()
         turn = self.contender.run(given)
@@ -189,13 +181,11 @@ class _Entrant:
             return 0
 
     def forget(self) -> None:
-        """Discard the costs so far, but keep the background work."""
+        """Discard the costs, but not the background work."""
         self.walls, self.processors, self.faults = [], [], []
 
 
 class _Track:
-    """One trial, with its entrants pinned to one core."""
-
     def __init__(self, trial: Trial, number: int) -> None:
         cores = sorted(os.sched_getaffinity(0))
         self.trial = trial
@@ -205,7 +195,6 @@ class _Track:
         self.entrants = {r: _Entrant(c, cores[number % len(cores)]) for r, c in trial.contenders.items()}
 
     def warm_up(self) -> None:
-        """Play the first rounds and discard them."""
         for _ in range(WARM_UP):
             start = clock.now()
             self.round()
@@ -216,7 +205,6 @@ class _Track:
         self.rounds = 0
 
     def round(self) -> None:
-        """Give the same fresh inputs to every entrant, in random order."""
         given = self.trial.draw()
         roles = [role for role in self.entrants if role is not Role.IDENTITY or self.rounds % IDENTITY_EVERY == 0]
         for role in self.order.sample(roles, len(roles)):
@@ -225,7 +213,6 @@ class _Track:
         self.rounds += 1
 
     def log_ratios(self, times: "Times") -> list[float]:
-        """Return the log ratios of the submission's times to the reference's, above the identity's median."""
         answer, reference, identity = (times(self.entrants[role]) for role in Role)
         return log_ratios(answer, reference, overhead=median(identity)) if identity else []
 
@@ -246,11 +233,7 @@ def _faults(entrant: _Entrant) -> list[float]:
 
 
 def _play(enter: Callable[[], list[_Track]], seconds: float, enough: Enough) -> tuple[list[_Track], PairedComparison]:
-    """Play rounds until the processor times decide, both clocks are `enough`, or time is up.
-
-    `enter` opens parallel trials in place of the previous ones. Return all trials, and the last comparison of
-    processor times.
-    """
+    """Play rounds to the end of the contest; return all trials, and the last comparison of processor times."""
     running = enter()
     tracks, pairs, rule, comparison = list(running), 0, Rule(), compare([])
     began, own = clock.now(), time.process_time()
@@ -284,7 +267,6 @@ def _measure_background(tracks: Sequence[_Track]) -> float:
 
 
 def _decide_clearly_slower(tracks: Sequence[_Track], times: Times, undecided: PairedComparison) -> PairedComparison:
-    """Decide on few pairs if every one exceeds `CLEAR_RATIO`."""
     ratios = _ratios(tracks, times)
     every = [value for process in ratios for value in process]
     comparison = compare(ratios)

@@ -1,7 +1,7 @@
 """Locks between the grades of one user, for exclusive use of the machine.
 
-Busy parts of a grade run `beside_others`. Work that must run `alone` waits for those of other processes, and holds up
-new ones. The locks are on files, so they end with their process.
+Busy parts of a grade run `beside_others`; `alone` waits for them and holds up new ones. The locks are on files, so they
+end with their process.
 """
 
 import fcntl
@@ -30,14 +30,14 @@ class MachineBusy(Exception):
 
 @contextmanager
 def beside_others() -> Iterator[None]:
-    """Run the block beside other grades' work, but not beside exclusive work."""
+    """Run the block beside other grades' work, but not beside work `alone`."""
     with _lock_jointly("work", "gate"):
         yield
 
 
 @contextmanager
 def alone(wait: float = WAIT_SECONDS) -> Iterator[None]:
-    """Run the block with no other grade of this user at work; not inside `beside_others`.
+    """Run the block while no other grade of this user works; not inside `beside_others`.
 
     Raises:
         MachineBusy: other work did not end within `wait` seconds.
@@ -56,11 +56,11 @@ def second_try(limit: float, spent: float) -> Iterator[None]:
     """Run the block alone, until the wall bound for both tries.
 
     Args:
-        limit: limit of processor seconds of a try.
+        limit: processor seconds of a try.
         spent: wall seconds of the first try.
 
     Raises:
-        MachineBusy: no time remained for a second try.
+        MachineBusy: too little time remains.
     """
     alone_in_grade()  # takes no longer than the submission's own tests, which have their own limit
     left = wall_bound(limit) - spent
@@ -72,7 +72,7 @@ def second_try(limit: float, spent: float) -> Iterator[None]:
 
 @contextmanager
 def gpu_beside_others() -> Iterator[None]:
-    """Use the GPU beside other grades, but not beside timing on it."""
+    """Use the GPU beside other grades, but not beside timing."""
     with _lock_jointly("gpu", "gpu-gate"):
         yield
 
@@ -94,7 +94,7 @@ def gpu_alone() -> Iterator[None]:
 
 @contextmanager
 def timing_lock() -> Iterator[None]:
-    """Exclude this user's other timings on this machine, and the rest of this grade."""
+    """Exclude this user's other timings, and the rest of this grade."""
     alone_in_grade()
     with _open_lock("timing") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -103,7 +103,6 @@ def timing_lock() -> Iterator[None]:
 
 @contextmanager
 def _lock_jointly(name: str, gate_name: str) -> Iterator[None]:
-    """Hold a shared lock; an exclusive holder keeps newcomers waiting at the gate."""
     with _open_lock(gate_name) as gate, _open_lock(name) as held:
         with span("wait", waits_for=name):
             fcntl.flock(gate, fcntl.LOCK_SH)

@@ -1,4 +1,4 @@
-"""Causes of noise in timings on this machine, from the kernel."""
+"""Causes of noise in timings, read from the kernel."""
 
 import os
 import re
@@ -19,17 +19,13 @@ class MachineNoise:
     """Sources of noise in timings.
 
     Attributes:
-        cores: cores available to this process.
+        cores: number available to this process.
         load: runnable processes, averaged over the last minute.
-        busy: share of processor time in use while this process slept, 0 to 1.
-        stolen: share of processor time that the host took meanwhile, 0 to 1.
+        busy: share of processor time in use while this process slept.
+        stolen: share of processor time that the host took meanwhile.
         quota: a container's limit in cores, if any.
-        governor: governor of the processor's speed; empty if unknown.
-        turbo: whether that speed depends on heat and busy cores.
-        threads_share_cores: whether two hardware threads share a core.
-        virtual: whether this is a virtual machine.
-        swapped_bytes: memory swapped to disk.
-        counters: whether hardware counters can be read.
+        governor: frequency governor; empty if unknown.
+        turbo: whether speed depends on heat and busy cores.
     """
 
     cores: int
@@ -83,12 +79,7 @@ class MachineNoise:
 
 
 def conditions(seconds: float = WINDOW_SECONDS, root: Path = Path("/")) -> MachineNoise:
-    """Observe the machine for a moment.
-
-    Args:
-        seconds: duration.
-        root: parent of /proc and /sys.
-    """
+    """Observe the machine for a moment; `root` is the parent of /proc and /sys."""
     before = _read_ticks(root)
     time.sleep(seconds)
     spent = [max(after - earlier, 0) for after, earlier in zip(_read_ticks(root), before, strict=True)]
@@ -129,7 +120,6 @@ def _read_swap_use(meminfo: str) -> int:
 
 
 def _find_counters(devices: Path) -> list[Path]:
-    """Return the processor's own counters; the kernel lists software counters beside them."""
     return [found for pattern in ("cpu", "cpu_core", "armv*") for found in devices.glob(pattern)]
 
 

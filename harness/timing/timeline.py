@@ -1,4 +1,4 @@
-"""A timeline of each stage of a grade and its waits, as JSON lines in an optional file."""
+"""A timeline of a grade's stages and waits, as JSON lines in an optional file."""
 
 import json
 import os
@@ -13,12 +13,12 @@ FILE = "HARNESS_TIMELINE"
 
 @contextmanager
 def span(stage: str, what: str = "", *, waits_for: str = "") -> Iterator[None]:
-    """Record when the block ran, by this machine's monotonic clock in seconds.
+    """Record when the block ran, in seconds of this machine's monotonic clock.
 
     Args:
         stage: kind of work, such as "compile".
-        what: instance of that kind.
-        waits_for: lock that the block waits for.
+        what: instance of it.
+        waits_for: name of the awaited lock.
     """
     path = os.environ.get(FILE)
     start = time.monotonic()

@@ -17,10 +17,10 @@ from harness.errors import JudgeError, SpecError
 from harness.languages import AnswerFiles
 from harness.model import Challenge, Criterion, Evidence, Limits, Outcome, SignalKind, Submission
 from harness.probing.challenge_code.code import ChallengeCode
-from harness.probing.evidence.charging import anchored
+from harness.probing.evidence.charging import apply_anchor
 from harness.probing.evidence.criteria import probe_criterion, seed_of
 from harness.probing.evidence.determinism import nondeterminism
-from harness.probing.submissions.opening import opened
+from harness.probing.submissions.opening import open_answer
 from harness.quality.evidence import claims_evidence, own_tests_evidence
 from harness.quality.own_tests import grade_own_tests
 from harness.sandbox import detect, snapshot
@@ -183,7 +183,7 @@ def _probed(
     evidence: list[Evidence] = []
     with (
         listening() as said,
-        opened(code.challenge, AnswerFiles(folder, submission.entries, attack.capabilities)) as opening,
+        open_answer(code.challenge, AnswerFiles(folder, submission.entries, attack.capabilities)) as opening,
     ):
         answer = opening.answer
         refused = opening.fault or opening.unsupported
@@ -201,7 +201,7 @@ def _probed(
         answer.fresh()  # what its last worker did counts as well
         kinds = {signal.kind.name for signal in (*answer.signals, *filter(None, [differed]))}
         said += [answer.printed, *map(repr, evidence)]
-    return Seen(anchored(evidence, anchor.id, set(criteria)), "\n".join(said), sorted(kinds))
+    return Seen(apply_anchor(evidence, anchor.id, set(criteria)), "\n".join(said), sorted(kinds))
 
 
 def _run_own_tests(

@@ -75,7 +75,7 @@ def test_a_slow_check_is_judged_by_small_pairs_alone() -> None:
         criterion="check_speed",
         edits=((VERDICT, VERDICT + "    while x.size > 4096: forward(x, gamma, beta, eps)\n"),),
     )
-    found = run(CODE.probes["wrong_pairs_of_a_real_size_are_rejected"], LocalAnswer(CODE.imported(slow)), 7)
+    found = run(CODE.probes["wrong_pairs_of_a_real_size_are_rejected"], LocalAnswer(CODE.import_source(slow)), 7)
     assert (found.fraction, found.figures) == (1, {"real_size_faults_tried": 0})
 
 
@@ -83,6 +83,6 @@ def test_a_check_of_some_rows_is_told_what_it_accepts_at_a_real_size() -> None:
     call = "    dx_agrees = _rows_agree("
     few = "    x, dy, dx = (values.reshape(1, -1, x.shape[-1])[:, :16] for values in (x, dy, dx))\n"
     some = Mutant("16 rows", "compares few", criterion="catches_planted", edits=((call, few + call),))
-    found = run(CODE.probes["wrong_pairs_of_a_real_size_are_rejected"], LocalAnswer(CODE.imported(some)), 7)
+    found = run(CODE.probes["wrong_pairs_of_a_real_size_are_rejected"], LocalAnswer(CODE.import_source(some)), 7)
     seen = "rejects 2 of 4 wrong pairs at (8, 32, 128); accepts dx_element_negated, dx_row_half_more"
     assert (found.fraction, found.detail) == (0.5, seen)

@@ -12,9 +12,9 @@ from harness.mutation.checks.check import open_in_sandbox
 from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.challenge_code.local_answer import LocalAnswer
 from harness.probing.challenge_code.mutants import module_of
-from harness.probing.evidence.charging import charged_once
+from harness.probing.evidence.charging import charge_once
 from harness.probing.evidence.criteria import probe_criterion, seed_of
-from harness.probing.evidence.root_causes import judged_without_conditions
+from harness.probing.evidence.root_causes import judge_without_conditions
 from harness.probing.failures import NotOffered
 from harness.probing.submissions.wrapper import AnswerWrapper
 from harness.sandbox import Plan
@@ -81,7 +81,7 @@ def judged(challenge: str, source: str, only: set[str] | None = None) -> dict[st
     probed = [c for c in code.challenge.criteria if c.probes and not c.capability]
     asked = [c for c in probed if c.id not in UNASKED and only in (None, {c.id})]
     evidence = [probe_criterion(code, c, answer, seed_of(SEED, c.id), explain=False) for c in asked]
-    return {e.criterion: e for e in charged_once(code, judged_without_conditions(code, evidence, answer))}
+    return {e.criterion: e for e in charge_once(code, judge_without_conditions(code, evidence, answer))}
 
 
 def faulty(evidence: dict[str, Evidence]) -> set[str]:
@@ -234,7 +234,7 @@ def test_a_wrong_shape_at_one_position_is_a_matter_of_shapes_at_any_size(challen
     code, answer = code_of(challenge), LocalAnswer(module_of("answer", source))
     asked = [code.challenge.criterion(id) for id in ("any_size", "shapes")]
     evidence = [probe_criterion(code, c, answer, seed_of(SEED, c.id), explain=False) for c in asked]
-    settled = charged_once(code, judged_without_conditions(code, evidence, answer))
+    settled = charge_once(code, judge_without_conditions(code, evidence, answer))
     assert [(e.criterion, e.rests_on) for e in settled if e.outcome is not Outcome.PASSED] == [
         ("any_size", "shapes"), ("shapes", None)
     ]  # fmt: skip
@@ -409,7 +409,7 @@ def options_judged(challenge: str, source: str, *further: str, explain: bool = F
     code, answer = code_of(challenge), LocalAnswer(module_of("answer", source))
     asked = [c for c in code.challenge.criteria if c.probes and (c.capability or c.id in further)]
     evidence = [probe_criterion(code, c, answer, seed_of(SEED, c.id), explain=explain) for c in asked]
-    return {e.criterion: e for e in charged_once(code, judged_without_conditions(code, evidence, answer))}
+    return {e.criterion: e for e in charge_once(code, judge_without_conditions(code, evidence, answer))}
 
 
 OPTIONS = {"gqa", "fewer_queries", "blind_rows"}

@@ -19,9 +19,9 @@ from harness.probing import Draw, Mutant, PropertyMutant, Variant
 from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.challenge_code.local_answer import LocalAnswer
 from harness.probing.challenge_code.mutants import module_of
-from harness.probing.evidence.charging import charged_once
+from harness.probing.evidence.charging import charge_once
 from harness.probing.evidence.criteria import probe_criterion, seed_of
-from harness.probing.evidence.root_causes import judged_without_conditions
+from harness.probing.evidence.root_causes import judge_without_conditions
 from harness.workspace import Workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[2])
@@ -128,7 +128,7 @@ def test_what_eos_in_a_prompt_breaks_is_charged_to_eos(holds: str) -> None:
     answer = LocalAnswer(module_of("answer", CODE.source() + HEAD.format(asked=PLAIN, called=called)))
     probed = [c for c in CODE.challenge.criteria if c.probes and not c.capability]
     found = [probe_criterion(CODE, c, answer, seed_of(SEED, c.id), explain=False) for c in probed]
-    evidence = charged_once(CODE, judged_without_conditions(CODE, found, answer))
+    evidence = charge_once(CODE, judge_without_conditions(CODE, found, answer))
     assert {e.criterion for e in evidence if e.faulty} == {"eos"}
 
 
@@ -149,7 +149,7 @@ def test_what_a_search_does_not_serve_is_charged_to_one_criterion(criterion: str
     answer = LocalAnswer(module_of("answer", CODE.source() + HEAD.format(asked=PLAIN, called=called)))
     probed = [c for c in CODE.challenge.criteria if c.probes]
     found = [probe_criterion(CODE, c, answer, seed_of(SEED, c.id), explain=False, share=0.1) for c in probed]
-    evidence = charged_once(CODE, judged_without_conditions(CODE, found, answer))
+    evidence = charge_once(CODE, judge_without_conditions(CODE, found, answer))
     assert failing({e.criterion: e for e in evidence}) == {criterion}
 
 

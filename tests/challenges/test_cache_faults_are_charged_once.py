@@ -11,9 +11,9 @@ from harness.numerics import PASS
 from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.challenge_code.local_answer import LocalAnswer
 from harness.probing.challenge_code.mutants import module_of
-from harness.probing.evidence.charging import charged_once
+from harness.probing.evidence.charging import charge_once
 from harness.probing.evidence.criteria import probe_criterion, seed_of
-from harness.probing.evidence.root_causes import judged_without_conditions
+from harness.probing.evidence.root_causes import judge_without_conditions
 from harness.sandbox import RemoteObject
 from harness.workspace import Workspace
 
@@ -52,7 +52,7 @@ def judged_of(answer: LocalAnswer) -> dict[str, Evidence]:
         if c.probes and not c.capability and c.id != "any_history" and not measured(c.id)
     ]
     found = [probe_criterion(code(), c, answer, seed_of(SEED, c.id), explain=False) for c in asked]
-    return {e.criterion: e for e in charged_once(code(), judged_without_conditions(code(), found, answer))}
+    return {e.criterion: e for e in charge_once(code(), judge_without_conditions(code(), found, answer))}
 
 
 def measured(criterion: str) -> bool:
@@ -97,7 +97,7 @@ def test_a_cache_that_forgets_is_not_praised_for_what_it_costs(criterion: str) -
     mutant = next(mutant for mutant in code().mutants if mutant.name == "one overwritten entry a layer")
     answer = LocalAnswer(module_of("answer", code().source(mutant)))
     found = probe_criterion(code(), code().challenge.criterion(criterion), answer, SEED, explain=False)
-    cost = {e.criterion: e for e in charged_once(code(), [*judged(mutant.name).values(), found])}[criterion]
+    cost = {e.criterion: e for e in charge_once(code(), [*judged(mutant.name).values(), found])}[criterion]
     assert (cost.outcome, cost.measured) == (Outcome.NOT_RUN, {})
     assert cost.rests_on in ("batch_isolation", "decode_history")
 
@@ -136,7 +136,7 @@ def test_a_report_that_is_not_offered_is_not_blamed_on_wrong_values() -> None:
     answer = LocalAnswer(module_of("answer", source))
     asked = [code().challenge.criterion(id) for id in ("any_history", "memory_report")]
     found = [probe_criterion(code(), c, answer, seed_of(SEED, c.id), explain=False) for c in asked]
-    history, report = charged_once(code(), found)
+    history, report = charge_once(code(), found)
     assert history.faulty
     assert (report.outcome, report.title) == (Outcome.FAILED, "`memory_bytes` is not offered")
 
@@ -171,7 +171,7 @@ def test_lost_digits_are_charged_as_accuracy_alone(fault: str) -> None:
     answer = LocalAnswer(module_of("answer", code().source(mutant)))
     history = code().challenge.criterion("any_history")
     found = probe_criterion(code(), history, answer, seed_of(SEED, history.id), explain=False)
-    evidence = {e.criterion: e for e in charged_once(code(), [*judged(fault).values(), found])}
+    evidence = {e.criterion: e for e in charge_once(code(), [*judged(fault).values(), found])}
     assert {id for id, e in evidence.items() if e.faulty} == {"accuracy"}, evidence
 
 
@@ -251,7 +251,7 @@ def test_a_fault_of_an_option_fails_that_option_alone(fault: str, criterion: str
     answer = LocalAnswer(module_of("answer", code().source(mutant)))
     asked = [code().challenge.criterion(id) for id in ("gqa", "sliding_window", "fork", "paged")]
     found = [probe_criterion(code(), c, answer, seed_of(SEED, c.id), explain=False) for c in asked]
-    assert {e.criterion for e in charged_once(code(), found) if e.faulty} == {criterion}
+    assert {e.criterion for e in charge_once(code(), found) if e.faulty} == {criterion}
 
 
 def charged_of(source: str, *criteria: str, seed: int = SEED, explain: bool = True) -> dict[str, Evidence]:
@@ -259,7 +259,7 @@ def charged_of(source: str, *criteria: str, seed: int = SEED, explain: bool = Tr
     answer = LocalAnswer(module_of("answer", source))
     asked = [code().challenge.criterion(id) for id in criteria]
     found = [probe_criterion(code(), c, answer, seed_of(seed, c.id), explain=explain) for c in asked]
-    return {e.criterion: e for e in charged_once(code(), found)}
+    return {e.criterion: e for e in charge_once(code(), found)}
 
 
 def mutated(fault: str) -> str:

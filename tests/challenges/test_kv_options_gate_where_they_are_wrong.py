@@ -76,13 +76,13 @@ def test_a_window_that_takes_too_many_tokens_is_part_of_a_reward_and_gives_no_wr
 )
 def test_a_plan_of_calls_sees_its_fault_by_every_seed_in_brief(mutant, probe, seed):
     """These are in rewards, which must not be a matter of luck."""
-    found = run(CODE.probes[probe].in_brief(), LocalAnswer(CODE.imported(FAULTY[mutant])), seed, shrink=False)
+    found = run(CODE.probes[probe].in_brief(), LocalAnswer(CODE.import_source(FAULTY[mutant])), seed, shrink=False)
     assert not found.passed and found.obstacle is None
 
 
 @pytest.mark.parametrize("page", [1, 2, 3])
 def test_a_cache_with_small_pages_is_right(page):
-    answer = LocalAnswer(CODE.imported(None))
+    answer = LocalAnswer(CODE.import_source(None))
     answer.capabilities = {"paged": {"page_size": page}, "fork": True}
     for name in ("paged", "fork"):
         for probe in CODE.probes_of(CODE.challenge.criterion(name)):

@@ -21,7 +21,7 @@ FAULTY = {mutant.name: mutant for mutant in CODE.mutants}
 
 
 def local(mutant: Mutant | None) -> LocalAnswer:
-    return LocalAnswer(CODE.imported(mutant))
+    return LocalAnswer(CODE.import_source(mutant))
 
 
 def one_term_at_a_time(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:

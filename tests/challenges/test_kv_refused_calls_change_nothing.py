@@ -8,7 +8,7 @@ import pytest
 from harness.probing import Mutant, NotRun, Variant
 from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.challenge_code.local_answer import LocalAnswer
-from harness.probing.evidence.charging import charged_once
+from harness.probing.evidence.charging import charge_once
 from harness.probing.evidence.criteria import probe_criterion, seed_of
 from harness.probing.probe import ProbeResult, run
 from harness.workspace import Workspace
@@ -30,7 +30,7 @@ FAULTY = [m for m in (*CODE.module("refusal_mutants").REFUSALS, *map(KNOWN.get, 
 
 
 def shown(faulty: Mutant | Variant | None, probe: str = PLAIN, seed: int = 1) -> ProbeResult:
-    return run(CODE.probes[probe], LocalAnswer(CODE.imported(faulty)), seed, shrink=False)
+    return run(CODE.probes[probe], LocalAnswer(CODE.import_source(faulty)), seed, shrink=False)
 
 
 @pytest.mark.parametrize("mutant", FAULTY, ids=lambda mutant: mutant.name)
@@ -79,10 +79,10 @@ def test_a_fault_is_charged_to_one_criterion() -> None:
     """Half a refused call is any_history's alone; a missing mask is causality's, whatever the fixed history passes."""
 
     def charged(name: str, *criteria: str) -> list[tuple[str, str | None]]:
-        answer = LocalAnswer(CODE.imported(KNOWN[name]))
+        answer = LocalAnswer(CODE.import_source(KNOWN[name]))
         rubric = map(CODE.challenge.criterion, criteria)
         evidence = [probe_criterion(CODE, c, answer, seed_of(3, c.id), explain=False, share=0.2) for c in rubric]
-        return [(e.outcome.value, e.rests_on) for e in charged_once(CODE, evidence)]
+        return [(e.outcome.value, e.rests_on) for e in charge_once(CODE, evidence)]
 
     assert charged("half a call written", "capacity", "any_history") == [("passed", None), ("failed", None)]
     assert charged("no causal mask", "causality", "any_history") == [("failed", None), ("not_run", "causality")]

@@ -11,8 +11,8 @@ import pytest
 from harness.model import Criterion, Evidence, Outcome, Severity, Submission
 from harness.probing.answers import SandboxedAnswer
 from harness.probing.challenge_code.code import ChallengeCode
-from harness.probing.evidence.charging import charged_once
-from harness.probing.evidence.common_causes import settled_names
+from harness.probing.evidence.charging import charge_once
+from harness.probing.evidence.common_causes import settle_names
 from harness.probing.evidence.criteria import probe_criterion, seed_of
 from harness.sandbox import WorkerSpec, detect, snapshot
 from harness.workspace import Workspace
@@ -114,8 +114,8 @@ def run(model: str) -> Run:
         asked = [c for c in CODE.challenge.criteria if c.probes and c.id not in TIMED]
         if model not in WHOLE:
             asked = [c for c in asked if c.severity is Severity.CRITICAL or c.id in MEASURED | named]
-        seen = charged_once(CODE, [judged(c, answer, submission, c.id in named) for c in asked])
-        evidence = settled_names(CODE, seen, answer)
+        seen = charge_once(CODE, [judged(c, answer, submission, c.id in named) for c in asked])
+        evidence = settle_names(CODE, seen, answer)
     return Run({e.criterion: e for e in evidence}, answer.sandbox_seconds)
 
 

@@ -24,7 +24,7 @@ class Noted(LocalAnswer):
     """Keep every number of a gradient of x that was returned."""
 
     def __init__(self, fault: Mutant) -> None:
-        super().__init__(CODE.imported(fault))
+        super().__init__(CODE.import_source(fault))
         self.returned = set[float]()
 
     def call(self, function: str, *args: Any, **options: Any) -> Any:
@@ -74,7 +74,7 @@ def test_a_dx_that_is_wrong_anywhere_is_no_fault_of_eps_of_a_scale_or_of_digits(
     ],
 )
 def test_an_output_that_is_another_function_is_left_to_the_criteria_of_values(name: str, probe: str) -> None:
-    assert seen(LocalAnswer(CODE.imported(mutant(name))), probe).obstacle is Obstacle.FAULT
+    assert seen(LocalAnswer(CODE.import_source(mutant(name))), probe).obstacle is Obstacle.FAULT
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_an_output_that_is_another_function_is_left_to_the_criteria_of_values(na
     ],
 )
 def test_what_alone_is_special_is_charged(name: str, probe: str) -> None:
-    found = seen(LocalAnswer(CODE.imported(mutant(name))), probe)
+    found = seen(LocalAnswer(CODE.import_source(mutant(name))), probe)
     assert not found.passed and found.obstacle is None
 
 

@@ -49,7 +49,7 @@ def test_a_mutant_fails_the_criterion_it_names(mutant: Mutant) -> None:
 def test_a_probe_sees_its_fault_by_every_seed_in_brief(name: str, probe: str, seed: int) -> None:
     """These are in rewards, which must not be a matter of luck."""
     mutant = next(mutant for mutant in CODE.mutants if mutant.name == name)
-    found = run(CODE.probes[probe].in_brief(), LocalAnswer(CODE.imported(mutant)), seed, shrink=False)
+    found = run(CODE.probes[probe].in_brief(), LocalAnswer(CODE.import_source(mutant)), seed, shrink=False)
     assert not found.passed and found.obstacle is None
 
 

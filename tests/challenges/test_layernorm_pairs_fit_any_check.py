@@ -83,7 +83,7 @@ def test_every_fault_shows_beyond_an_ordinary_absolute_tolerance(seed: int) -> N
 def test_an_ordinary_check_has_the_same_verdict_by_every_seed(inputs: str, seed: int) -> None:
     """What it cannot see at inputs of its own is counted beside what it rejects."""
     check = Mutant("ordinary", "has a tolerance", criterion="catches_planted", edits=((VERDICT, inputs + ORDINARY),))
-    found = run(CODE.probes["wrong_pairs_are_rejected"], LocalAnswer(CODE.imported(check)), seed, shrink=False)
+    found = run(CODE.probes["wrong_pairs_are_rejected"], LocalAnswer(CODE.import_source(check)), seed, shrink=False)
     seen = found.figures
     assert found.passed and found.fraction == 1 and seen["planted_caught"] == seen["planted_tried"]
     assert seen["planted_tried"] + seen["planted_hidden"] == len(QUESTIONS.FAULTS)

@@ -8,7 +8,7 @@ from softmax_topk_answers import CODE
 from harness.model import Evidence, Finding, Outcome
 from harness.model.finding import criterion_findings
 from harness.mutation.checks.check import assess, open_in_sandbox
-from harness.probing.evidence.root_causes import OtherwiseCalledAnswer, linked_to_races
+from harness.probing.evidence.root_causes import OtherwiseCalledAnswer, link_to_races
 from harness.probing.failures import CallTimedOut
 
 AFTER_LEADERS = CODE.module("mutants").AFTER_LEADERS
@@ -22,7 +22,7 @@ def judged(mutant: str, *before: Evidence, added: str = "") -> list[Evidence]:
     source = source.replace(AFTER_LEADERS, added + AFTER_LEADERS)
     with open_in_sandbox(CODE, source) as answer:
         found = list(before) or assess(CODE, answer, SEED, RACE)
-        return linked_to_races(CODE, [*assess(CODE, answer, SEED, WRONG), *found], answer)
+        return link_to_races(CODE, [*assess(CODE, answer, SEED, WRONG), *found], answer)
 
 
 def listed(evidence: list[Evidence]) -> list[Finding]:
@@ -60,5 +60,5 @@ def test_a_call_that_a_busy_machine_ended_is_no_other_result(monkeypatch: pytest
     monkeypatch.setattr(OtherwiseCalledAnswer, "call", late)
     with open_in_sandbox(CODE, source) as answer:
         found = [*assess(CODE, answer, SEED, WRONG), *assess(CODE, answer, SEED, RACE)]
-        values, _ = linked_to_races(CODE, found, answer)
+        values, _ = link_to_races(CODE, found, answer)
     assert (values.outcome, values.linked_to) == (Outcome.FAILED, None)

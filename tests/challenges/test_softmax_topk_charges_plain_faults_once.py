@@ -11,7 +11,7 @@ from harness.model import Evidence, Outcome
 from harness.mutation.checks.check import open_in_sandbox
 from harness.probing.answers import Answer
 from harness.probing.challenge_code.local_answer import LocalAnswer
-from harness.probing.evidence.charging import charged_once
+from harness.probing.evidence.charging import charge_once
 from harness.probing.evidence.criteria import probe_criterion, seed_of
 from harness.probing.failures import FaultElsewhere
 from harness.probing.probe import once, run
@@ -159,7 +159,7 @@ def evidence(one: Answer, asked: tuple[str, ...], *, failed: tuple[str, ...] = (
     criteria = [c for c in CODE.challenge.criteria if c.id in asked]
     found = [probe_criterion(CODE, c, one, seed_of(3, c.id), explain=False, share=0.1) for c in criteria]
     found += [Evidence.of(CODE.challenge.criterion(id), Outcome.FAILED, detail="seen") for id in failed]
-    return {e.criterion: e for e in charged_once(CODE, found)}
+    return {e.criterion: e for e in charge_once(CODE, found)}
 
 
 @pytest.mark.parametrize("name", ANSWERS)

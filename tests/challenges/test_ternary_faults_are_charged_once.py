@@ -9,9 +9,9 @@ from harness.model import Evidence, Obstacle, Outcome
 from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.challenge_code.local_answer import LocalAnswer
 from harness.probing.challenge_code.mutants import module_of
-from harness.probing.evidence.charging import charged_once
+from harness.probing.evidence.charging import charge_once
 from harness.probing.evidence.criteria import probe_criterion, seed_of
-from harness.probing.evidence.root_causes import judged_without_conditions
+from harness.probing.evidence.root_causes import judge_without_conditions
 from harness.workspace import Workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[2])
@@ -119,7 +119,7 @@ def judged(source: str, *only: str) -> dict[str, Evidence]:
     answer = LocalAnswer(module_of("answer", source))
     asked = [c for c in CODE.challenge.criteria if c.id in (only or LAYER_FAULTS)]
     evidence = [probe_criterion(CODE, c, answer, seed_of(SEED, c.id), explain=False) for c in asked]
-    return {e.criterion: e for e in charged_once(CODE, judged_without_conditions(CODE, evidence, answer))}
+    return {e.criterion: e for e in charge_once(CODE, judge_without_conditions(CODE, evidence, answer))}
 
 
 def faulty(evidence: dict[str, Evidence]) -> set[str]:

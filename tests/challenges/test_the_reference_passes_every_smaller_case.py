@@ -34,7 +34,7 @@ def smaller_cases(probe: Probe) -> Iterator[Case]:
     "code", [code for code in EVERY if code.language.runs_in_process], ids=lambda code: code.challenge.id
 )
 def test_no_case_shrinks_to_one_that_the_reference_fails(code: ChallengeCode) -> None:
-    reference = LocalAnswer(code.imported())
+    reference = LocalAnswer(code.import_source())
     for probe in code.probes.values():
         if probe.shrinker or probe.measures_cost or probe.clocked:
             continue

@@ -17,7 +17,7 @@ def test_generation_is_left_to_its_verifications_in_every_draw():
     code = ChallengeCode(WORKSPACE, WORKSPACE.challenge("tree_verification"))
     slot = next(mutant for mutant in code.mutants if mutant.name == "logits by slot")
     probe = code.probes["generation_is_greedy_decoding"]
-    found = [run(probe, LocalAnswer(code.imported(slot)), seed, shrink=False) for seed in SEEDS]
+    found = [run(probe, LocalAnswer(code.import_source(slot)), seed, shrink=False) for seed in SEEDS]
     failed = [result for result in found if not result.passed]
     assert len(failed) > len(SEEDS) // 2  # else the mutant shows nothing here
     assert {(result.obstacle, result.title) for result in failed} == {(Obstacle.FAULT, TITLE)}

@@ -123,7 +123,9 @@ def test_another_fault_of_trees_leaves_close_and_equal_logits_to_the_chain(name:
     """Whether such a fault shows in a tree is a matter of the draw."""
     mutant = next(mutant for mutant in CODE.mutants if mutant.name == name)
     for id in ("close_logits", "equal_logits"):
-        evidence = probe_criterion(CODE, CODE.challenge.criterion(id), LocalAnswer(CODE.imported(mutant)), seed=seed)
+        evidence = probe_criterion(
+            CODE, CODE.challenge.criterion(id), LocalAnswer(CODE.import_source(mutant)), seed=seed
+        )
         assert evidence.outcome is Outcome.PASSED
 
 

@@ -29,7 +29,7 @@ from harness.languages import AnswerFiles
 from harness.languages.cuda import LocalGpu
 from harness.model import GradeProfile
 from harness.probing.submissions.device import GpuAnswer
-from harness.probing.submissions.opening import opened
+from harness.probing.submissions.opening import open_answer
 from harness.sandbox import Array, Scalar
 from harness.workspace import Workspace
 
@@ -106,7 +106,7 @@ def take_turns(folder: str, here: str, there: str) -> None:
     files = AnswerFiles(Path(folder), ("reference.cu",))
     rows, vocab, k = 64, 4096, 8
     dtypes = ("float32", "int32")
-    with opened(WORKSPACE.challenge(SYMBOL), files, LocalGpu(DEVICE.name, DEVICE)) as opening:
+    with open_answer(WORKSPACE.challenge(SYMBOL), files, LocalGpu(DEVICE.name, DEVICE)) as opening:
         answer = opening.answer
         assert isinstance(answer, GpuAnswer), opening.fault
         Path(here).touch()
@@ -122,7 +122,7 @@ def take_turns(folder: str, here: str, there: str) -> None:
             for _ in range(20):
                 called = [SYMBOL, [logits, rows, vocab, k, *buffers, "stream"]]
                 assert answer.call("launch", *called, returns=plan, mode="plain")[0] == 0
-            answer.timed(SYMBOL, [*given, *written, "stream"], plans, rows * vocab * 4)
+            answer.measure_times(SYMBOL, [*given, *written, "stream"], plans, rows * vocab * 4)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from harness.probing.challenge_code.local_answer import LocalAnswer
 from harness.probing.challenge_code.mutants import module_of
 from harness.probing.conditions import Condition
 from harness.probing.evidence.criteria import probe_criterion
-from harness.probing.evidence.root_causes import judged_without_conditions
+from harness.probing.evidence.root_causes import judge_without_conditions
 
 MANY_ROWS_WRONG = "    total = total ** 2 if len(x) > 2 else total\n"
 """Of three rows and more all are neither right nor linear."""
@@ -33,7 +33,7 @@ def judged(code, fault):
     answer = LocalAnswer(module_of("faulty", source))
     evidence = [probe_criterion(code, c, answer, 3, explain=False) for c in code.challenge.criteria]
     assert [e.outcome for e in evidence] == [Outcome.FAILED, Outcome.FAILED]
-    return judged_without_conditions(code, evidence, answer)
+    return judge_without_conditions(code, evidence, answer)
 
 
 def test_what_passes_without_the_condition_depends_on_the_other_fault(code):

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from harness.model import Counterexample, Evidence, Location, Observation, Obstacle, Outcome, Severity, Threshold
-from harness.probing.evidence.charging import charged_once
+from harness.probing.evidence.charging import charge_once
 from harness.probing.sizes import Axis, Drawn
 
 DRAWN, FIXED = "any_row_is_right", "rows_match_the_oracle"
@@ -44,7 +44,7 @@ def charged(code, **seen):
         more = tuple(Observation(**{key: one[key] for key in one if key != "obstacle"}) for one in also)
         return Evidence.of(c, Outcome.FAILED, counterexample=Counterexample(probe=probe), also=more, **first)
 
-    found = {e.criterion: e for e in charged_once(code, map(evidence, code.challenge.criteria))}
+    found = {e.criterion: e for e in charge_once(code, map(evidence, code.challenge.criteria))}
     assert all(found[id].outcome is Outcome.NOT_RUN for id in seen if not found[id].faulty)
     return {id for id, e in found.items() if e.faulty}
 
@@ -116,7 +116,7 @@ def judged(code, **seen):
         more = tuple(Observation(**{key: one[key] for key in one if key != "obstacle"}) for one in also)
         return Evidence.of(c, Outcome.FAILED, also=more, **first)
 
-    return {e.criterion: e for e in charged_once(code, map(evidence, code.challenge.criteria))}
+    return {e.criterion: e for e in charge_once(code, map(evidence, code.challenge.criteria))}
 
 
 @pytest.mark.parametrize(("programs", "excused"), [
@@ -173,7 +173,7 @@ def settled(code, criterion, failing, thresholds=(), probe=DRAWN, severity=None,
         found = Evidence.of(c, Outcome.FAILED, detail="seen", counterexample=example, **own)
         return found.model_copy(update={"severity": Severity(severity)}) if severity and c.id == criterion else found
 
-    return {e.criterion: e for e in charged_once(code, map(evidence, code.challenge.criteria))}[criterion]
+    return {e.criterion: e for e in charge_once(code, map(evidence, code.challenge.criteria))}[criterion]
 
 
 def test_what_another_criterion_sees_is_not_charged_again(code):
@@ -245,6 +245,6 @@ def test_a_measurement_that_a_fault_stood_in_the_way_of_is_not_charged(code, fig
         example = Counterexample(probe=c.probes[0], measured=figures if c.id == "timed" else {})
         return Evidence.of(c, Outcome.FAILED, title="it raises", counterexample=example)
 
-    found = {e.criterion: e for e in charged_once(made, map(evidence, made.challenge.criteria))}["timed"]
+    found = {e.criterion: e for e in charge_once(made, map(evidence, made.challenge.criteria))}["timed"]
     assert (found.faulty, found.rests_on) == (charged, None if charged else "values")
     assert charged or (found.outcome is Outcome.NOT_RUN and found.detail.startswith("was not measured"))

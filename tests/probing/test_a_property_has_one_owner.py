@@ -4,7 +4,7 @@ import pytest
 
 from harness.model import Counterexample, Evidence, Observation, Outcome, Threshold
 from harness.probing import ProbeFailure, expect, probe
-from harness.probing.evidence.charging import charged_once
+from harness.probing.evidence.charging import charge_once
 from harness.probing.failures import FaultElsewhere, FromUnwritten
 from harness.probing.probe import PASSES_FIRST, run
 from harness.scoring.doubts import _list_causes
@@ -32,7 +32,7 @@ def failed(toy, id, fault_of="", also=(), **fields):
 def settled(toy, *found, **options):
     known = {e.criterion for e in found}
     others = (Evidence.of(c, Outcome.PASSED) for c in toy.challenge.criteria if c.id not in known)
-    return {e.criterion: e for e in charged_once(toy, [*found, *others], **options)}
+    return {e.criterion: e for e in charge_once(toy, [*found, *others], **options)}
 
 
 def test_a_broken_property_is_charged_by_its_owner(toy):

@@ -6,8 +6,8 @@ import pytest
 
 from harness.model import Counterexample, Evidence, Location, Obstacle, Outcome
 from harness.probing import expect
-from harness.probing.evidence.charging import charged_once
-from harness.probing.evidence.criteria import _charged
+from harness.probing.evidence.charging import charge_once
+from harness.probing.evidence.criteria import _drop_adapter_locations
 from harness.probing.failures import CallFailed, NotOffered, ProbeFailure
 from harness.probing.probe import ProbeResult
 
@@ -31,7 +31,7 @@ def settled(code, **failed):
         seen = Counterexample(probe="rows_match_the_oracle")
         return Evidence.of(c, Outcome.FAILED, title=title, detail="seen", counterexample=seen, obstacle=obstacle)
 
-    return {e.criterion: e for e in charged_once(code, map(evidence, code.challenge.criteria))}["linear"]
+    return {e.criterion: e for e in charge_once(code, map(evidence, code.challenge.criteria))}["linear"]
 
 
 def test_a_call_that_fails_is_charged_where_it_is_judged(code):
@@ -58,13 +58,13 @@ def test_a_call_that_fails_for_the_property_alone_is_charged_to_it(code, values)
 
 
 def test_a_value_that_another_criterions_fault_explains_is_charged_there(code):
-    evidence = {e.criterion: e for e in charged_once(code, explained(code, "y is wrong"))}
+    evidence = {e.criterion: e for e in charge_once(code, explained(code, "y is wrong"))}
     assert (evidence["values"].outcome, evidence["values"].rests_on) == (Outcome.NOT_RUN, "linear")
     assert evidence["linear"].faulty
 
 
 def test_a_fault_that_no_other_criterion_shows_stays_where_it_was_seen(code):
-    evidence = {e.criterion: e for e in charged_once(code, explained(code, "y is something else"))}
+    evidence = {e.criterion: e for e in charge_once(code, explained(code, "y is something else"))}
     assert evidence["values"].faulty and evidence["linear"].faulty
 
 
@@ -103,4 +103,4 @@ def test_a_call_that_works_otherwise_is_evidence_of_the_property():
 def test_a_place_in_our_adapter_is_never_shown_as_the_answers():
     ours, theirs = (Location(file=file, line=3, function="rows") for file in ("adapter.py", "rows.py"))
     seen = ProbeResult("rows_match_the_oracle", 0.0, {}, title=RAISES, locations=(ours, theirs))
-    assert _charged(seen, {"adapter.py"}).locations == (theirs,)
+    assert _drop_adapter_locations(seen, {"adapter.py"}).locations == (theirs,)

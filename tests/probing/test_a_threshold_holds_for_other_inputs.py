@@ -3,7 +3,7 @@
 import pytest
 
 from harness.probing.failures import NotTried, ProbeFailure
-from harness.probing.shrinking import shrink_drawn
+from harness.probing.shrinking import shrink_by_bisection
 from harness.probing.sizes import DRAW, Axis, Case, Drawn
 
 ROWS = Drawn({"rows": Axis(1, 100)}, count=10)
@@ -16,7 +16,7 @@ def test_inputs_that_fail_below_refute_it(wrong_at_one: int, thresholds: int) ->
         wrong = case["rows"] != 1 or (wrong_at_one and number % wrong_at_one == 1)
         return ProbeFailure("a row is wrong", f"rows = {case['rows']}") if wrong else None
 
-    found = shrink_drawn(attempt, {"rows": 40, DRAW: 0}, ProbeFailure("a row is wrong"), ROWS)
+    found = shrink_by_bisection(attempt, {"rows": 40, DRAW: 0}, ProbeFailure("a row is wrong"), ROWS)
     assert found.case["rows"] == 2
     assert [(t.right_at, t.wrong_from) for t in found.thresholds] == [(1, 2)] * thresholds
 
@@ -28,7 +28,7 @@ def test_a_size_that_fails_otherwise_is_not_called_right() -> None:
         rows = int(case["rows"])
         return ProbeFailure("a row is wrong" if rows > 9 else "an index is wrong", f"rows = {rows}")
 
-    found = shrink_drawn(attempt, {"rows": 40, DRAW: 0}, ProbeFailure("a row is wrong"), ROWS)
+    found = shrink_by_bisection(attempt, {"rows": 40, DRAW: 0}, ProbeFailure("a row is wrong"), ROWS)
     assert (found.case["rows"], found.thresholds) == (10, ())
 
 
@@ -42,7 +42,7 @@ def test_a_size_not_tried_is_neither_right_nor_wrong(untried: range, thresholds:
             return NotTried("a case was not tried")
         return ProbeFailure("a row is wrong", f"rows = {rows}") if rows > 8 else None
 
-    found = shrink_drawn(attempt, {"rows": 40, DRAW: 0}, ProbeFailure("a row is wrong"), ROWS)
+    found = shrink_by_bisection(attempt, {"rows": 40, DRAW: 0}, ProbeFailure("a row is wrong"), ROWS)
     assert [(t.right_at, t.wrong_from) for t in found.thresholds] == thresholds
     assert all(t.period is None for t in found.thresholds)
 
@@ -55,5 +55,5 @@ def test_a_fault_that_few_inputs_show_has_no_threshold(fails: int, thresholds: i
         shown = int(case[DRAW]) % 1_000_000 < fails
         return ProbeFailure("a row is wrong", "") if case["rows"] != 1 and shown else None
 
-    found = shrink_drawn(attempt, {"rows": 40, DRAW: 0}, ProbeFailure("a row is wrong"), ROWS)
+    found = shrink_by_bisection(attempt, {"rows": 40, DRAW: 0}, ProbeFailure("a row is wrong"), ROWS)
     assert len(found.thresholds) == thresholds

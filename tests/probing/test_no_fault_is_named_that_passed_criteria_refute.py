@@ -7,7 +7,7 @@ import pytest
 from harness.model import Diagnosis, Evidence, Outcome
 from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.challenge_code.local_answer import LocalAnswer
-from harness.probing.diagnosis import without_refuted
+from harness.probing.diagnosis import drop_refuted
 from harness.workspace import Workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[2])
@@ -23,7 +23,7 @@ def evidence(criterion: str, outcome: Outcome, diagnosis: Diagnosis | None = Non
 def test_a_name_stands_while_nothing_that_passed_contradicts_it(passed: str, kept: bool) -> None:
     """An answer without a mask returns first tokens as they are, and never passes `causality`."""
     failed = evidence("prefill_then_decode", Outcome.FAILED, NAMED)
-    seen, _ = without_refuted(CODE, [failed, evidence(passed, Outcome.PASSED)], LocalAnswer(CODE.imported()))
+    seen, _ = drop_refuted(CODE, [failed, evidence(passed, Outcome.PASSED)], LocalAnswer(CODE.import_source()))
     assert seen.diagnosis == (NAMED if kept else None)
 
 
@@ -31,5 +31,5 @@ def test_what_was_observed_is_no_name() -> None:
     """A pattern in the answer's own output stays, whatever passed."""
     observed = Diagnosis(words="every second row", established="observation")
     failed = evidence("prefill_then_decode", Outcome.FAILED, observed)
-    seen, _ = without_refuted(CODE, [failed, evidence("causality", Outcome.PASSED)], LocalAnswer(CODE.imported()))
+    seen, _ = drop_refuted(CODE, [failed, evidence("causality", Outcome.PASSED)], LocalAnswer(CODE.import_source()))
     assert seen.diagnosis == observed

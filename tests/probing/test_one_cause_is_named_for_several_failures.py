@@ -10,7 +10,7 @@ from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.challenge_code.local_answer import LocalAnswer
 from harness.probing.challenge_code.mutants import Mutant
 from harness.probing.diagnosis import Fit
-from harness.probing.evidence.common_causes import settled_names
+from harness.probing.evidence.common_causes import settle_names
 from harness.probing.evidence.criteria import probe_criterion, seed_of
 from harness.workspace import Workspace
 
@@ -30,10 +30,10 @@ def names(evidence: list[Evidence]) -> list[str | None]:
 
 def test_a_fault_listed_first_for_one_criterion_gives_way_to_the_one_behind_them_all() -> None:
     """A cache of one entry a layer shows the slots of a call as one cache for all of them does."""
-    answer = LocalAnswer(CODE.imported(FAULT))
+    answer = LocalAnswer(CODE.import_source(FAULT))
     alone = probed(answer, "decode_history", "batch_isolation", "slots")
     assert names(alone) == ["cache never grows", FAULT.name, FAULT.name]
-    assert names(settled_names(CODE, alone, answer)) == [FAULT.name] * 3
+    assert names(settle_names(CODE, alone, answer)) == [FAULT.name] * 3
 
 
 def test_a_name_that_fits_the_smallest_input_only_takes_no_others_place() -> None:
@@ -42,7 +42,7 @@ def test_a_name_that_fits_the_smallest_input_only_takes_no_others_place() -> Non
         "padding stored by batches", "stores padding where a call has several rows", criterion="ragged_lengths",
         edits=((KEEP_PROMPT, KEEP_PROMPT.replace(":n]", ": n if len(slots) == 1 else q.shape[2]]")),),
     )  # fmt: skip
-    answer = LocalAnswer(CODE.imported(stores_padding))
+    answer = LocalAnswer(CODE.import_source(stores_padding))
     rows = CODE.challenge.criterion("ragged_lengths").model_copy(update={"probes": ("ragged_rows_decode_as_alone",)})
     ragged = probe_criterion(CODE, rows, answer, seed_of(3, rows.id), share=0.02)
     assert names([ragged]) == ["padding stored"]
@@ -53,16 +53,16 @@ def test_a_name_that_fits_the_smallest_input_only_takes_no_others_place() -> Non
     assert fit.gap(first) is not None
     wrong = Diagnosis(words=first.fault, established="agreement", mutant=first.name)
     misled = [ragged.model_copy(update={"criterion": id, "diagnosis": wrong}) for id in ("slots", "gqa")]
-    assert names(settled_names(CODE, [ragged, *misled], answer))[0] == "padding stored"
+    assert names(settle_names(CODE, [ragged, *misled], answer))[0] == "padding stored"
 
 
 def test_two_faults_stay_two() -> None:
     """Nothing about the order of layers explains what a prompt sees."""
-    answer = LocalAnswer(CODE.imported(next(m for m in CODE.mutants if m.name == "no causal mask")))
-    other = LocalAnswer(CODE.imported(next(m for m in CODE.mutants if m.name == "layers share storage")))
+    answer = LocalAnswer(CODE.import_source(next(m for m in CODE.mutants if m.name == "no causal mask")))
+    other = LocalAnswer(CODE.import_source(next(m for m in CODE.mutants if m.name == "layers share storage")))
     seen = [*probed(answer, "causality"), *probed(other, "layer_isolation")]
     assert names(seen) == ["no causal mask", "layers share storage"]
-    assert names(settled_names(CODE, seen, answer))[0] == "no causal mask"
+    assert names(settle_names(CODE, seen, answer))[0] == "no causal mask"
 
 
 class LosesDigits(LocalAnswer):
@@ -76,4 +76,4 @@ class LosesDigits(LocalAnswer):
 @pytest.mark.parametrize(("criterion", "named"), [("causality", "no causal mask"), ("dtype", None)])
 def test_lost_digits_hide_no_name_and_are_given_none(criterion: str, named: str | None) -> None:
     mask = next(mutant for mutant in CODE.mutants if mutant.name == "no causal mask")
-    assert names(probed(LosesDigits(CODE.imported(mask)), criterion)) == [named]
+    assert names(probed(LosesDigits(CODE.import_source(mask)), criterion)) == [named]

@@ -31,7 +31,7 @@ def code_of(challenge: str) -> ChallengeCode:
 @pytest.mark.parametrize("challenge", PYTHON)
 def test_no_criterion_of_a_challenge_pays_for_it(challenge, name):
     code = code_of(challenge)
-    answer = TamperedAnswer(LocalAnswer(code.imported()), TAMPERINGS[name]())
+    answer = TamperedAnswer(LocalAnswer(code.import_source()), TAMPERINGS[name]())
     assert list_crediting_criteria(code, answer, SEED, loses_digits=answer.tampering.loses_digits) == []
     assert answer.tampering.applied
 
@@ -41,7 +41,7 @@ def test_no_criterion_of_a_challenge_pays_for_it(challenge, name):
 def test_lost_digits_are_held_down_by_the_criterion_of_digits(challenge, name):
     """Others may pay: who sees whom, and which tiles are skipped, is right."""
     code = code_of(challenge)
-    answer = TamperedAnswer(LocalAnswer(code.imported()), TAMPERINGS[name]())
+    answer = TamperedAnswer(LocalAnswer(code.import_source()), TAMPERINGS[name]())
     (accuracy,) = assess(code, answer, SEED, "accuracy")
     assert (accuracy.outcome, accuracy.severity) == (Outcome.FAILED, Severity.CRITICAL)
 
@@ -50,13 +50,13 @@ def test_lost_digits_are_held_down_by_the_criterion_of_digits(challenge, name):
 @pytest.mark.parametrize("challenge", OF_LISTS)
 def test_numbers_in_lists_are_tampered_with_as_well(challenge, name):
     code = code_of(challenge)
-    assert list_crediting_criteria(code, TamperedAnswer(LocalAnswer(code.imported()), TAMPERINGS[name]()), SEED) == []
+    assert list_crediting_criteria(code, TamperedAnswer(LocalAnswer(code.import_source()), TAMPERINGS[name]()), SEED) == []
 
 
 @pytest.mark.parametrize("challenge", (*PYTHON, *OF_LISTS))
 def test_each_one_fails_for_what_was_done_to_it(challenge):
     code = code_of(challenge)
-    answer = TamperedAnswer(LocalAnswer(code.imported()), Tampering())
+    answer = TamperedAnswer(LocalAnswer(code.import_source()), Tampering())
     assert [e.satisfied for e in assess(code, answer, SEED, code.challenge.anchor)] == [1]
 
 
@@ -73,7 +73,7 @@ def test_a_kernel_is_tampered_with_behind_the_driver():
 
 @pytest.mark.parametrize("name", TAMPERINGS)
 def test_an_earlier_process_leaves_no_memory(toy, name):
-    answer = TamperedAnswer(LocalAnswer(toy.imported()), TAMPERINGS[name]())
+    answer = TamperedAnswer(LocalAnswer(toy.import_source()), TAMPERINGS[name]())
     first, second = (np.arange(12.0).reshape(3, 4) + shift for shift in (0.1, 0.3))
     plan = Array((3,), "float64")
     answer.call("scaled", first, 2.0, returns=plan)

@@ -28,7 +28,7 @@ class BehindAdapter(AnswerWrapper):
 
     def __init__(self, refuses: Refuses, mutant: str = "") -> None:
         known = {mutant.name: mutant for mutant in CODE.mutants}
-        super().__init__(LocalAnswer(CODE.imported(known.get(mutant))))
+        super().__init__(LocalAnswer(CODE.import_source(known.get(mutant))))
         self.refuses = refuses
 
     def call(self, function: str, *args: Any, returns: Plan, **options: Any) -> Any:

@@ -5,7 +5,7 @@ import pytest
 
 from harness.model import Counterexample, Evidence, Obstacle, Outcome
 from harness.probing import Axis, Drawn, expect
-from harness.probing.evidence.charging import charged_once
+from harness.probing.evidence.charging import charge_once
 from harness.probing.failures import FaultElsewhere, ProbeFailure, Spared
 from harness.scoring.doubts import _list_causes
 
@@ -47,7 +47,7 @@ def test_a_criterion_rests_on_that_which_is_charged_with_the_plain_case(toy, tit
         seen = Counterexample(probe="rows_match_the_oracle")
         return Evidence.of(c, Outcome.FAILED, title=words, detail="seen", counterexample=seen, obstacle=obstacle)
 
-    found = {e.criterion: e for e in charged_once(toy, map(evidence, toy.challenge.criteria))}["linear"]
+    found = {e.criterion: e for e in charge_once(toy, map(evidence, toy.challenge.criteria))}["linear"]
     assert found.faulty is own
     assert (found.outcome, found.rests_on) == ((Outcome.FAILED, None) if own else (Outcome.NOT_RUN, "values"))
     rubric = {c.id: c for c in toy.challenge.criteria}

@@ -384,7 +384,7 @@ def test_the_time_that_one_run_may_take_is_stated() -> None:
 
 def test_a_probe_that_writes_to_what_came_changes_no_comparison(toy) -> None:
     """Else the same answer, asked the same, would seem to bring something else."""
-    traced = TracedAnswer(LocalAnswer(toy.imported()))
+    traced = TracedAnswer(LocalAnswer(toy.import_source()))
     came = traced.call("scaled", np.ones((2, 3)), 2.0, returns=Array((2,), "float64"))
     came[...] = 0
     assert traced.notes[0][0].tolist() == [6, 6]

@@ -8,7 +8,7 @@ from harness.languages import AnswerFiles
 from harness.model import Evidence, Outcome
 from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.evidence.criteria import probe_criterion, seed_of
-from harness.probing.submissions.opening import opened
+from harness.probing.submissions.opening import open_answer
 from harness.sandbox import snapshot
 from harness.workspace import Workspace
 from tests import shares
@@ -25,7 +25,7 @@ def evidence() -> dict[str, Evidence]:
     """What the probes of every criterion see."""
     with snapshot(PLACE) as copy:
         files = AnswerFiles(copy.path, SUBMISSION.entries, SUBMISSION.capabilities)
-        with opened(CODE.challenge, files) as result:
+        with open_answer(CODE.challenge, files) as result:
             assert result.answer is not None, result.unsupported or result.fault
             probed = [c for c in CODE.challenge.criteria if c.probes]
             share = shares.drawn_cases()

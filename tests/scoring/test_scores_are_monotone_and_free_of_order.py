@@ -8,7 +8,7 @@ from rubrics import evidence, rubric, seen
 from rubrics import graded as record
 
 from harness.model import Challenge, Evidence, Outcome, Score, Severity
-from harness.probing.evidence.charging import anchored
+from harness.probing.evidence.charging import apply_anchor
 from harness.scoring import score, standings
 from harness.scoring.score import Scored
 from tests import shares
@@ -108,7 +108,7 @@ def test_passing_one_more_never_lowers_a_score_where_the_anchor_takes_credit(cas
     better = [*raw]
     better[place] = seen(task, raw[place].criterion, Outcome.PASSED)
     probed = {c.id for c in task.criteria}
-    before, after = (score(task, anchored(items, task.anchor, probed), built=built) for items in (raw, better))
+    before, after = (score(task, apply_anchor(items, task.anchor, probed), built=built) for items in (raw, better))
     # what was not run counts as failed under a failed anchor, and is open again once that passes
     assert no_lower(before, after, reopened=True)
 

@@ -17,10 +17,10 @@ from harness.mutation.checks.tampering import TAMPERINGS, TamperedAnswer, Tamper
 from harness.probing.answers import Answer, SandboxedAnswer
 from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.challenge_code.mutants import Mutant, PropertyMutant, Variant
-from harness.probing.evidence.charging import anchored
+from harness.probing.evidence.charging import apply_anchor
 from harness.probing.evidence.criteria import probe_criterion, seed_of
 from harness.probing.submissions.device import GpuAnswer
-from harness.probing.submissions.opening import opened
+from harness.probing.submissions.opening import open_answer
 from harness.sandbox.confinement import scratch
 
 
@@ -107,7 +107,7 @@ def open_in_sandbox(
 
 @contextmanager
 def _build(code: ChallengeCode, files: AnswerFiles) -> Iterator[SandboxedAnswer | GpuAnswer]:
-    with opened(code.challenge, files) as opening:
+    with open_answer(code.challenge, files) as opening:
         if opening.answer is None or opening.fault:
             raise JudgeError(f"an answer of the challenge does not build: {opening.fault or opening.unsupported}")
         yield opening.answer
@@ -152,7 +152,7 @@ def assess(
     """
     probed = [c for c in code.challenge.criteria if c.probes and only in (None, c.id) and c.id not in spared]
     evidence = [probe_criterion(code, c, answer, seed_of(seed, c.id), explain=False, share=share) for c in probed]
-    return anchored(evidence, code.challenge.anchor, {c.id for c in probed})
+    return apply_anchor(evidence, code.challenge.anchor, {c.id for c in probed})
 
 
 def mutant_evidence(

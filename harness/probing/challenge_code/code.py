@@ -1,4 +1,4 @@
-"""The Python code of a challenge: probes, mutants, variants and reference."""
+"""The Python code of a challenge."""
 
 import importlib
 import importlib.util
@@ -23,10 +23,7 @@ DESIGNS = 4
 
 @dataclass(frozen=True)
 class ChallengeCode:
-    """The loaded code of one challenge.
-
-    `challenges/<id>/` and `references/<id>/` form one package, so probes write `from .oracle import ...`.
-    """
+    """The code of one challenge: `challenges/<id>/` and `references/<id>/`, joined to one package."""
 
     workspace: Workspace
     challenge: Challenge
@@ -48,10 +45,10 @@ class ChallengeCode:
         return sys.modules.setdefault(name, package)
 
     def module(self, name: str) -> types.ModuleType:
-        """Return a module of the challenge or its references.
+        """Return a module of the package.
 
         Raises:
-            SpecError: the module is missing or does not import.
+            SpecError: it is missing or does not import.
         """
         package = self.package
         path = self.workspace.challenge_folder(self.challenge.id) / f"{name}.py"
@@ -65,7 +62,7 @@ class ChallengeCode:
         """Probes by name, from `probes.py` and every `probes_*.py`.
 
         Raises:
-            SpecError: a module does not import, or two define a probe of the same name.
+            SpecError: a module does not import, or two define a probe of one name.
         """
         folder = self.workspace.challenge_folder(self.challenge.id)
         found: dict[str, Probe] = {}
@@ -87,18 +84,18 @@ class ChallengeCode:
 
     @cached_property
     def property_mutants(self) -> tuple[PropertyMutant, ...]:
-        """Faults around right answers, from `property_mutants.py` if it exists."""
+        """Faults around right answers, from `property_mutants.py` if present."""
         place = self.workspace.challenge_folder(self.challenge.id) / "property_mutants.py"
         return tuple(self.module("property_mutants").PROPERTY_MUTANTS) if place.exists() else ()
 
     def designs(self, criterion: str) -> tuple[Variant | None, ...]:
-        """Return dissimilar right answers that meet a criterion, None for the reference, whole files first."""
+        """Return dissimilar right answers that meet a criterion, the reference (None) and whole files first."""
         apart = sorted((v for v in self.variants if criterion not in v.unmet), key=lambda variant: not variant.file)
         return (None, *apart[: DESIGNS - 1])
 
     @cached_property
     def conditions(self) -> tuple[Condition, ...]:
-        """Conditions that may cause many failures, from `conditions.py` if it exists."""
+        """Conditions that may cause many failures, from `conditions.py` if present."""
         place = self.workspace.challenge_folder(self.challenge.id) / "conditions.py"
         return tuple(self.module("conditions").CONDITIONS) if place.exists() else ()
 
@@ -130,16 +127,16 @@ class ChallengeCode:
         return [self.probes[name] for name in criterion.probes]
 
     def source(self, fault: Mutant | Variant | None = None) -> str:
-        """Return the source of the reference, a mutant or a variant.
+        """Return the source of a fault, by default of the reference.
 
         Raises:
-            SpecError: an edit does not fit the reference.
+            SpecError: an edit does not fit.
         """
         reference = self.workspace.reference_folder(self.challenge.id) / self.language.reference
         if fault is None:
             return reference.read_text(encoding="utf-8")
         return source_of(fault, reference, self.workspace.challenge_folder(self.challenge.id))
 
-    def imported(self, fault: Mutant | None = None) -> types.ModuleType:
-        """Run the reference or a mutant as a module of this process."""
+    def import_source(self, fault: Mutant | None = None) -> types.ModuleType:
+        """Run a mutant, by default the reference, as a module of this process."""
         return module_of(f"{self.challenge.id}:{fault.name if fault else 'reference'}", self.source(fault))

@@ -35,7 +35,7 @@ from harness.sandbox.session.returns import converted, plain
 
 
 class LocalAnswer:
-    """A trusted module, such as a mutant or the reference, as an answer in this process."""
+    """A trusted module as an answer."""
 
     processor_seconds = 0.0
 
@@ -174,7 +174,6 @@ class LocalAnswer:
 
 
 def _copy_across(value: Any) -> Any:
-    """Copy free-form data as the sandbox would, with Python's scalars for NumPy's."""
     if isinstance(value, dict):
         return {key: _copy_across(item) for key, item in value.items()}
     if type(value) in (list, tuple):

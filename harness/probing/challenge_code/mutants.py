@@ -1,4 +1,4 @@
-"""Mutants and variants: right answers with a planted fault, or with another way of working."""
+"""Mutants and variants of right answers."""
 
 import re
 import types
@@ -23,8 +23,8 @@ class Mutant:
         name: fault in two or three words.
         fault: completion of the sentence "the answer ...".
         criterion: criterion that must notice it.
-        edits: replacements in the source; each old text occurs there exactly once.
-        file: variant beside mutants.py to edit; the reference by default.
+        edits: old texts, each exactly once in the source, with their replacements.
+        file: module of the challenge to edit; the reference by default.
     """
 
     name: str
@@ -40,14 +40,14 @@ class Mutant:
         return tuple(text for text in dict.fromkeys(NUMBER.findall(self.fault)) if _parse_number(text) in planted)
 
     def with_number_near(self, number: str, factor: float) -> "Mutant":
-        """Return the fault with another number: integers change by one, others by `factor`."""
+        """Return the fault with another number: an integer changes by one, another number by `factor`."""
         value = _parse_number(number)
         other = value + (1 if factor > 1 else -1) if value.is_integer() else value * factor
 
-        def changed(found: re.Match[str]) -> str:
+        def change(found: re.Match[str]) -> str:
             return found[0] if _parse_number(found[0]) != value else f"{int(other) if value.is_integer() else other!r}"
 
-        return replace(self, edits=tuple((old, NUMBER.sub(changed, new)) for old, new in self.edits))
+        return replace(self, edits=tuple((old, NUMBER.sub(change, new)) for old, new in self.edits))
 
 
 def _parse_number(number: str) -> float:
@@ -59,10 +59,8 @@ class PropertyMutant:
     """A fault that breaks one property of any right answer.
 
     Attributes:
-        name: fault in two or three words.
-        criterion: property criterion that must notice it.
         around: source that follows a right answer and wraps its functions.
-        before: source that precedes it, such as a macro that renames a C function for the wrapper.
+        before: source that precedes it, such as a macro that renames a C function.
     """
 
     name: str
@@ -71,7 +69,7 @@ class PropertyMutant:
     before: str = field(kw_only=True, default="")
 
     def wrapped(self, source: str) -> str:
-        """Return a right answer's source with the fault around it."""
+        """Return a right answer's source with the fault."""
         return f"{self.before}{source}{self.around}"
 
 
@@ -82,10 +80,9 @@ class Variant:
     Attributes:
         name: difference in two or three words.
         why: description of its way of working.
-        edits: see `Mutant`.
-        file: module beside variants.py to edit; the reference by default.
-        unmet: criteria of cost that it honestly does not meet.
-        capabilities: claims as in submission.toml; an empty one claims everything.
+        edits, file: see `Mutant`.
+        unmet: criteria of cost that it does not meet.
+        capabilities: claims as in submission.toml; all if empty.
     """
 
     name: str
@@ -97,10 +94,10 @@ class Variant:
 
 
 def source_of(fault: Mutant | Variant, reference: Path, challenge: Path) -> str:
-    """Return the source of a mutant or variant.
+    """Return the edited source.
 
     Raises:
-        SpecError: the old text of an edit does not occur exactly once.
+        SpecError: an old text does not occur exactly once.
     """
     file = reference if fault.file is None else challenge / fault.file
     source = file.read_text(encoding="utf-8")
@@ -120,5 +117,4 @@ def module_of(name: str, source: str) -> types.ModuleType:
 
 @lru_cache(maxsize=1024)
 def _compile(name: str, source: str) -> types.CodeType:
-    """Compile source, cached because diagnosis runs the same mutants often."""
     return compile(source, f"<{name}>", "exec")

@@ -1,4 +1,4 @@
-"""Attribution of a fault that several criteria see, and the credit of the others."""
+"""Attribution of a fault that several criteria see."""
 
 import re
 from collections import defaultdict
@@ -9,11 +9,10 @@ from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.sizes import DRAW
 
 
-def anchored(evidence: Iterable[Evidence], anchor: str, probed: set[str]) -> list[Evidence]:
-    """Fail every probed criterion that passed, even in part, or was not assessed, if the anchor fails.
+def apply_anchor(evidence: Iterable[Evidence], anchor: str, probed: set[str]) -> list[Evidence]:
+    """Fail every probed criterion, also unassessed ones, if the anchor fails.
 
-    Relations between outputs may hold with all values wrong (zeros are linear). Unassessed criteria fail too: being
-    measured must not cost anything.
+    Relations between outputs may hold with all values wrong: zeros are linear.
     """
     items = list(evidence)
     failed = any(e.criterion == anchor and e.outcome is Outcome.FAILED for e in items)
@@ -22,20 +21,17 @@ def anchored(evidence: Iterable[Evidence], anchor: str, probed: set[str]) -> lis
     stripped = {"outcome": Outcome.FAILED, "fraction": None, "title": "", "rests_on": anchor}
     excused = (Outcome.UNSUPPORTED, Outcome.NOT_RUN)
 
-    def settled(e: Evidence) -> Evidence:
+    def settle(e: Evidence) -> Evidence:
         if e.criterion not in probed or (e.satisfied == 0 and e.outcome not in excused):
             return e
         detail = f"{_describe_credit(e)} while `{anchor}` fails"
         return _replace_fields(e, **stripped, own_outcome=e.outcome, detail=detail)
 
-    return [settled(e) for e in items]
+    return [settle(e) for e in items]
 
 
 def without_idle_credit(challenge: Challenge, evidence: Iterable[Evidence], *, built: bool) -> list[Evidence]:
-    """Remove the credit of executed criteria if the submission does not build or fails the anchor.
-
-    Otherwise a function that only returns an error code would earn credit for compiling.
-    """
+    """Remove the credit of executed criteria, which a stub may earn, if the build or the anchor fails."""
     items = list(evidence)
     if built and all(e.criterion != challenge.anchor or e.outcome is not Outcome.FAILED for e in items):
         return items
@@ -74,7 +70,7 @@ UNSHOWN: Mapping[str, object] = {
 """Empty values for the fields of evidence that describe a finding."""
 
 
-def charged_once(code: ChallengeCode, evidence: Iterable[Evidence], *, marked: bool = True) -> list[Evidence]:
+def charge_once(code: ChallengeCode, evidence: Iterable[Evidence], *, marked: bool = True) -> list[Evidence]:
     """Charge each fault to one criterion, and mark the others that see it as not run.
 
     A criterion is not charged if it rests on a failed one of at least equal severity, whose failing case meets all
@@ -88,14 +84,13 @@ def charged_once(code: ChallengeCode, evidence: Iterable[Evidence], *, marked: b
     * A hidden property is not judged (`_set_properties_apart`). A broken one is charged to its owner.
 
     Args:
-        marked: true if marks follow; the anchor then stays failed even if another fault breaks it.
+        marked: true if the anchor stays failed even if another fault breaks it.
     """
     items = _leave_to_owners(code, list(evidence), marked)
     rubric = {c.id: c for c in code.challenge.criteria}
     failed = {e.criterion: e for e in items if e.outcome is Outcome.FAILED and e.faulty}
 
     def cause(e: Evidence) -> str | None:
-        """Return the criterion to charge, or None for this one."""
         if e.fault_of == e.criterion:
             return None
         weight, others = e.severity.weight, [id for id in rubric[e.criterion].rests_on if id in failed]
@@ -110,7 +105,7 @@ def charged_once(code: ChallengeCode, evidence: Iterable[Evidence], *, marked: b
         other = min(others, key=lambda id: failed[id].obstacle is Obstacle.FAULT, default=None)
         return None if other is None else cause(failed[other]) or other
 
-    def settled(e: Evidence) -> Evidence:
+    def settle(e: Evidence) -> Evidence:
         other = cause(e) if e.criterion in failed else None
         if other is None:
             return e
@@ -122,15 +117,14 @@ def charged_once(code: ChallengeCode, evidence: Iterable[Evidence], *, marked: b
         why = f"was not measured, for `{other}` fails" if _measures(code, e) else _format_not_apart(other)
         return _replace_fields(e, **UNSHOWN, outcome=Outcome.NOT_RUN, rests_on=other, detail=f"{why}: {e.seen}")
 
-    return _set_properties_apart(code, [settled(e) for e in items])
+    return _set_properties_apart(code, [settle(e) for e in items])
 
 
 def _leave_to_owners(code: ChallengeCode, items: Sequence[Evidence], marked: bool) -> list[Evidence]:
-    """Move each failure to the criterion whose property it breaks, if that one is charged with it.
+    """Move each failure to the criterion whose property it breaks, if that fails and meets its thresholds.
 
-    A failure stays if the owner's failing case does not meet its thresholds. Further failures stay unless another
-    criterion is charged with them, and are the criterion's own if fixed cases showed some. With `marked`, the anchor
-    stays failed, because it has not been seen to hold.
+    Further failures move likewise; the rest are the criterion's own if fixed cases showed some. With `marked`, the
+    anchor stays failed.
     """
     anchor = code.challenge.anchor if marked else ""
     charged = {e.criterion: e for e in items if e.outcome is Outcome.FAILED and e.faulty and not e.fault_of}
@@ -139,7 +133,7 @@ def _leave_to_owners(code: ChallengeCode, items: Sequence[Evidence], marked: boo
     def own(e: Evidence) -> Evidence:
         return e if _may_be_anothers(code, e) else e.model_copy(update={"fault_of": e.criterion})
 
-    def settled(e: Evidence) -> Evidence:
+    def settle(e: Evidence) -> Evidence:
         if not e.faulty:
             return e
         left = tuple(further for further in e.also if further.fault_of not in charged)
@@ -159,7 +153,7 @@ def _leave_to_owners(code: ChallengeCode, items: Sequence[Evidence], marked: boo
             why, kept = _format_not_apart(owner.criterion), {"outcome": Outcome.NOT_RUN}
         return _replace_fields(e, **UNSHOWN, **kept, rests_on=owner.criterion, detail=f"{why}: {e.seen}")
 
-    found = [settled(e) for e in items]
+    found = [settle(e) for e in items]
     return [_add_observations(e, shown[e.criterion]) if e.criterion in charged else e for e in found]
 
 
@@ -170,18 +164,16 @@ def _make_observation(e: Evidence) -> Observation:
 
 
 def _add_observations(owner: Evidence, others: Mapping[str, Observation]) -> Evidence:
-    """Add other criteria's observations with new titles to the owner's evidence."""
     seen = {owner.title, *(further.title for further in owner.also)}
     more = tuple(one for title, one in others.items() if title not in seen)
     return owner.model_copy(update={"also": (*owner.also, *more)}) if more else owner
 
 
 def _set_properties_apart(code: ChallengeCode, items: Sequence[Evidence]) -> list[Evidence]:
-    """Mark criteria as not run if another criterion's fault hides their subject.
+    """Mark criteria as not run if another fault hides their subject, as obstacles hide properties.
 
-    Those are properties whose probe met an obstacle, and failures that a probe traced to another fault. The cause is
-    the most severe criterion with the same failure. Failing that, it is the most severe that judges values, unless a
-    call failed or the property's owner is known.
+    The cause is the most severe criterion with the same failure. Failing that, it is the most severe that judges
+    values, unless a call failed or the property's owner is known.
     """
     properties = {c.id for c in code.challenge.criteria if c.judges == "property"}
     costs = {c.id for c in code.challenge.criteria if any(p.measures or p.measures_cost for p in code.probes_of(c))}
@@ -194,14 +186,14 @@ def _set_properties_apart(code: ChallengeCode, items: Sequence[Evidence]) -> lis
         values = [o.criterion for o in charged if o.criterion not in properties | costs]
         return next(iter(same if e.obstacle is Obstacle.CALL or e.fault_of else same + values), None)
 
-    def settled(e: Evidence) -> Evidence:
+    def settle(e: Evidence) -> Evidence:
         other = cause(e) if e.criterion in blocked else None
         if other is None and not (e.obstacle is Obstacle.FAULT and e.fault_of and charged):
             return e
         why = _format_not_apart(other) if other else "what fails here fails with nothing special as well"
         return _replace_fields(e, **UNSHOWN, outcome=Outcome.NOT_RUN, rests_on=other, detail=f"{why}: {e.seen}")
 
-    return [settled(e) for e in items]
+    return [settle(e) for e in items]
 
 
 def _format_not_apart(other: str) -> str:
@@ -209,7 +201,6 @@ def _format_not_apart(other: str) -> str:
 
 
 def _shows_past(thresholds: Iterable[Threshold], other: Evidence) -> bool:
-    """Return whether the other's failing case meets all thresholds."""
     case = other.counterexample.case if other.counterexample else {}
     sizes = [(threshold, case.get(threshold.axis)) for threshold in thresholds]
     return all(isinstance(size, int) and threshold.goes_wrong_at(size) for threshold, size in sizes)
@@ -227,13 +218,12 @@ def _collect_examples(e: Evidence) -> list[Counterexample]:
 
 
 def _fails_without_it(code: ChallengeCode, e: Evidence) -> bool:
-    """Return whether this is an option and a failing program makes no use of it."""
     asked = [example.asks_for for example in _collect_examples(e) if example.asks_for is not None]
     return bool(code.challenge.criterion(e.criterion).capability) and any(e.criterion not in each for each in asked)
 
 
 def _filter_reaching(code: ChallengeCode, others: Sequence[str], e: Evidence) -> list[str]:
-    """Return the possible causes, if each example has one; an option needs programs that use it."""
+    """Return the possible causes if each example has one; an option needs programs that use it."""
 
     def reaches(id: str, example: Counterexample) -> bool:
         return example.asks_for is None or id in example.asks_for or not code.challenge.criterion(id).capability
@@ -255,7 +245,7 @@ def _has_fixed_cases(code: ChallengeCode, e: Evidence) -> bool:
 def _raises_as(code: ChallengeCode, e: Evidence, other: Evidence) -> bool:
     """Return whether a more severe criterion saw the same exception, in drawn cases only.
 
-    An exception in its fixed cases may mean a missing function, which every criterion that calls it lacks by itself.
+    An exception in its fixed cases may mean a missing function, a fault of each criterion that calls it.
     """
     called = e.obstacle is Obstacle.CALL and bool(e.locations) and _list_ways(e) <= _list_ways(other)
     values = code.challenge.criterion(other.criterion).judges == "value" and other.obstacle is not Obstacle.FAULT
@@ -263,13 +253,9 @@ def _raises_as(code: ChallengeCode, e: Evidence, other: Evidence) -> bool:
 
 
 def _list_ways(e: Evidence) -> set[object]:
-    """Return the ways of failing: exceptions by text and location, wrong values, broken properties.
-
-    Digits in texts are blanked, because sizes vary.
-    """
 
     def way(seen: Evidence | Observation) -> object:
-        if seen.locations:
+        if seen.locations:  # texts mention sizes, which vary
             return re.sub(r"\d+", "0", seen.detail), seen.locations
         if e.obstacle is Obstacle.CALL:
             return seen.title

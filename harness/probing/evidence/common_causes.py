@@ -8,15 +8,15 @@ from harness.model import Diagnosis, Evidence
 from harness.probing.answers import Answer
 from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.challenge_code.mutants import Mutant
-from harness.probing.diagnosis import ROUNDING, Fit, without_refuted
+from harness.probing.diagnosis import ROUNDING, Fit, drop_refuted
 
 
-def settled_names(code: ChallengeCode, evidence: Iterable[Evidence], answer: Answer) -> list[Evidence]:
+def settle_names(code: ChallengeCode, evidence: Iterable[Evidence], answer: Answer) -> list[Evidence]:
     """Name as few faults as possible, and none that a passed criterion refutes.
 
-    Several known faults may match on the inputs of one criterion. One that matches on those of others too is likelier.
+    A fault that matches on the inputs of several criteria is likelier.
     """
-    return without_refuted(code, _choose_fewest_names(code, list(evidence), answer), answer)
+    return drop_refuted(code, _choose_fewest_names(code, list(evidence), answer), answer)
 
 
 def _choose_fewest_names(code: ChallengeCode, items: list[Evidence], answer: Answer) -> list[Evidence]:
@@ -52,10 +52,7 @@ def _get_name(evidence: Evidence) -> str | None:
 def _find_fitting(
     code: ChallengeCode, evidence: Evidence, known: Sequence[Mutant], answer: Answer
 ) -> Mapping[str, Callable[[], Diagnosis]]:
-    """Return a function that makes the diagnosis, for each fault that matches on a failure's smallest input.
-
-    A fault may replace the diagnosed one only if it is as close, up to rounding, and matches in as many other cases.
-    """
+    """Return functions that make the diagnoses of faults as close as the diagnosed one and matching as many cases."""
     seen = evidence.counterexample
     assert seen is not None and evidence.seed is not None
     fit = Fit(code, code.probes[seen.probe], [seen.case], seen, answer, evidence.seed)
@@ -65,4 +62,4 @@ def _find_fitting(
     near = [mutant for mutant in known if fits.get(mutant.name, math.inf) <= best]
     agreeing = {mutant.name: fit.agreeing(mutant) for mutant in near} if len(near) > 1 else {}
     kept = (mutant for mutant in near if agreeing.get(mutant.name, 0) >= agreeing.get(own, 0))
-    return {mutant.name: partial(fit.named, mutant, fits[mutant.name]) for mutant in kept}
+    return {mutant.name: partial(fit.make_diagnosis, mutant, fits[mutant.name]) for mutant in kept}

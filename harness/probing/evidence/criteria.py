@@ -47,9 +47,7 @@ def probe_criterion(
         seed: seed of the criterion, from `seed_of`.
         submission: claims of the submission; without it every capability counts as claimed.
         explain: search for smaller counterexamples and for the fault's name.
-        share: fraction of the drawn cases to run.
         adapters: files of the harness; exceptions from their lines alone count as not run.
-        until_failed: stop at the first failed probe.
         brief: draw few cases (`Drawn.in_brief`) in one worker for all probes, because its start dominates.
         known: earlier results or exceptions of probes, by name, on this seed and each in its own worker.
     """
@@ -96,10 +94,10 @@ def _run(
             again = partial(run, probe, seed=seed, share=share, own=own)
             result = again(answer, shrink=explain) if before is None else before
             if _is_ours(result, adapters):
-                result = _run_served(probe, partial(again, shrink=explain), PartlyServedAnswer(answer, adapters))
+                result = _run_in_adapter(probe, partial(again, shrink=explain), PartlyServedAnswer(answer, adapters))
             elif result.spared and result.spared == _count_cases(probe, result):
                 raise NotRun(NOTHING_LEFT)
-            yield _charged(_replace_nan(result), adapters)
+            yield _drop_adapter_locations(_replace_nan(result), adapters)
         except (NotMeasurable, NotRun) as reason:
             yield reason
 
@@ -126,10 +124,10 @@ def _join_reasons(unassessed: Iterable[NotMeasurable | NotRun]) -> str:
             refused[reason.verb] = {**reason.refused, **refused.get(reason.verb, {})}
         else:
             seen.append(str(reason))
-    return "; ".join(dict.fromkeys([*(_describe_not_served(verb, why) for verb, why in refused.items()), *seen]))
+    return "; ".join(dict.fromkeys([*(_describe_refusals(verb, why) for verb, why in refused.items()), *seen]))
 
 
-def _describe_not_served(verb: str, refused: Mapping[str, str]) -> str:
+def _describe_refusals(verb: str, refused: Mapping[str, str]) -> str:
     named = dict[str, list[str]]()
     for name, why in refused.items():
         named.setdefault(why, []).append(f"`{name}`")
@@ -138,11 +136,7 @@ def _describe_not_served(verb: str, refused: Mapping[str, str]) -> str:
 
 
 def _replace_nan(result: ProbeResult) -> ProbeResult:
-    """Return a failed result with infinity in place of NaN figures.
-
-    Raises:
-        NotRun: the probe passed and one of its figures is NaN.
-    """
+    """Replace NaN figures of a failed result by infinity; raise `NotRun` for those of a passed one."""
     unreal = [name for name, value in result.figures.items() if is_nan(value)]
     if unreal and result.passed:
         raise NotRun(f"the figure `{unreal[0]}` is NaN, which assesses nothing")
@@ -150,17 +144,11 @@ def _replace_nan(result: ProbeResult) -> ProbeResult:
 
 
 def _is_ours(result: ProbeResult, adapters: Collection[str]) -> bool:
-    """Return whether only lines of `adapters` raised the failure."""
     raised = bool(result.locations) and all(place.file in adapters for place in result.locations)
     return raised and not result.passed and not (result.counterexample and result.counterexample.where)
 
 
-def _run_served(probe: Probe, again: Callable[[Answer], ProbeResult], answer: PartlyServedAnswer) -> ProbeResult:
-    """Run a probe again without the calls that an adapter does not serve.
-
-    Raises:
-        NotRun: no case is left, or drawn cases are spared and the others pass.
-    """
+def _run_in_adapter(probe: Probe, again: Callable[[Answer], ProbeResult], answer: PartlyServedAnswer) -> ProbeResult:
     again(answer)  # shows which functions are never served; those that a probe asks about are left out below
     result = again(answer)
     reasons = "; ".join(f"`{name}`: {why}" for name, why in answer.refused.items())
@@ -181,7 +169,7 @@ def _count_cases(probe: Probe, result: ProbeResult) -> int:
     return len(probe.cases) + (result.draws.planned if result.draws else 0)
 
 
-def _charged(result: ProbeResult, adapters: Collection[str]) -> ProbeResult:
+def _drop_adapter_locations(result: ProbeResult, adapters: Collection[str]) -> ProbeResult:
     return replace(result, locations=tuple(place for place in result.locations if place.file not in adapters))
 
 
@@ -208,7 +196,7 @@ def _make_evidence(
             draws=draws,
             unserved=tuple(dict.fromkeys(name for o in outcomes for name in o.unserved)),
         )
-    first, *others = _put_known_sizes_first(failed)
+    first, *others = _put_thresholds_first(failed)
     diagnosis = first.diagnosis
     if diagnosis is None and explain and first.obstacle is not Obstacle.FAULT:
         diagnosis = diagnose(code, code.probes[first.probe], first, answer, seed)
@@ -238,8 +226,7 @@ def _collect_figures(outcomes: Iterable[ProbeResult]) -> dict[str, Figure]:
     return {name: value for o in outcomes for name, value in o.figures.items()}
 
 
-def _put_known_sizes_first(failed: Sequence[ProbeResult]) -> list[ProbeResult]:
-    """Move a failure with thresholds to the front, among those like the first."""
+def _put_thresholds_first(failed: Sequence[ProbeResult]) -> list[ProbeResult]:
     first = failed[0]
     alike = [o for o in failed if (o.title, o.obstacle, o.fault_of) == (first.title, first.obstacle, first.fault_of)]
     best = first if first.thresholds else next((o for o in alike if o.thresholds), first)
@@ -247,7 +234,6 @@ def _put_known_sizes_first(failed: Sequence[ProbeResult]) -> list[ProbeResult]:
 
 
 def _gave_wrong_values(probe: Probe, failed: ProbeResult) -> bool:
-    """Return whether a failed probe compares only values, and every call worked."""
     return not probe.measures_cost and not probe.apart and failed.obstacle in (None, Obstacle.OUTPUT)
 
 
@@ -257,10 +243,7 @@ def _sum_draws(draws: Iterable[Draws | None]) -> Draws | None:
 
 
 def _collect_further(first: ProbeResult, others: Sequence[ProbeResult]) -> tuple[Observation, ...]:
-    """Return all further observations, each once.
-
-    Failures traced to a fault of no named criterion are left out, unless the first is one of them.
-    """
+    """Return all further observations, each once; skip failures from an unknown fault elsewhere, unless it is first."""
     if first.obstacle is not Obstacle.FAULT:
         others = [o for o in others if o.obstacle is not Obstacle.FAULT or o.fault_of]
     distinct = dict[tuple[str, str], Observation]()

@@ -6,7 +6,7 @@ import numpy as np
 
 from harness.model import Signal, SignalKind
 from harness.probing.answers import Answer
-from harness.probing.diagnosis import Counts, traced
+from harness.probing.diagnosis import Counts, trace_calls
 from harness.probing.probe import Probe
 from harness.sandbox import RemoteObject
 
@@ -17,7 +17,7 @@ def nondeterminism(answer: Answer, probe: Probe, seed: int) -> Signal | None:
     for _ in range(2):
         answer.fresh()
         try:
-            once = traced(probe, answer, seed, probe.cases[0])
+            once = trace_calls(probe, answer, seed, probe.cases[0])
         except Exception:  # numbers that the probe itself cannot digest
             return None
         if once.timed_out:  # another try may end in time
@@ -32,7 +32,6 @@ def nondeterminism(answer: Answer, probe: Probe, seed: int) -> Signal | None:
 
 
 def _make_comparable(value: Any) -> object:
-    """Return a value that compares by content, bit by bit; kept objects and counts are equal."""
     if isinstance(value, np.ndarray):
         return value.dtype.str, value.shape, value.tobytes()
     if isinstance(value, (tuple, list)):

@@ -25,14 +25,14 @@ SCHEDULES = (1, 2, 3)
 """Orders of threads in which a failing case runs again."""
 
 
-def judged_without_conditions(
+def judge_without_conditions(
     code: ChallengeCode, evidence: Sequence[Evidence], answer: Answer, adapters: Collection[str] = ()
 ) -> list[Evidence]:
     """Charge failures that occur under one condition alone to the criterion of that condition.
 
-    If that criterion fails under the condition alone, every other failed criterion is judged again without it. One that
-    then passes is marked as not run; one that then fails keeps the new failure. The first condition of each criterion
-    counts, judged without the earlier ones. If no call works in a mode, criteria that pass outside it pass.
+    If that criterion fails under the condition alone, every other failed one is judged again without it. One that then
+    passes is marked as not run; one that fails keeps the new failure. The first condition of each criterion counts,
+    judged without the earlier ones. If no call works in a mode, criteria that pass outside it pass.
     """
     items, found = {e.criterion: e for e in evidence}, list[Condition]()
     for condition in code.conditions:
@@ -52,10 +52,7 @@ def judged_without_conditions(
 def _judge_again(
     code: ChallengeCode, conditions: Sequence[Condition], evidence: Evidence, answer: Answer, adapters: Collection[str]
 ) -> Evidence:
-    """Judge a failed criterion again without the conditions, and name the first that explains it alone.
-
-    A mode here is one in which no call works.
-    """
+    """Judge a failed criterion again without the conditions; a mode here is one in which no call works."""
     probes = code.probes_of(code.challenge.criterion(evidence.criterion)) if evidence.faulty else []
     possible = [condition for condition in conditions if evidence.criterion not in condition.never]
     if not possible or not probes or any(probe.measures_cost for probe in probes):
@@ -88,8 +85,8 @@ def _find_explaining(
 ) -> tuple[Sequence[Condition], Evidence, str]:
     """Return the conditions that explain a failure, the evidence without them, and a word to join their names.
 
-    These are the first condition without which some cases remain and pass, else all conditions that every case meets,
-    else those left after dropping each dispensable one, last first. All of `possible` explain it `together`.
+    These are the first condition without which some cases remain and pass, else all that every case meets, else
+    `possible` without each dispensable one, last first.
     """
     met_by_all = dict[Condition, Evidence]()
     for condition in possible if len(possible) > 1 else ():
@@ -120,7 +117,6 @@ def _passes(
 
 
 def _is_right(evidence: Evidence) -> bool:
-    """Return whether a criterion passed, or had no failure among remaining cases, if any."""
     draws = evidence.draws
     left = evidence.outcome is Outcome.NOT_RUN and draws is not None and draws.tried > draws.failed == 0
     return evidence.outcome is Outcome.PASSED or left or evidence.detail in (NOTHING_LEFT, SOME_LEFT)
@@ -140,11 +136,7 @@ def _run_without(
 
 
 class OtherwiseCalledAnswer(AnswerWrapper):
-    """A CUDA answer whose plain calls run in another order of threads, or watched.
-
-    Attributes:
-        races: kinds of races that the device reported.
-    """
+    """A CUDA answer whose plain calls run in another order of threads, or watched."""
 
     def __init__(self, answer: Answer, **options: Any) -> None:
         super().__init__(answer)
@@ -152,7 +144,7 @@ class OtherwiseCalledAnswer(AnswerWrapper):
         self.races: set[str] = set()
 
     def call(self, function: str, *args: Any, returns: Plan, **options: Any) -> Any:
-        """See `Answer.call`; the options of this wrapper apply to plain calls of the device."""
+        """See `Answer.call`."""
         if function != DEVICE_CALL or options.get("mode") != "plain":
             return super().call(function, *args, returns=returns, **options)
         value = super().call(function, *args, returns=returns, **{**options, **self.options})
@@ -161,12 +153,8 @@ class OtherwiseCalledAnswer(AnswerWrapper):
         return value
 
 
-def linked_to_races(code: ChallengeCode, evidence: Sequence[Evidence], answer: Answer) -> list[Evidence]:
-    """Link each failure that depends on a race to the criterion that found the race.
-
-    A failure depends on a race if its smallest input shows one under watch, and its result differs between orders of
-    threads.
-    """
+def link_to_races(code: ChallengeCode, evidence: Sequence[Evidence], answer: Answer) -> list[Evidence]:
+    """Link each failure to a race that its smallest input shows, if its result differs between orders of threads."""
     found = {e.defect: e.criterion for e in reversed(evidence) if e.faulty and e.defect in RACES}
     return [_link(code, e, answer, found) for e in evidence] if found else list(evidence)
 
@@ -189,7 +177,6 @@ def _link(code: ChallengeCode, evidence: Evidence, answer: Answer, found: dict[s
 
 
 def _describe_end(probe: Probe, answer: Answer, seed: int, case: Case) -> str | None:
-    """Describe a case's failure; empty if it passes, None if a limit or the device ended it."""
     answer.fresh()
     try:
         once(probe, answer, seed, case)

@@ -1,4 +1,7 @@
-"""Expectations of a probe: each function returns a figure or None, and raises `ProbeFailure` otherwise."""
+"""Expectations of a probe: each function returns a figure or None, and raises `ProbeFailure` otherwise.
+
+`name` is an output's name in the contract; `title` and `detail` are those of the failure.
+"""
 
 import math
 from collections.abc import Callable, Iterator
@@ -27,16 +30,11 @@ Values = NDArray[Any]
 
 
 def close(name: str, actual: Values, oracle: Values, spread: float = 0.0, *, limit: float = PASS) -> float:
-    """Require `actual` to equal the oracle, and return its error ratio.
-
-    Integers and booleans must be exact.
+    """Require an output to equal the oracle, integers and booleans exactly, and return its error ratio.
 
     Args:
-        name: name of the output in the contract.
-        actual: output of the submission.
         oracle: long-double values; integers or booleans of any width if the submission returns such.
         spread: movement of the oracle under half-ulp changes of its inputs (`harness.numerics.conditioning`).
-        limit: largest ratio that passes.
     """
     title = f"{name} is wrong"
     _require_shape(name, actual, oracle, title)
@@ -59,13 +57,10 @@ def same(name: str, actual: Values, wanted: Values, title: str, detail: str = ""
     """Require two results to be equal, with one shape and dtype, and return their largest difference.
 
     The difference is relative to the root mean square of the finite entries of `wanted`, if that is not 0. NaN and
-    infinities must match. Zeros of both signs are equal.
+    infinities must match; zeros of both signs are equal.
 
     Args:
-        name: name of the output in the contract.
-        title: short description of the fault.
-        detail: origin of the two results.
-        within: largest difference of floats that passes; integers and booleans must be equal.
+        within: largest passing difference of floats.
     """
     doing = f"{detail}: " if detail else ""
     _require_shape(name, actual, wanted, title, doing)
@@ -91,7 +86,6 @@ def _require_shape(name: str, actual: Values, wanted: Values, title: str, doing:
 
 
 def _measure_gap(got: Any, expected: Any, wanted: Values) -> np.longdouble:
-    """Return the distance of two floats over the RMS of the finite `wanted`; infinite if one is."""
     if not (np.isfinite(got) and np.isfinite(expected)):
         return np.longdouble(np.inf)
     size = rms(wanted[np.isfinite(wanted)])
@@ -100,12 +94,7 @@ def _measure_gap(got: Any, expected: Any, wanted: Values) -> np.longdouble:
 
 
 def that(condition: bool, title: str, detail: str = "", **measured: float) -> None:
-    """Require `condition`.
-
-    Args:
-        title: short description of the fault.
-        detail: observation.
-        **measured: figures behind the condition, by name.
+    """Require `condition`, based on the figures `measured`.
 
     Raises:
         NotRun: a figure is NaN, so the condition decides nothing.
@@ -117,14 +106,7 @@ def that(condition: bool, title: str, detail: str = "", **measured: float) -> No
 
 
 def alive(name: str, actual: Values, *inputs: Values, **named: Values) -> None:
-    """Require `actual` to be neither constant nor a copy of an input, as relations between outputs presuppose.
-
-    Args:
-        name: name of the output in the contract.
-        actual: output of the submission.
-        *inputs: inputs that it must not copy.
-        **named: further inputs, by their name in a finding.
-    """
+    """Require an output to be neither constant nor a copy of an input; `named` inputs have a name in findings."""
     if actual.size > 1 and worst(actual, np.full_like(actual, actual.flat[0])) is None:
         entry = plain(actual.flat[0])
         shown = f"{entry:.9g}" if actual.dtype.kind == "f" else entry
@@ -137,7 +119,7 @@ def alive(name: str, actual: Values, *inputs: Values, **named: Values) -> None:
 
 @contextmanager
 def works(title: str) -> Iterator[None]:
-    """Charge a failed call in the block to the tested property; the same call works without it."""
+    """Charge a failed call in the block to the tested property, without which it works."""
     try:
         yield
     except CallFailed as why:
@@ -146,7 +128,7 @@ def works(title: str) -> Iterator[None]:
 
 @contextmanager
 def renamed(title: str) -> Iterator[None]:
-    """Give a failed comparison in the block another title; other failures keep theirs."""
+    """Give a failed comparison in the block another title."""
     try:
         yield
     except ProbeFailure as why:
@@ -157,10 +139,9 @@ def renamed(title: str) -> Iterator[None]:
 
 @contextmanager
 def only_beside(plain: Callable[[], object]) -> Iterator[None]:
-    """Charge a failure in the block unless `plain`, the same call without the tested feature, fails too.
+    """Charge a failure in the block to the tested feature if `plain`, the same call without it, passes or is spared.
 
-    If it does, the block raises `FaultElsewhere`. If it passes, the feature is at fault, whichever property shows that.
-    A spared `plain` counts as passed.
+    Otherwise raise `FaultElsewhere`.
     """
     try:
         yield
@@ -187,11 +168,9 @@ def only_beside(plain: Callable[[], object]) -> Iterator[None]:
 
 @contextmanager
 def apart_from(*checks: Callable[[], object]) -> Iterator[None]:
-    """Charge a failed comparison in the block to the first other fault that a check finds on its own.
+    """Charge a failed comparison in the block to the first other fault for which a check raises `ProbeFailure`.
 
-    Args:
-        checks: functions that raise `ProbeFailure` for one other fault each; failed or spared calls and
-            `FaultElsewhere` explain nothing.
+    Failed or spared calls and `FaultElsewhere` explain nothing.
     """
     try:
         yield
@@ -209,10 +188,9 @@ def apart_from(*checks: Callable[[], object]) -> Iterator[None]:
 
 
 def refused(attempt: Callable[[], Any], what: str) -> None:
-    """Require `attempt` to raise ValueError; NotImplementedError is no refusal.
+    """Require `attempt` to raise ValueError, for arguments of which `what` names the invalid part.
 
-    Args:
-        what: invalid part of its arguments, in a phrase.
+    NotImplementedError is no refusal.
     """
     try:
         attempt()

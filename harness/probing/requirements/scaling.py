@@ -11,11 +11,11 @@ from harness.timing.exclusive import timing_lock
 
 
 def timings(measure: Callable[[int], float], sizes: Sequence[int], *, repeats: int = 5) -> dict[int, list[float]]:
-    """Return repeated costs by size, with interleaved sizes, so that a slow moment affects all of them.
+    """Return repeated costs by size, measured in turns, so that a slow moment affects all sizes.
 
     Args:
         measure: returns the cost of one call at a size, in seconds.
-        repeats: rounds after one that is discarded.
+        repeats: rounds after a discarded one.
     """
     costs: dict[int, list[float]] = {size: [] for size in sizes}
     with timing_lock():
@@ -31,9 +31,7 @@ def require_subquadratic(fits: Sequence[Exponent], title: str, what: str, figure
     """Require a cost to grow less than quadratically.
 
     Args:
-        fits: fits of the same cost, from one or several measurements.
-        title: short description of the fault.
-        what: text for the message before the exponent: "... grows as tokens".
+        what: text before the exponent: "... grows as tokens".
 
     Raises:
         ProbeFailure: the whole interval of every fit is quadratic or above.

@@ -24,12 +24,12 @@ CHECKED = "instrumented.so"
 class LaunchedAnswer(SandboxedAnswer):
     """A sandboxed answer, called through the driver's `launch`."""
 
-    def _named(self, function: str, args: tuple[Any, ...]) -> str:
+    def _get_function_name(self, function: str, args: tuple[Any, ...]) -> str:
         return str(args[0]) if function == "launch" and args else function
 
 
 class EmulatedAnswer(LaunchedAnswer):
-    """An answer on the emulated device; its sandbox holds the driver and both builds."""
+    """An answer on the emulated device."""
 
     sources: Collection[str] = ()
     """Files of the submission, relative to its folder."""
@@ -43,7 +43,7 @@ class EmulatedAnswer(LaunchedAnswer):
 
 @dataclass(frozen=True)
 class SpentOnBoth(Spent):
-    """The total cost on a GPU and the emulated device, and both parts."""
+    """The total cost on both devices, and its parts."""
 
     real: Spent = field(default_factory=Spent)
     emulated: Spent = field(default_factory=Spent)
@@ -66,8 +66,7 @@ class GpuAnswer:
     """An answer on a GPU: plain calls run there, other modes on the emulated device.
 
     Attributes:
-        emulated: answer on the emulated device, or None if it cannot run there.
-        why_not: reason why it cannot.
+        emulated: None if the submission cannot run there, for the reason `why_not`.
         lanes: see `SandboxedAnswer`; higher, because a new worker idles while it waits for the GPU's driver.
     """
 
@@ -157,7 +156,7 @@ class GpuAnswer:
         return sum(answer.share_used for answer in self._list_answers())
 
     def open(self) -> Reply:
-        """Open the GPU's sandbox; the other opens on its first call."""
+        """Open the GPU's sandbox alone."""
         return self.real.open()
 
     def close(self) -> None:
@@ -170,11 +169,7 @@ class GpuAnswer:
         return self.real.has(function)
 
     def call(self, function: str, *args: Any, returns: Plan, **options: Any) -> Any:
-        """See `Answer.call`; launches in other modes than plain go to the emulated device.
-
-        Raises:
-            NotMeasurable: the call needs the emulated device, which cannot run the submission.
-        """
+        """See `Answer.call`."""
         answer: SandboxedAnswer | None = self.real
         if options.get("mode", "plain") != "plain":
             answer = self.emulated
@@ -208,7 +203,7 @@ class GpuAnswer:
         """See `Answer.resident_bytes`."""
         return self.real.resident_bytes()
 
-    def timed(self, symbol: str, arguments: Sequence[Any], outputs: Sequence[Array], necessary: int) -> Measured:
+    def measure_times(self, symbol: str, arguments: Sequence[Any], outputs: Sequence[Array], necessary: int) -> Measured:
         """See `timed`."""
         bench = Bench(self.real.box(), symbol)
         try:
@@ -227,7 +222,6 @@ def timed(answer: Answer, symbol: str, arguments: Sequence[Any], outputs: Sequen
 
     Args:
         arguments: ints, "stream", inputs as `{"shape", "dtype", "seeds"}` and outputs as `{"shape", "dtype"}`.
-        outputs: plans of the outputs.
         necessary: bytes that any submission must read and write.
 
     Raises:
@@ -235,7 +229,7 @@ def timed(answer: Answer, symbol: str, arguments: Sequence[Any], outputs: Sequen
     """
     if not isinstance(answer, GpuAnswer):
         raise NotMeasurable("time is not emulated: this needs a GPU")
-    return answer.timed(symbol, arguments, outputs, necessary)
+    return answer.measure_times(symbol, arguments, outputs, necessary)
 
 
 def located(answer: Answer, report: Report) -> Report:

@@ -1,4 +1,4 @@
-"""Answers from the files of submissions: built if necessary, and loaded in the sandbox."""
+"""Answers from the files of submissions."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -22,11 +22,10 @@ class OpenedAnswer:
     """An answer for probes, or the reason why there is none.
 
     Attributes:
-        fault: reason why the submission fails to build or load; empty otherwise.
+        fault: reason why the submission fails to build or load, else empty.
         incomplete: true if it loads but lacks functions of the contract.
         output: output of a failed import.
-        unsupported: reason why this device cannot run it, which is not its fault; empty otherwise.
-        locations: places in the submission that `fault` mentions.
+        unsupported: reason why this device cannot run it, else empty.
     """
 
     answer: GradedAnswer | None
@@ -38,12 +37,12 @@ class OpenedAnswer:
 
 
 @contextmanager
-def opened(challenge: Challenge, files: AnswerFiles, device: Device | None = None) -> Iterator[OpenedAnswer]:
-    """Load a submission in the sandbox for the length of the block, by default on the device that every machine has.
+def open_answer(challenge: Challenge, files: AnswerFiles, device: Device | None = None) -> Iterator[OpenedAnswer]:
+    """Load a submission in the sandbox for the block, by default on the device that every machine has.
 
     Raises:
         BoxError: the sandbox does not start.
-        BusyMachineError: the machine gave the import too little time.
+        BusyMachineError: other work left the import too little time.
         PrerequisiteError: there is no compiler for the device.
     """
     used = language(challenge.language)
@@ -71,11 +70,7 @@ def _make_answer(runnable: Runnable, target: WorkerSpec, files: AnswerFiles, nam
 
 
 def _first_opening(answer: GradedAnswer) -> Reply:
-    """Open the answer; after a wait or starvation, once more with no other grade beside it.
-
-    Raises:
-        BusyMachineError: the machine gave both attempts too little time.
-    """
+    """Open the answer; after a wait or starvation, once more with no other grade beside it."""
     with beside_others():
         reply = answer.open()
     if reply.status is not CallStatus.TIMEOUT or reply.exhausted:

@@ -34,7 +34,7 @@ def failure_of(reply: Reply, function: str) -> ProbeFailure:
     if reply.status is CallStatus.MALFORMED:
         return CallFailed(f"`{function}` returns something else than the contract says", reply.text)
     if reply.status is CallStatus.TIMEOUT:
-        return timed_out(f"`{function}` does not end in time", reply, f"a call of `{function}`")
+        return make_timeout(f"`{function}` does not end in time", reply, f"a call of `{function}`")
     titles = {
         CallStatus.CRASHED: f"the process ends inside `{function}`",
         CallStatus.OUTPUT_LIMIT: f"`{function}` prints without end",
@@ -44,18 +44,15 @@ def failure_of(reply: Reply, function: str) -> ProbeFailure:
     return WorkerLost(titles[reply.status], reply.text)
 
 
-def timed_out(title: str, reply: Reply, what: str) -> CallTimedOut:
-    """Return the failure for a reply that timed out, where `what` describes the awaited work."""
+def make_timeout(title: str, reply: Reply, what: str) -> CallTimedOut:
+    """Return the failure for a reply that timed out on the work `what`."""
     late = CallTimedOut(title, describe_wait(reply, what))
     late.limit, late.spent, late.exhausted, late.starved = reply.limit, reply.seconds, reply.exhausted, reply.starved
     return late
 
 
 def describe_wait(reply: Reply, what: str) -> str:
-    """Describe a wait that timed out, its length and the processor time used.
-
-    If less than the limit was left, the text names that time instead.
-    """
+    """Describe a wait that timed out, by its limit, or by the time left if that was less."""
     used = f"{reply.processor:.1f} s of processor time"
     if reply.serving >= LEAST_SERVING:
         used += f", the functions that it calls {reply.serving:.1f} s,"

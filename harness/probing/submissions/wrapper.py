@@ -8,7 +8,7 @@ from harness.sandbox import Plan, RemoteObject, ServedUse
 
 
 class AnswerWrapper:
-    """A wrapper that passes calls on to another answer; subclasses override what they change."""
+    """A wrapper that passes calls on to another answer."""
 
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
@@ -32,7 +32,7 @@ class AnswerWrapper:
         return self.answer.has(function)
 
     def call(self, function: str, *args: Any, returns: Plan, **options: Any) -> Any:
-        """See `Answer.call`; take over its cost, echo and use of functions."""
+        """See `Answer.call`."""
         try:
             return self.answer.call(function, *args, returns=returns, **options)
         finally:
@@ -59,7 +59,7 @@ class AnswerWrapper:
         return self.answer.resident_bytes()
 
 
-def boxed(answer: Answer) -> SandboxedAnswer | None:
+def unwrap(answer: Answer) -> SandboxedAnswer | None:
     """Return the sandboxed answer behind all wrappers, or None."""
     while isinstance(answer, AnswerWrapper):
         answer = answer.answer

@@ -24,7 +24,7 @@ from harness.languages import AnswerFiles
 from harness.model import Criterion, Evidence, Outcome, Severity
 from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.evidence.criteria import probe_criterion, seed_of
-from harness.probing.submissions.opening import opened
+from harness.probing.submissions.opening import open_answer
 from harness.workspace import Workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[3])
@@ -70,7 +70,7 @@ def probed(repair: Repair, criterion: Criterion, folder: Path) -> Evidence:
     """What a criterion's probes see of a repaired answer."""
     with repaired(repair, folder) as files:
         answer = AnswerFiles(files.path, ["adapter.cu"], {"max_k": MAX_K[repair.model]})
-        with opened(CODE.challenge, answer) as result:
+        with open_answer(CODE.challenge, answer) as result:
             assert result.answer is not None, result.unsupported or result.fault
             return probe_criterion(CODE, criterion, result.answer, seed_of(SEED, criterion.id), explain=False)
 
