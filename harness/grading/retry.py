@@ -53,7 +53,7 @@ def grade_with_retries(
 def record_failure(
     workspace: Workspace, folder: Path, options: Options, failure: str, tries: int = RETRIES + 1
 ) -> Graded:
-    """Save and return a record of our failure alone.
+    """Save a record of our failure alone.
 
     Raises:
         JudgeError: the record cannot be made.
