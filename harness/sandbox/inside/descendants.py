@@ -1,4 +1,4 @@
-"""A process's descendants: adopted, awaited, and killed to the last one."""
+"""A process's descendants, killed to the last."""
 
 import contextlib
 import os
@@ -50,7 +50,7 @@ def _reap_children() -> dict[int, int]:
 
 
 def _end() -> None:
-    """Kill every descendant; as subreaper, this process adopts orphans when their parents die."""
+    """Kill every descendant; as subreaper, this process adopts orphans."""
     # without a pause: a process that keeps forking and exiting must be caught in between
     while children := _children():
         for pid in children:

@@ -1,12 +1,11 @@
 """The wire format between parent and worker: JSON for structure, raw bytes for arrays.
 
-Both sides load this file: the parent as `harness.sandbox.inside.wire`, the worker as `wire`. Without pickle, no message
-can name code to run.
+Both sides load this file, the worker as `wire`. Without pickle, no message can name code to run.
 
 Scalars and strings stand for themselves. Everything else is a one-key object: `{"array": [dtype, shape, offset]}`,
-`{"list": [...]}`, `{"tuple": [...]}`, `{"dict": [[key, value], ...]}`, `{"kept": id}` for an object kept in the worker,
+`{"list": [...]}`, `{"tuple": [...]}`, `{"dict": [[key, value], ...]}`, `{"kept": id}` for an object in the worker,
 `{"function": [module, name]}` for a function loaded there, `{"served": [name, attributes]}` for one in another process,
-`{"other": text}` for anything that cannot cross.
+`{"other": text}` for anything else.
 """
 
 import json
@@ -39,7 +38,7 @@ class RemoteObject:
 
 
 class RemoteFunction:
-    """Reference to a function in a module that the parent loaded into the worker."""
+    """Reference to a function in a module loaded into the worker."""
 
     def __init__(self, module: str, name: str) -> None:
         self.module = module
@@ -57,8 +56,8 @@ class ServedFunction:
         name: name in the contract.
         source: trusted source, limited to the standard library and NumPy.
         factory: function in that source that creates this one.
-        arguments: the factory's arguments: plain values, and lists of them.
-        attributes: the stub's attributes: plain values.
+        arguments: the factory's plain arguments, and lists of them.
+        attributes: the stub's plain attributes.
         most: call limit; one more is a fault.
     """
 
@@ -100,7 +99,7 @@ class CallerArrays:
         self._lent: dict[int, np.ndarray[Any, Any]] = {}
 
     def pass_array(self, array: np.ndarray[Any, Any], use: InputUse, place: int) -> np.ndarray[Any, Any]:
-        """Return a private `array` laid out for `use`, as array number `place` of the call."""
+        """Lay a private `array` out for `use`, as the call's number `place`."""
         if use is InputUse.READ_ONLY:
             array.flags.writeable = False
         return self._reuse(array, place) if use is InputUse.REUSED else _lay_out(array, use)
@@ -124,7 +123,7 @@ class CallerArrays:
 
 
 def _lay_out(array: np.ndarray[Any, Any], use: InputUse) -> np.ndarray[Any, Any]:
-    """Return the view that a use asks for, with absent values between its entries."""
+    """Return a use's view of an array, with sentinels in its gaps."""
     if use is InputUse.TRANSPOSED:
         return np.array(array, order="F")
     if use is InputUse.BROADCAST and array.size:
@@ -161,7 +160,7 @@ class Arena:
         return offset
 
     def add(self, array: np.ndarray[Any, Any]) -> dict[str, Any]:
-        """Reserve room for `array`, which must not change before `write`, and describe it."""
+        """Describe `array`, which must not change before `write`."""
         plain = array if array.flags.c_contiguous else np.ascontiguousarray(array).reshape(array.shape)
         offset = self.place(plain.nbytes)
         self.arrays.append((offset, plain))
@@ -195,7 +194,7 @@ def read_array(fd: int, dtype: str, shape: list[int], offset: int) -> np.ndarray
 def describe(value: Any, arena: Arena, depth: int = 0) -> Any:
     """Describe `value`, and reserve room in `arena` for its arrays.
 
-    It calls no methods of the submission's classes, which would run after the clock has stopped.
+    It calls no methods of the submission's classes: the clock has stopped.
     """
     cls = type(value)
     if value is None or cls in (bool, int, float, str):
@@ -224,7 +223,7 @@ def describe(value: Any, arena: Arena, depth: int = 0) -> Any:
 def items_of(value: Any) -> tuple[Any, ...] | None:
     """Return the items of a list or any tuple, else None.
 
-    A list subclass gives None, as only its own methods may know its items.
+    Only its own methods may know the items of a list subclass.
     """
     if type(value) is list:
         return tuple(value)

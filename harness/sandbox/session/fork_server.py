@@ -35,10 +35,8 @@ class WorkerProcess:
     """The parent's handle on a worker.
 
     Attributes:
-        channel: socket and output.
         notices: seccomp notifications; None if the kernel sends none.
         pidfd: descriptor of the process, safe from reuse of its id.
-        confinement: its restrictions.
     """
 
     channel: Channel
@@ -55,7 +53,7 @@ class WorkerProcess:
         self.wait_status(DEATH_SECONDS)
 
     def wait_status(self, seconds: float) -> int | None:
-        """Return the wait status as `os.wait` does; None while the worker lives, or without a fork server."""
+        """Return the status of `os.wait`; None while the worker lives, or without a fork server."""
         if self._ended is None and readable(self._status, seconds):
             status = os.read(self._status, 16)
             self._ended = int(status) if status.isdigit() else None
@@ -74,8 +72,6 @@ class WorkerProcess:
 
 @dataclass
 class _Coming:
-    """A requested worker before its first message."""
-
     channel: Channel
     status: int
     confinement: Confinement
@@ -87,14 +83,12 @@ class ForkServer:
     """The process that workers fork from, in the box of one submission.
 
     Args:
-        access: visible files.
-        tier: isolation tier.
         memory_mib: memory per worker.
         tasks: threads per worker.
-        ahead: prepare the next worker while one works; not while timing.
+        ahead: true to prepare the next worker while one works, which would disturb timing.
 
     Attributes:
-        bytecode: bytecode by entry, from a worker that had run none of the submission; empty if it does not compile.
+        bytecode: bytecode by entry, compiled before the submission ran; empty if it does not compile.
     """
 
     def __init__(
@@ -197,7 +191,6 @@ class ForkServer:
             return WorkerProcess(channel, channel.notices, pidfd, confinement, coming.status)
 
     def _request_worker(self, request: Mapping[str, Any], undo: contextlib.ExitStack) -> tuple[Channel, int]:
-        """Request a worker; return its channel and the descriptor for its wait status."""
         own, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         output_read, output_write = os.pipe2(os.O_CLOEXEC)
         channel = Channel(own, Output(output_read))
@@ -213,7 +206,7 @@ class ForkServer:
         return channel, status_read
 
     def last_words(self) -> str:
-        """Return the last line that the process printed."""
+        """Return the last line printed."""
         return self._output.last_line() if self._output is not None else ""
 
     def close(self) -> None:
@@ -247,7 +240,7 @@ class ForkServer:
         self._control.sendmsg([message], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))])
 
     def _await_greeting(self, channel: Channel) -> int:
-        """Wait for the first message; return the descriptor for notifications, or -1."""
+        """Return the descriptor for notifications, or -1."""
         answer, fds = channel.first(START_SECONDS)
         if isinstance(answer, CallStatus) or "raised" in answer:
             for fd in fds:

@@ -1,4 +1,4 @@
-"""The specification of a box's worker, and its resource limits."""
+"""The specification of a worker."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,8 +18,6 @@ class WorkerSpec:
         folder: snapshot, shown read-only.
         entry: file of the contract's functions, relative to the folder.
         functions: names to look for.
-        limits: time, memory and scratch space.
-        tier: isolation tier.
         devices: device files and what their driver reads. A driver needs more open files, and unlimited address space.
         sources: the submission's own files, the only ones with locations of exceptions.
     """
