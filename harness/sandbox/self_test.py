@@ -34,12 +34,10 @@ class Scene:
 
     Attributes:
         secret: random text, known only here.
-        answer: folder of the submission.
         canary: file with the secret.
         target: file that must not change.
         tcp: listener on a loopback port.
-        abstract: listener on an abstract Unix socket.
-        unix: listener on a Unix socket with a path.
+        abstract, unix: listeners on Unix sockets without and with a path.
     """
 
     secret: str
@@ -57,7 +55,7 @@ class Attack:
 
     Attributes:
         breach: consequence of success.
-        worked: test of success, from the scene, the reply and the output.
+        worked: test of success.
     """
 
     function: str

@@ -227,7 +227,7 @@ class JobQueue:
         self._database.write(lambda c: c.execute(query, (int(died), number)))
 
     def counts(self) -> tuple[int, int]:
-        """Return the numbers of waiting and of running works."""
+        """Count waiting and running works."""
         query = "SELECT state, COUNT(*) FROM works WHERE state < 2 GROUP BY state"
         rows: list[tuple[int, int]] = self._database.read(lambda c: c.execute(query).fetchall(), [])
         found = dict(rows)

@@ -55,7 +55,6 @@ class ProcessTreeMeter:
 
 
 def _spent(pid: int) -> float:
-    """Return the processor seconds of a process and its reaped children."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
     except OSError:

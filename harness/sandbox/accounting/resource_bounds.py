@@ -26,7 +26,7 @@ class ResourceBounds:
     tasks: int
 
     def find_excess(self, pid: int) -> str:
-        """Return what `pid` and its descendants exceed, or ""."""
+        """Return what `pid` and its descendants exceed, if anything."""
         count = tasks(pid, self.tasks)
         if count > self.tasks:
             return f"more than {self.tasks} threads or processes"
@@ -36,7 +36,7 @@ class ResourceBounds:
 
 
 def tasks(pid: int, most: int) -> int:
-    """Count the threads of `pid` and its descendants, just beyond `most`."""
+    """Count the threads of `pid` and its descendants, up to just above `most`."""
     count = 0
     for process in process_stats.descendants(pid, most + 1):
         count += process_stats.threads(process)

@@ -1,6 +1,6 @@
 """The kernel's count of the time that runnable threads wait for a processor.
 
-Each call reads it twice, so the files stay open.
+Each call reads it twice, so files stay open.
 """
 
 import contextlib

@@ -29,13 +29,7 @@ def wall_bound(seconds: float) -> float:
 
 
 def compute_remaining_wall(limit: float, spent: float, used: float) -> float:
-    """Return the wall seconds that a try has left.
-
-    Args:
-        limit: limit of processor seconds.
-        spent: wall seconds so far.
-        used: processor seconds so far.
-    """
+    """Return the wall seconds that a try has left, from its limit and its wall and processor seconds so far."""
     bound = wall_bound(limit)
     on_its_way = used * bound >= limit * spent
     return min((bound if on_its_way else bound / 2) - spent, _end.get() - time.perf_counter())
@@ -47,8 +41,8 @@ def compute_remaining_time(limit: float, spent: float, had: float, used: float) 
     Args:
         limit: limit of processor seconds.
         spent: wall seconds so far.
-        had: the part of them in which the worker could have a processor.
-        used: processor seconds of all its threads so far.
+        had: the part of them in which the worker was not kept from a processor.
+        used: processor seconds of all its threads.
     """
     left = limit - had
     if left < SHORTEST and used >= WORKING * limit:

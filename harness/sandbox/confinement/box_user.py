@@ -16,18 +16,14 @@ _CHOWN_SETGID_SETUID = 1 << 0 | 1 << 6 | 1 << 7
 
 
 def draw_uid() -> int | None:
-    """Return a user id for this process's boxes; None if it cannot change its own."""
+    """Return a user id for this process's boxes; None if it cannot change users."""
     # random rather than counted: other graders draw from the same range, and two should not share an id
     return _own_uid(os.getpid()) if os.geteuid() == 0 and may_change_user() else None
 
 
 @cache
 def may_change_user(status: Path = Path("/proc/self")) -> bool:
-    """Return whether root can become any of `UIDS`; a user namespace may have a single id.
-
-    Args:
-        status: this process's folder in /proc.
-    """
+    """Return whether root can become any of `UIDS`; a user namespace may have a single id."""
     found = re.search(r"^CapEff:\s*([0-9a-f]+)$", (status / "status").read_text(encoding="utf-8"), re.MULTILINE)
     if found is None or ~int(found[1], 16) & _CHOWN_SETGID_SETUID:
         return False

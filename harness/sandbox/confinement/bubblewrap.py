@@ -141,13 +141,13 @@ class Bubblewrap:
         return spawn((*entering, *self._command, *at, *words), **options)
 
     def meter(self, process: subprocess.Popen[bytes]) -> Callable[[], float]:
-        """Return the clock of the cgroup, or else of the process tree."""
+        """Return the clock of the cgroup or process tree."""
         if self._group is not None and not math.isnan(self._group.processor_seconds()):
             return self._group.processor_seconds
         return process_stats.ProcessTreeMeter(process.pid).seconds
 
     def end(self, process: subprocess.Popen[bytes] | None) -> None:
-        """Kill the process and its namespaces, and remove the cgroup."""
+        """Kill the process and its namespaces; remove the cgroup."""
         if process is not None:
             end(process)
         group, self._group = self._group, None
@@ -277,7 +277,6 @@ def _parents(paths: Iterable[Path]) -> Sequence[str]:
 
 @cache
 def _bind_interpreter() -> tuple[str, ...]:
-    """Mount the interpreter and its packages, with the harness masked."""
     links = visible_files.links()
     binds = [*_parents((*visible_files.roots(), *map(Path, links)))]
     binds += [part for link, target in links.items() for part in ("--symlink", target, link)]

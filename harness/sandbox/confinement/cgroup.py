@@ -37,7 +37,7 @@ class Folder:
     controllers: frozenset[str]
 
     def limit(self, memory_bytes: int, processes: int) -> None:
-        """Limit memory with swap, and processes with threads, as far as this hierarchy can.
+        """Limit memory with swap, and processes with threads, as far as possible here.
 
         Raises:
             OSError: the kernel refused.
@@ -62,7 +62,7 @@ class Folder:
             return []
 
     def kill(self) -> None:
-        """Kill the processes: at once if possible, else one by one with forks blocked."""
+        """Kill at once if possible, else one by one with forks blocked."""
         with contextlib.suppress(OSError):
             self._write("cgroup.kill", 1)
             return
@@ -98,7 +98,7 @@ class Cgroup:
         self.folders = tuple(folders)
 
     def enter_prefix(self) -> tuple[str, ...]:
-        """Return words that start a command line inside."""
+        """Return words that start a command line inside, or make it fail."""
         steps = [f"echo 0 >{shlex.quote(str(folder.path / 'cgroup.procs'))}" for folder in self.folders]
         return ("/bin/sh", "-c", " && ".join((*steps, 'exec "$@"')), "sh")
 
@@ -145,8 +145,8 @@ def make(memory_bytes: int, processes: int, under: Sequence[Folder] | None = Non
 
     Args:
         memory_bytes: limit for all processes together, with page cache and memory files; swap is off.
-        processes: most processes and threads at a time.
-        under: parent groups, one per hierarchy; this process's own by default.
+        processes: most processes and threads.
+        under: parent groups; None for this process's own.
 
     Raises:
         BoxError: the kernel has no such group, or refused it.
@@ -169,7 +169,7 @@ def make(memory_bytes: int, processes: int, under: Sequence[Folder] | None = Non
 
 @cache
 def available() -> str | None:
-    """Try a group to the end; return what fails."""
+    """Try to enter, limit, kill and remove a group; return what fails, or None."""
     try:
         group = make(64 << 20, 16)
     except BoxError as error:

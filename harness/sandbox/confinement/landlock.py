@@ -1,4 +1,4 @@
-"""Tier C, Landlock and a system call filter without namespaces; and the unsafe tier, limits only."""
+"""Tier C, Landlock and a system call filter; and the unsafe tier, limits only."""
 
 import contextlib
 import os
@@ -51,14 +51,14 @@ class Landlock:
         return None
 
     def remedies(self, failure: UnusedTier | None, settings: Path) -> Iterator[str]:
-        """See `Sandbox.remedies`; a fence around files helps the other tiers too."""
+        """See `Sandbox.remedies`; a fence around files helps other tiers too."""
         if landlock_rules.abi() == 0:
             yield (
                 "for a second fence round files: add landlock to the kernel's boot parameter lsm= (Linux 5.13 or later)"
             )
 
     def prepare(self, access: FileAccess, memory_bytes: int, tasks: int, capabilities: Sequence[str] = ()) -> None:
-        """Give writable folders to the box's user."""
+        """Give writable folders to the box's user; total memory stays unlimited."""
         self._access = access
         self._uid = self._user(access)
         self._scratch = self._room()

@@ -1,4 +1,4 @@
-"""Seccomp notifications of forbidden system calls and file openings, for which a worker waits."""
+"""Seccomp notifications of forbidden system calls and file openings."""
 
 import errno
 import fcntl

@@ -20,7 +20,7 @@ class FileAccess:
 
     Attributes:
         folder: the submission's files, read-only.
-        extra: further read-only folders.
+        extra: read-only folders by name.
         writable: writable folders by name.
         scratch_mib: size of the writable /tmp.
         devices: device files and their driver's read-only folders. A driver runs in the kernel, so it weakens the
@@ -42,7 +42,6 @@ class InsidePaths:
         folder: the submission's files.
         boot: the harness's files.
         scratch: temporary writable folder.
-        extra: further folders by name.
     """
 
     folder: str
@@ -56,9 +55,7 @@ class Confinement:
     """The restrictions on one worker or command.
 
     Attributes:
-        fence: plan for `inside/confine.py`.
         scratch: its writable folder, as seen inside.
-        readable: trees and files it may read.
         namespaces: true if a worker first creates its own, with a scratch folder in them.
         driver: true if it runs a device's driver, which looks up threads in /proc and tries to start programs.
         bounds: limits to check from outside; None if the kernel enforces them.
@@ -91,7 +88,7 @@ def lies_under(path: str, places: Iterable[str]) -> bool:
 
 
 class Sandbox(Protocol):
-    """One way to confine untrusted code; an instance holds one process and its descendants.
+    """One way to confine untrusted code; an instance holds one process tree.
 
     Use in order: `prepare`, `limit`, `spawn`, `end`.
 
@@ -104,7 +101,7 @@ class Sandbox(Protocol):
     keeper: int
 
     def missing(self) -> str | None:
-        """Return the missing prerequisite, without trying."""
+        """Return the missing prerequisite, or None, without trying."""
 
     def remedies(self, failure: UnusedTier | None, settings: Path) -> Iterator[str]:
         """Yield what the user can do to make more of it work.
@@ -119,7 +116,7 @@ class Sandbox(Protocol):
 
         Args:
             memory_bytes: memory of everything inside, if the kernel can limit that.
-            tasks: threads and processes of everything inside, likewise.
+            tasks: threads and processes, likewise.
             capabilities: the harness's own capabilities inside, besides those to change its user.
 
         Raises:
@@ -130,7 +127,7 @@ class Sandbox(Protocol):
         """Return the restrictions on one worker or command.
 
         Args:
-            rlimits: limits by name in the `resource` module.
+            rlimits: limits by name in `resource`.
             tasks: most threads and processes.
         """
 

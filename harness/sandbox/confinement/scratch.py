@@ -1,6 +1,6 @@
 """Temporary folders that disappear with their process, however it ends.
 
-A keeper process removes them. If it was killed too, the next sweep finds their locks dropped.
+A keeper process removes them. If it was killed too, the next sweep finds them by their dropped locks.
 """
 
 import contextlib
@@ -92,7 +92,7 @@ def _lock(folder: Path) -> int | None:
 
 @cache
 def _draw_prefix(pid: int) -> str:
-    """Draw a random name prefix: another process may have this id, later or in another namespace."""
+    """Draw a random prefix: another process may have this id, later or in another namespace."""
     return f"{PREFIX}{pid}-{secrets.token_hex(4)}-"
 
 

@@ -1,4 +1,4 @@
-"""The files of this machine that a sandbox shows, and a clean environment."""
+"""The files of this machine that a sandbox shows."""
 
 import os
 import sys
@@ -63,7 +63,7 @@ def roots() -> tuple[Path, ...]:
 
 @cache
 def links() -> Mapping[str, str]:
-    """Return links to Python and its packages outside all visible folders, with their targets."""
+    """Return links to Python and its packages outside all visible folders, with targets."""
     found: dict[str, str] = {}
     for place in (interpreter(), *_list_python_folders()):
         found |= _follow_links(place)
@@ -118,7 +118,6 @@ def within(path: Path, roots: Sequence[Path]) -> bool:
 
 
 def _without(root: Path, hidden: Path) -> Iterator[Path]:
-    """Yield the largest trees below `root` without `hidden`."""
     if not hidden.is_relative_to(root):
         yield root
         return

@@ -49,7 +49,7 @@ def connect_abstract(name: str) -> str:
 
 
 def connect_path(folder: str, name: str) -> str:
-    """Connect to a Unix socket that has a path."""
+    """Connect to a Unix socket with a path."""
     here = os.getcwd()
     os.chdir(folder)  # the whole path may be longer than an address can be
     try:

@@ -75,7 +75,6 @@ def _limit(values: Mapping[str, int]) -> None:
 
 
 def _forgo_capabilities() -> None:
-    """Empty the bounding set and lock out root's special treatment, if permitted."""
     # before the change of user, which drops the capability needed here
     for capability in itertools.count():
         try:

@@ -11,11 +11,10 @@ _AWAITED = {signal.SIGCHLD, signal.SIGTERM}
 
 
 def keep(run: Callable[[], None], parent: int, given: Sequence[int]) -> int | None:
-    """Fork a child for `run`, and kill all its descendants when it ends, `parent` dies, or SIGTERM comes.
+    """Fork a child, and kill all its descendants when it ends, `parent` dies, or SIGTERM comes.
 
     Args:
-        run: function that never returns.
-        parent: this process's parent.
+        run: the child's function, which never returns.
         given: descriptors for the child alone.
 
     Returns:

@@ -1,4 +1,4 @@
-"""The process that workers fork from, with the interpreter and NumPy loaded once.
+"""The process that workers fork from, with Python and NumPy loaded once.
 
 It runs none of any submission. Each worker gets its own namespaces and scratch space, if permitted, then the fence, and
 only then reads from the parent. If this process cannot create several process namespaces, a holder per worker does.
@@ -67,7 +67,7 @@ def main() -> None:
 
 
 class Children:
-    """The living children of this process."""
+    """Living children of this process."""
 
     def __init__(self) -> None:
         self.own = os.getpid()

@@ -1,4 +1,4 @@
-"""Landlock: a permanent allow list of paths, TCP ports, signals and abstract sockets, enforced by the kernel.
+"""Landlock: the kernel's permanent allow list of paths, TCP ports, signals and abstract sockets.
 
 It needs no privilege, and binds the calling thread and its descendants.
 """
@@ -75,7 +75,6 @@ def restrict(
 
 
 def _describe_ruleset(version: int) -> tuple[int, bytes]:
-    """Return the file rights that `version` knows, and the attributes for all rights."""
     files = (1 << 13) - 1
     for since, right in ((2, _REFER), (3, _TRUNCATE), (5, _IOCTL_DEV)):
         files |= right if version >= since else 0

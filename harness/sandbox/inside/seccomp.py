@@ -163,7 +163,6 @@ def program(
 
 
 def _list_blocks(profile: str, pid: int, refuse: int, notify: bool, extra: Sequence[str]) -> dict[str, Program]:
-    """Return the blocks of calls that are not simply refused."""
     building = {RUN: False, BUILD: True}[profile]
     blocks = dict.fromkeys((_ALWAYS + (_BUILDING if building else "")).split(), _answer(_ALLOW))
     blocks |= dict.fromkeys(_OPENING, _answer(_NOTIFY if notify else _ALLOW))

@@ -34,12 +34,12 @@ class Uncarried:
 
 
 class CountedFunction:
-    """A trusted function that counts its calls and keeps its first refusal.
+    """A trusted function that counts its calls.
 
     Attributes:
-        calls: number of calls, with refused ones.
+        calls: calls so far, with refused ones.
         fault: reason for the first refusal, or empty.
-        exhausted: true if the call limit was exceeded.
+        exhausted: true beyond the call limit.
     """
 
     def __init__(self, name: str, function: Callable[..., Any], most: int) -> None:
@@ -69,7 +69,7 @@ class CountedFunction:
 
 
 class Link:
-    """The stubs' end of the socket: one request at a time, from any thread."""
+    """The stubs' end of the socket, for one request at a time."""
 
     def __init__(self, fd: int, read_only: bool) -> None:
         self._socket = socket.socket(fileno=fd)
@@ -116,7 +116,7 @@ class Stub:
 
 
 class LocalFunction:
-    """A trusted submission's view of a function in this process."""
+    """A trusted submission's view of a function here."""
 
     def __init__(self, function: CountedFunction, attributes: Mapping[str, Any], read_only: bool) -> None:
         self.__dict__.update(attributes)

@@ -1,11 +1,9 @@
 """The wire format between parent and worker: JSON for structure, raw bytes for arrays.
 
-Both sides load this file, the worker as `wire`. Without pickle, no message can name code to run.
-
-Scalars and strings stand for themselves. Everything else is a one-key object: `{"array": [dtype, shape, offset]}`,
-`{"list": [...]}`, `{"tuple": [...]}`, `{"dict": [[key, value], ...]}`, `{"kept": id}` for an object in the worker,
-`{"function": [module, name]}` for a function loaded there, `{"served": [name, attributes]}` for one in another process,
-`{"other": text}` for anything else.
+Without pickle, no message can name code to run. Scalars and strings stand for themselves. Everything else is a one-key
+object: `{"array": [dtype, shape, offset]}`, `{"list": [...]}`, `{"tuple": [...]}`, `{"dict": [[key, value], ...]}`,
+`{"kept": id}` for an object in the worker, `{"function": [module, name]}` for a function loaded there,
+`{"served": [name, attributes]}` for one in another process, `{"other": text}` for anything else.
 """
 
 import json
@@ -28,7 +26,7 @@ DTYPES = frozenset(np.dtype(name).str for name in ("float16", "float32", "float6
 
 
 class RemoteObject:
-    """Reference to an object in the worker, by number."""
+    """Reference to an object in the worker."""
 
     def __init__(self, id: int) -> None:
         self.id = id
@@ -38,7 +36,7 @@ class RemoteObject:
 
 
 class RemoteFunction:
-    """Reference to a function in a module loaded into the worker."""
+    """Reference to a function loaded into the worker."""
 
     def __init__(self, module: str, name: str) -> None:
         self.module = module
@@ -53,12 +51,11 @@ class ServedFunction:
     """A function argument that runs in another process; the submission only gets a stub.
 
     Attributes:
-        name: name in the contract.
         source: trusted source, limited to the standard library and NumPy.
         factory: function in that source that creates this one.
         arguments: the factory's plain arguments, and lists of them.
         attributes: the stub's plain attributes.
-        most: call limit; one more is a fault.
+        most: call limit.
     """
 
     name: str
@@ -123,7 +120,6 @@ class CallerArrays:
 
 
 def _lay_out(array: np.ndarray[Any, Any], use: InputUse) -> np.ndarray[Any, Any]:
-    """Return a use's view of an array, with sentinels in its gaps."""
     if use is InputUse.TRANSPOSED:
         return np.array(array, order="F")
     if use is InputUse.BROADCAST and array.size:
@@ -160,7 +156,7 @@ class Arena:
         return offset
 
     def add(self, array: np.ndarray[Any, Any]) -> dict[str, Any]:
-        """Describe `array`, which must not change before `write`."""
+        """Reserve room for `array`, which must not change before `write`, and describe it."""
         plain = array if array.flags.c_contiguous else np.ascontiguousarray(array).reshape(array.shape)
         offset = self.place(plain.nbytes)
         self.arrays.append((offset, plain))

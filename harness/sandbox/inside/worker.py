@@ -24,7 +24,7 @@ ENTRY_MODULE = "submission_entry"
 
 
 def greet(control: socket.socket, listener: int) -> None:
-    """Report that the fence stands, and pass on the listener (-1 if none)."""
+    """Report that the fence stands, and pass on its listener, if any."""
     rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [listener]))] if listener >= 0 else []
     control.sendmsg([wire.encode({"id": 0, "value": None})], rights)
     if listener >= 0:
@@ -107,7 +107,7 @@ class Worker:
         return {"value": None}
 
     def serve_functions(self, wanted: list[Any], link: int) -> dict[str, Any]:
-        """Create functions from loaded modules, and serve them until the parent sends something."""
+        """Create functions from loaded modules; serve them until the parent sends something."""
         functions = {}
         for name, module, factory, arguments, most in wanted:
             made = getattr(self.modules[module], factory)(*arguments)
@@ -131,7 +131,7 @@ class Worker:
                 self.link.close()
 
     def revive(self, item: Any, source: int, given: list[Any], use: wire.InputUse) -> Any:
-        """Build an argument from its description; `given` collects the arrays."""
+        """Build an argument from its description; `given` collects arrays."""
         if not isinstance(item, dict):
             return item
         ((kind, body),) = item.items()

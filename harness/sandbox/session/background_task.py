@@ -33,7 +33,7 @@ class Beside(Generic[Result]):
         self._thread.start()
 
     def result(self, deadline: float) -> Result | None:
-        """Return the result or raise the error; abandon work that misses `deadline` (`time.perf_counter`)."""
+        """Return the result; abandon work that misses `deadline` (`time.perf_counter`), and return None."""
         self.wait(deadline)
         if self._thread.is_alive():
             self.give_up()

@@ -25,8 +25,7 @@ class Channel:
     """Sends requests and receives replies.
 
     Attributes:
-        notices: the worker's seccomp notifications.
-        beside: notifications of a process that the worker may wait for.
+        beside: seccomp notifications of a process that the worker may wait for.
     """
 
     def __init__(self, control: socket.socket, output: Output) -> None:

@@ -1,4 +1,4 @@
-"""One command in the box, such as a submission's own tests: it may fork, and has no contract."""
+"""One command in the box, such as own tests: it may fork, and has no contract."""
 
 import contextlib
 import json
@@ -60,9 +60,8 @@ class Completed:
 
     Attributes:
         returncode: exit status; None if killed.
-        output: tail of the output.
         report: bytes written to file descriptor 3, at most 1 MiB.
-        seconds: wall time since the start.
+        seconds: wall time.
         processor_seconds: processor time with descendants; never too much.
     """
 
@@ -93,10 +92,7 @@ def run(
         seconds: processor time, with descendants.
         wall_seconds: wall time; by default a first try's in `wall_bound.compute_remaining_wall`.
         memory_mib: address space per process.
-        scratch_mib: size of the writable /tmp.
-        extra: further read-only folders.
-        writable: writable folders, for files up to 256 MiB.
-        devices: device files, and files their driver reads.
+        writable: as in `FileAccess`, like `extra`, `scratch_mib` and `devices`; files are limited to 256 MiB.
         given: standard input; None for an empty one.
         watch: periodic callback with the seconds and the report so far.
 

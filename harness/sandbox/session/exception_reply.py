@@ -11,11 +11,11 @@ from harness.sandbox.session.snapshots import has_line
 
 
 def make_exception_reply(claim: Any, folder: Path, sources: Collection[str]) -> Reply | None:
-    """Return the reply to a call that raised; None if the description is malformed.
+    """Return the reply to a call that raised; None if malformed.
 
     Args:
-        claim: type name, message, built-in base types, and file and line.
-        sources: the submission's files in `folder`; other locations are dropped.
+        claim: type name, message, built-in base types, file and line.
+        sources: files in `folder` whose locations count.
     """
     if not isinstance(claim, list) or len(claim) != 4:
         return None

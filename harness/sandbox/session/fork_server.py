@@ -1,4 +1,4 @@
-"""Fork servers: a process loads the interpreter and NumPy once, and workers fork from it."""
+"""Fork servers, which load Python and NumPy once and fork workers."""
 
 import array
 import contextlib
@@ -47,7 +47,7 @@ class WorkerProcess:
     _ended: int | None = field(default=None, init=False)
 
     def kill(self) -> None:
-        """Kill the worker and its namespaces, and wait for their end."""
+        """Kill the worker and its namespaces, and wait."""
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
         self.wait_status(DEATH_SECONDS)
@@ -85,7 +85,7 @@ class ForkServer:
     Args:
         memory_mib: memory per worker.
         tasks: threads per worker.
-        ahead: true to prepare the next worker while one works, which would disturb timing.
+        ahead: true to prepare the next worker while one works, which disturbs timing.
 
     Attributes:
         bytecode: bytecode by entry, compiled before the submission ran; empty if it does not compile.
@@ -210,7 +210,7 @@ class ForkServer:
         return self._output.last_line() if self._output is not None else ""
 
     def close(self) -> None:
-        """End the process and its workers, and remove its files."""
+        """End the process and its workers."""
         spare, self._spare = self._spare, None
         if spare is not None:
             spare.undo.close()
@@ -257,7 +257,7 @@ def trial(tier: Tier) -> None:
     """Start a worker in `tier` and end it.
 
     Raises:
-        BoxError: it did not start; in the failing program's own words.
+        BoxError: it did not start, in the failing program's words.
     """
     with ForkServer(FileAccess(visible_files.BOOT), tier, 512) as fork_server:
         try:

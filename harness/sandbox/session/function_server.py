@@ -1,4 +1,4 @@
-"""Trusted functions for submissions, in a process beside the worker and confined like it."""
+"""Trusted functions for submissions, confined in a process beside the worker."""
 
 import itertools
 import socket
@@ -24,7 +24,7 @@ class ServedCall:
     """The functions of one call.
 
     Attributes:
-        link: the stubs' end of the socket; -1 without functions.
+        link: the stubs' end of the socket, or -1.
         use: use by function name, after the call.
     """
 

@@ -1,4 +1,4 @@
-"""Sealed memory files: they carry arrays to and from the worker, and no memory stays shared."""
+"""Sealed memory files that carry arrays to and from the worker; no memory stays shared."""
 
 import errno
 import fcntl
@@ -63,7 +63,7 @@ class MemoryFile:
         The kernel refuses a writable mapping at once. If it waits first, it uses the pages itself: try again then.
 
         Raises:
-            StillWritable: there is a writable mapping, or pages stayed in use beyond `PATIENCE`.
+            StillWritable: a mapping is writable, or pages stay in use beyond `PATIENCE`.
         """
         first = time.monotonic()
         while True:

@@ -93,7 +93,7 @@ class LentForkServer:
         return self._kept.server.fork(rlimits)
 
     def close(self) -> None:
-        """Give it back, after all its workers are closed."""
+        """Give it back, after all its workers are closed; idempotent."""
         give_back, self._give_back = self._give_back, None
         if give_back is not None:
             give_back()

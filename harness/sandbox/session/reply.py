@@ -35,7 +35,7 @@ class ServedUse:
 
     Attributes:
         fault: reason for the first refusal, or empty.
-        exhausted: true if the call limit was exceeded.
+        exhausted: true beyond the call limit.
     """
 
     calls: int = 0
@@ -48,7 +48,6 @@ class Reply:
     """The result of one request; all but the times and `served` are the submission's own claims.
 
     Attributes:
-        value: return value.
         text: description of a failure.
         exception: type name.
         lineage: its built-in base types, nearest first.
@@ -58,7 +57,6 @@ class Reply:
         serving: the function server's processor seconds, after a timeout.
         queued: seconds in which the worker or its waiting thread was runnable without a processor.
         echo: array arguments after the call.
-        served: use by function name.
         limit: processor seconds allowed, if the call failed.
         exhausted: true if it timed out and used up its limit.
         starved: true if it timed out with less processor access than its limit.

@@ -80,7 +80,7 @@ class Keep:
 
 
 def room(plan: Plan) -> int:
-    """Return the output file's size in bytes for a reply."""
+    """Return the output file's size in bytes."""
     arena = wire.Arena()
     for leaf in _leaves(plan):
         if isinstance(leaf, Array):
@@ -93,7 +93,7 @@ def room(plan: Plan) -> int:
 
 
 def outline(plan: Plan, ids: Iterator[int]) -> Any:
-    """Mark the parts of a plan that the worker keeps, with ids from `ids`."""
+    """Mark the parts of a plan that the worker keeps."""
     if isinstance(plan, tuple):
         return [outline(item, ids) for item in plan]
     return {"kept": next(ids)} if isinstance(plan, Keep) else None

@@ -37,7 +37,7 @@ def snapshot(folder: Path) -> Iterator[Snapshot]:
     """Copy `folder` to a temporary place during the block.
 
     Raises:
-        FilesError: it contains a link, a device, an unreadable file, or too many files or bytes.
+        FilesError: it contains a link, a device, an unreadable file, or too much.
     """
     with scratch.folder() as place:
         yield Snapshot(place, _copy(folder, place))

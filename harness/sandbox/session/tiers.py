@@ -70,7 +70,7 @@ def _describe_not_named(tier: Tier, named: str) -> UnusedTier:
 
 @cache
 def unusable(tier: Tier) -> UnusedTier | None:
-    """Try a worker in `tier`, and return why it fails."""
+    """Try a worker in `tier`; return why it fails, or None."""
     if missing := new_sandbox(tier).missing():
         return UnusedTier(tier=tier, cause=UnusedCause.ABSENT, reason=missing)
     try:
@@ -82,6 +82,6 @@ def unusable(tier: Tier) -> UnusedTier | None:
 
 
 def why_not(tier: Tier) -> str | None:
-    """Return in one line why `tier` fails."""
+    """Return in one line why `tier` fails, or None."""
     failure = unusable(tier)
     return failure.reason if failure else None

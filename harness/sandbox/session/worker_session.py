@@ -52,7 +52,6 @@ class Box:
     Attributes:
         signals: acts that honest code has no reason for.
         closed_files: files outside the rules that a device's driver opened.
-        under_way: callback during long calls.
     """
 
     def __init__(
@@ -137,7 +136,6 @@ class Box:
             seconds: processor time; the spec's limit by default.
             hold: true to also keep the result in the worker; the value is then `(value, RemoteObject)`.
             echo: true to also return the array arguments after the call.
-            module: the submission, or a loaded module.
         """
         self._calling = function
         arena = wire.Arena()
@@ -174,7 +172,7 @@ class Box:
         return self._worker.channel.output.tail.decode(errors="replace")
 
     def look_once_more(self) -> None:
-        """Check a multi-threaded worker for background work in a short pause."""
+        """Check a multi-threaded worker for background work."""
         worker = self._worker
         if worker is None or not worker.channel.open or process_stats.threads(self.pid) < 2:
             return
@@ -317,7 +315,6 @@ class Box:
                 self._idle.rest()
 
     def _wake(self) -> None:
-        """End a pause; note a signal if the worker was busy."""
         idle = self._idle
         if idle is None:
             return

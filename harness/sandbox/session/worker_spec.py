@@ -16,7 +16,7 @@ class WorkerSpec:
 
     Attributes:
         folder: snapshot, shown read-only.
-        entry: file of the contract's functions, relative to the folder.
+        entry: file of the contract's functions.
         functions: names to look for.
         devices: device files and what their driver reads. A driver needs more open files, and unlimited address space.
         sources: the submission's own files, the only ones with locations of exceptions.
@@ -32,7 +32,7 @@ class WorkerSpec:
 
 
 def rlimits(spec: WorkerSpec) -> dict[str, int]:
-    """Return a worker's limits, by name in the `resource` module."""
+    """Return a worker's limits, by name in `resource`."""
     limits = spec.limits
     found = {
         "RLIMIT_CORE": 0,
