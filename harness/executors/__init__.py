@@ -1,1 +1,1 @@
-"""Executors, which run many grades: processes of this machine, or the nodes of a Ray cluster."""
+"""Executors, which run many grades."""

@@ -1,4 +1,4 @@
-"""Protocol of executors, which run many grades, and the function that drives them."""
+"""Protocol of executors, and the function that drives them."""
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,24 +13,23 @@ Progress = Callable[[Path, str], None]
 
 @dataclass(frozen=True)
 class NotGraded:
-    """A submission that could not be graded; the rest of the batch goes on."""
+    """A submission that could not be graded."""
 
     folder: Path
     error: HarnessError
 
 
 class Executor(Protocol):
-    """Grader of several submissions at a time.
+    """Grader of many submissions, perhaps on other machines.
 
-    Only data crosses this boundary, so that grades may run in other processes and on other machines. Every record is
-    saved before its result is yielded.
+    Every record is saved before its result is yielded.
     """
 
     def submit(self, folder: Path) -> None:
         """Queue a submission."""
 
     def results(self, progress: Progress) -> Iterator[Graded | NotGraded]:
-        """Yield one result for each queued submission, in order of completion.
+        """Yield results in order of completion.
 
         Args:
             progress: callback with the folder and name of each stage as it begins.

@@ -1,4 +1,4 @@
-"""Process that grades the folders named on standard input and writes results to standard output as JSON lines."""
+"""Process that grades folders from standard input and writes results to standard output as JSON lines."""
 
 import contextlib
 import json
@@ -25,7 +25,7 @@ def serve(answers: TextIO, workspace: "Workspace", options: "Options", isolation
     """Grade each folder once.
 
     Args:
-        isolation: `TierChoice` of the run as JSON; every folder is refused if its tier no longer works.
+        isolation: `TierChoice` of the run as JSON; each folder is refused if its tier no longer works.
     """
     from harness.errors import HarnessError, JudgeError, SpecError
     from harness.grading.submission_grade import grade_one
@@ -63,10 +63,7 @@ def _leave(*_: object) -> None:
 
 
 def _prepare_to_leave() -> None:
-    """Prepare to leave once, quietly and in bounded time.
-
-    SIGTERM is ignored from here on, because Python discards an exception raised in a finalizer.
-    """
+    """Bound the time to leave; ignore SIGTERM, since Python discards an exception raised in a finalizer."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(LEAVE_SECONDS)

@@ -1,7 +1,6 @@
 """Grades on this machine, in processes that each take the next folder.
 
-Processes start as `python -m harness.executors.grading_process` rather than by fork or multiprocessing, so that grading
-works from any program, training loops included, and survives a process that dies.
+Starting them by `python -m`, not by fork or multiprocessing, works in any program.
 """
 
 import contextlib
@@ -44,7 +43,7 @@ PATIENCE = 5.0
 
 
 class LocalExecutor:
-    """An `Executor` of processes on this machine; a single job or submission is graded in this process."""
+    """An `Executor` on this machine; a single job or submission needs no other process."""
 
     def __init__(self, workspace: Workspace, options: Options, jobs: int = 1) -> None:
         self._workspace = workspace
@@ -63,7 +62,7 @@ class LocalExecutor:
         self._waiting.put(folder)
 
     def results(self, progress: Progress) -> Iterator[Graded | NotGraded]:
-        """Yield one result for each queued submission, in order of completion."""
+        """Yield results in order of completion."""
         if min(self._jobs, self._unfinished) <= 1:
             while self._unfinished:
                 folder = self._waiting.get()
@@ -81,7 +80,7 @@ class LocalExecutor:
                 yield event
 
     def places(self) -> str:
-        """Return an empty string: grades run here."""
+        """Return an empty string."""
         return ""
 
     def cancel(self) -> None:

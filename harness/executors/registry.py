@@ -16,9 +16,9 @@ class ExecutorKind:
     """One way to run many grades.
 
     Attributes:
-        make: factory from a workspace, options, a number of parallel grades and an address.
+        make: factory; takes the number of parallel grades and the cluster's address last.
         batch: default number of parallel grades for a program that grades many; None for the executor's own.
-        enter: function that connects this process to the machines at an address; None if it uses this one.
+        enter: function that connects to the machines at an address; None if this one grades.
     """
 
     make: Callable[[Workspace, Options, int | None, str | None], Executor]
@@ -29,22 +29,21 @@ class ExecutorKind:
 def new_executor(
     kind: str, workspace: Workspace, options: Options, jobs: int | None = None, address: str | None = None
 ) -> Executor:
-    """Return a new executor of a given kind.
+    """Return a new executor.
 
     Args:
-        jobs: number of parallel grades; the executor's own default if None.
-        address: address of the cluster, for an executor that has one.
+        jobs: number of parallel grades; None for the executor's own.
 
     Raises:
         NotFoundError: the kind is unknown.
         SpecError: the executor takes no address.
-        PrerequisiteError: a required package is not installed.
+        PrerequisiteError: a package is missing.
     """
     return executor_kind(kind).make(workspace, options, jobs, address)
 
 
 def executor_kind(kind: str) -> ExecutorKind:
-    """Return the kind of executor with a given name.
+    """Look up an executor by name.
 
     Raises:
         NotFoundError: the name is unknown.

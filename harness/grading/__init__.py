@@ -1,1 +1,1 @@
-"""One grade as a list of stages: job, stages, retries, replay."""
+"""One grade as a list of stages."""

@@ -1,4 +1,4 @@
-"""Submissions of collections: graded only as published, behind our current adapter."""
+"""Submissions of collections, graded only as published."""
 
 from collections.abc import Collection, Iterable
 from pathlib import Path
@@ -12,10 +12,10 @@ from harness.workspace import COLLECTION_FILE, Workspace
 
 
 def origin_of(workspace: Workspace, folder: Path, files: Snapshot) -> Origin | None:
-    """Verify a collection's files and return their origin, or None for a submission outside collections.
+    """Verify a collection's files and return their origin; None outside collections.
 
     Raises:
-        SpecError: a file is missing, unknown or different from the published one, or the manifest is malformed.
+        SpecError: a file is missing, unknown or not as published, or the manifest is malformed.
     """
     found = workspace.find_collection_entry(folder)
     if found is None:
@@ -55,14 +55,14 @@ def _check_exemptions(workspace: Workspace, answer: CollectedAnswer, origin: Ori
 
 
 def adapter_is_at_fault(failure: BuildFailure, adapters: Collection[str]) -> bool:
-    """Return whether all locations of a build failure are in our adapters."""
+    """Return whether a build failed only in our adapters."""
     return bool(failure.locations) and {place.file for place in failure.locations} <= {*adapters}
 
 
 def excuse_criteria(evidence: Iterable[Evidence], origin: Origin | None) -> list[Evidence]:
-    """Mark excused criteria as not run, even if passed: passing them earns no credit.
+    """Mark excused criteria as not run, even if passed.
 
-    The collection's reason replaces any other reason why a probe could not judge.
+    The collection's reason replaces any other.
     """
     excused = origin.not_charged if origin else {}
     judged = (Outcome.FAILED, Outcome.PARTIAL, Outcome.PASSED, Outcome.NOT_RUN)

@@ -1,4 +1,4 @@
-"""Results for a submission without files: its reply holds no code, or could not be read with certainty."""
+"""Results for a submission without files."""
 
 from harness.grading.job import Job
 from harness.grading.stage_result import StageResult
@@ -8,8 +8,7 @@ from harness.model import NO_ANSWER, UNBUILT, BuildFailure, Evidence, Outcome
 def judge_without_files(job: Job) -> StageResult | None:
     """Return the result of a submission without files, or None if it has files.
 
-    A reply without code fails every criterion except those for reviewers. A reply that could not be read is a failure
-    of our side, so its criteria become judge errors.
+    A reply without code fails every criterion that is run. A reply that could not be read is a failure of our side.
     """
     about, criteria = job.submission.about, [c for c in job.criteria if not c.review]
     if about.unanswered:

@@ -54,9 +54,9 @@ class Job:
 
     @cached_property
     def criteria(self) -> tuple[Criterion, ...]:
-        """Criteria that this grade assesses.
+        """Criteria to assess.
 
-        Profiles other than `full` leave out options that the submission does not claim, as these never affect a reward.
+        Unclaimed options belong to the profile `full` alone, as they never affect a reward.
         """
         options = self.options
         chosen = options.profile.criteria(self.challenge, options.only)
@@ -71,7 +71,7 @@ class Job:
 
     @cached_property
     def wall_seconds(self) -> float:
-        """Wall time until the cut-off, in seconds: the requested time, at most the sum of its limits."""
+        """Seconds until the cut-off: the requested time, at most the sum of its limits."""
         limits = self.challenge.limits
         tests = ALL_SECONDS if self.options.full else limits.tests_seconds
         used = (
@@ -84,16 +84,16 @@ class Job:
 
     @property
     def deadline(self) -> float:
-        """Time of the cut-off on the clock of `clock.now`."""
+        """Cut-off on the clock of `clock.now`."""
         return self.begun + self.wall_seconds
 
     def late(self) -> bool:
-        """Return whether the grade's time is over."""
+        """Return whether time is over."""
         return clock.now() > self.deadline - SHORTEST
 
     @property
     def cores(self) -> int:
-        """Number of processors that the grade may keep busy."""
+        """Processors that the grade may use."""
         return min(len(os.sched_getaffinity(0)), self.options.cores or sys.maxsize)
 
     @cached_property
@@ -103,17 +103,17 @@ class Job:
 
     @cached_property
     def files_seed(self) -> int:
-        """Seed derived from the files alone: equal files get equal draws."""
+        """Seed of the files alone: equal files get equal draws."""
         return int.from_bytes(hashlib.sha256(repr(sorted(self.files.hashes.items())).encode()).digest()[:6], "big")
 
     @cached_property
     def environment(self) -> Environment:
-        """Environment of the submission: this machine, unless the job sets `where`."""
+        """Environment of the submission: `where`, or this machine."""
         return self.where or environment(choose(), self.device, self.language.toolchain())
 
     @cached_property
     def timed(self) -> frozenset[str]:
-        """Ids of the assessed criteria that a clock decides."""
+        """Ids of the criteria that a clock decides."""
         return frozenset(c.id for c in self.criteria if any(p.clocked for p in self.code.probes_of(c)))
 
     @cached_property
@@ -135,7 +135,7 @@ class Job:
         """Return the content key of the grade on another machine.
 
         Args:
-            where: environment of the machine; None for a key without it.
+            where: environment; None for a key without it.
             left_out: ids of the criteria omitted there.
         """
         settings = {
@@ -166,12 +166,12 @@ class Job:
         return Store(self.workspace).failing_seeds(self.challenge.id, self.files.hashes)
 
     def failing_seed(self, criterion: Criterion) -> int | None:
-        """Return the seed that once failed these files on a criterion, or None if this grade may not choose it."""
+        """Return the seed that once failed these files, if this grade may choose it."""
         drawn = self.options.seed is None and not self.brief
         return self.failing_seeds.of(criterion.id) if drawn else None
 
     def seed_of(self, criterion: Criterion) -> int:
-        """Return the seed of a criterion's inputs in this grade."""
+        """Return the seed of a criterion's inputs."""
         return seed_of(self.files_seed if criterion.seeded_by == "files" else self.seed, criterion.id)
 
     @property
@@ -192,12 +192,11 @@ def prepare_job(
     """Yield the job of one submission, with a copy of its files until the block ends.
 
     Args:
-        folder: the submission, inside or outside the workspace.
         copied: false to leave the files in place, for a job that is never run.
 
     Raises:
-        HarnessError: the submission or challenge is malformed, a collected submission differs from the published one,
-            or the machine lacks something.
+        HarnessError: the submission or challenge is malformed, a collected file differs from the published one, or the
+            machine lacks something.
     """
     submission = workspace.submission(folder)
     outside = not workspace.holds(folder)

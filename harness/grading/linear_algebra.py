@@ -8,8 +8,8 @@ _VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 def compute_in_one_thread() -> None:
     """Limit NumPy, if imported later, to one thread, unless the user set a number.
 
-    A probe's arrays are small: waiting for other threads takes a third of a grade's processor time. Only for the
-    harness's own programs, as other programs decide for themselves.
+    Waiting for other threads takes a third of a grade's processor time, as arrays are small. Only for the harness's own
+    programs.
     """
     for name in _VARIABLES:
         os.environ.setdefault(name, "1")

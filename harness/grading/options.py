@@ -18,19 +18,18 @@ class Options:
     """Options of a grade.
 
     Attributes:
-        seed: seed of the inputs, which makes the record unranked; random if None.
-        force: true to grade even if a record could be reused.
+        seed: seed of the inputs; None for a random one. A chosen seed makes the record unranked.
+        force: true to grade despite a reusable record.
         full: true to run the submission's own tests without their time limit.
-        limits: overrides of the challenge's limits by name.
+        limits: overrides of the challenge's limits.
         publish: true to save the record under reports/records/.
         device: `auto`, or a device of the language; CUDA has `gpu` and `emulated`.
-        elsewhere: true to publish records of folders outside submissions/, and to replace the published record of
-            another folder.
+        elsewhere: true to publish records of folders outside submissions/, and to replace another folder's.
         only: ids of the criteria to run instead of the profile's.
-        seconds: wall time after which calls end and no criterion begins; a grade cut off has no reward.
-        untimed: true to omit the criteria that a clock decides.
-        stored: true to save the record in the store; false if another process does.
-        cores: number of processors to keep busy; all by default.
+        seconds: wall time after which calls end; a grade cut off has no reward.
+        untimed: true to omit criteria that a clock decides.
+        stored: true to save the record in the store.
+        cores: processors to keep busy; None for all.
     """
 
     seed: int | None = None
@@ -49,16 +48,16 @@ class Options:
 
     @property
     def partial(self) -> bool:
-        """True if too little is run to publish and rank the record."""
+        """True if too little is run to publish and rank."""
         return self.profile is not GradeProfile.FULL or bool(self.only)
 
     def to_json(self) -> str:
-        """Return the options as JSON, for a grading process."""
+        """Return the options as JSON."""
         return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> "Options":
-        """Return options from the JSON of `to_json`."""
+        """Read the JSON of `to_json`."""
         given = json.loads(text)
         return cls(
             **given

@@ -1,7 +1,6 @@
 """Redaction of records whose submissions may not be redistributed: facts stay, the submission's text goes.
 
-That text enters a record in many ways: compiler excerpts, tracebacks, exception messages, output. So the whole record
-is compared with the submission's files.
+Compilers, tracebacks, exceptions and output quote that text, so the whole record is compared with the files.
 """
 
 import re
@@ -33,7 +32,7 @@ class Withheld:
     """Redactor of the text of some files.
 
     Args:
-        own: text of the harness itself, which is never redacted.
+        own: text of the harness, which is never redacted.
     """
 
     def __init__(self, texts: Iterable[str], own: str = "") -> None:
@@ -46,7 +45,7 @@ class Withheld:
         self._passages = {self._whole[at : at + SHORTEST] for at in range(len(self._whole) - SHORTEST + 1)}
 
     def of(self, text: str) -> str:
-        """Return `text` without excerpts, and with `WITHHELD` in place of each passage of the files."""
+        """Remove excerpts of source, and replace passages of the files by `WITHHELD`."""
         lines = [line for line in text.split("\n") if not self._is_excerpt(line)]
         return _QUOTED.sub(self._redact_code, "\n".join(map(self._redact_passages, lines))).strip()
 
@@ -87,9 +86,7 @@ def without_quotes(record: Record, folder: Path, files: Iterable[str], challenge
     """Return the record without the submission's output and text, if these may not be redistributed.
 
     Args:
-        folder: folder of the graded files.
-        files: names of the submission's own files in it.
-        challenge: folder of the challenge's code.
+        files: names of the submission's own files in `folder`.
     """
     if record.quotable:
         return record

@@ -1,4 +1,4 @@
-"""Records of folders that cannot be graded at all, so that one bad folder does not end a batch."""
+"""Records of folders that cannot be graded at all."""
 
 import hashlib
 from pathlib import Path
@@ -34,8 +34,8 @@ def record_rejection(
 ) -> Record:
     """Return the record of a refused folder.
 
-    A fault of its files (a link, too many bytes, no entry) counts as a failed build with a reward of 0. Other faults (a
-    missing folder, an unknown challenge, probes that do not import) are judge errors without a reward.
+    A fault of its files (a link, too many bytes, no entry) counts as a failed build with a reward of 0. Other faults
+    are judge errors without a reward.
     """
     about = _read_about(workspace, folder)
     rubric = _find_rubric(workspace, challenge or (about.challenge if about else None))

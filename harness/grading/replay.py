@@ -1,4 +1,4 @@
-"""Replay of one criterion of a record with its recorded seed."""
+"""Replay of one recorded criterion."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ from harness.workspace import Workspace
 
 @dataclass(frozen=True)
 class Replayed:
-    """Result of a replay; `repaired` if a repaired copy was run, because the submission does not build."""
+    """Result of a replay; `repaired` if a repaired copy was run."""
 
     recorded: Evidence
     evidence: Evidence
@@ -30,20 +30,19 @@ class Replayed:
 
     @property
     def same(self) -> bool:
-        """True if the outcomes agree, or the recorded one depends on another criterion's, which is not replayed."""
+        """True if the outcomes agree, or the recorded one rests on another criterion."""
         return self.recorded.outcome is self.evidence.outcome or self.recorded.rests_on is not None
 
 
 def replay(workspace: Workspace, record: Record, criterion: str, folder: Path | None = None) -> Replayed:
-    """Run one criterion's probes again with the recorded seed, on the submission or on its repaired copy.
+    """Run one criterion's probes again with the recorded seed, on the submission or its repaired copy.
 
     Args:
-        criterion: id of a criterion with probes.
-        folder: the submission, if it is outside the workspace.
+        folder: the submission, if outside the workspace.
 
     Raises:
         SpecError: the criterion has no probes, or was not run.
-        HarnessError: the submission or its copy cannot be read or no longer builds.
+        HarnessError: the submission or its copy no longer builds.
     """
     challenge = workspace.challenge(record.challenge)
     known = [c.id for c in challenge.criteria if c.probes]
@@ -91,8 +90,7 @@ def _shows(evidence: Evidence, recorded: Evidence) -> bool:
 def _judge_without_conditions(job: Job, others: Sequence[Evidence], evidence: Evidence, answer: Answer) -> Evidence:
     """Judge a failure as a grade does, without the conditions that other criteria are charged with.
 
-    The evidence of those criteria decides which conditions count. Probes of one that lost its credit to a third run
-    again.
+    Their evidence decides which conditions count, so those that lost their credit run again.
     """
     charged = {condition.criterion for condition in job.code.conditions}
     found = [

@@ -1,4 +1,4 @@
-"""Retries of grades that failed on our side, and the record of a final failure."""
+"""Retries of grades that failed on our side."""
 
 import time
 from collections.abc import Callable
@@ -25,11 +25,10 @@ def grade_with_retries(
 ) -> Graded:
     """Grade one submission, and try again after failures of our side.
 
+    After the last, return a record of status `judge_error`.
+
     Args:
         attempt: function that grades once and raises `JudgeError` if our side fails.
-
-    Returns:
-        The grade, or a record of status `judge_error` without an assessed criterion.
 
     Raises:
         HarnessError: another attempt cannot help, or even that record cannot be made.
@@ -54,7 +53,7 @@ def grade_with_retries(
 def record_failure(
     workspace: Workspace, folder: Path, options: Options, failure: str, tries: int = RETRIES + 1
 ) -> Graded:
-    """Save and return a record of our failure alone.
+    """Save a record of our failure alone.
 
     Raises:
         JudgeError: the record cannot be made.

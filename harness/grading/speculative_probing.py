@@ -1,9 +1,9 @@
-"""Parallel probing before the criteria are assessed in order, which saves time on correct submissions.
+"""Parallel probing before the criteria are assessed in order, to save time on correct submissions.
 
 Each lane runs probe after probe in its own sandbox. The results of a criterion count, and are charged at its turn, only
-if all its probes passed. Otherwise its probes run again, so that a record is the same with and without lanes. Two
-results are kept all the same: a wrong value, since a submission that is wrong by chance would get a second try, and a
-call of a fixed case that exhausted its processor time, since it would do so again.
+if all its probes passed. Otherwise its probes run again, so that lanes leave the record unchanged. Two failures are
+kept: a wrong value, as a submission that is wrong by chance would get a second try, and a call of a fixed case that
+exhausted its processor time.
 """
 
 import math
@@ -31,7 +31,7 @@ SHARE = 0.5
 
 @dataclass(frozen=True)
 class CriterionProbes:
-    """Unclocked probes of one criterion, which parallel work does not disturb."""
+    """Probes of one criterion that parallel work does not disturb."""
 
     criterion: str
     seed: int
@@ -48,10 +48,7 @@ class Ahead:
     """Results of probes ahead of their criteria's turns.
 
     Args:
-        answer: submission of the first lane, charged at each turn; None to run nothing ahead.
-
-    Attributes:
-        signals: observations of the submission's behaviour.
+        answer: submission of the first lane; None to run nothing ahead.
     """
 
     def __init__(self, answer: GradedAnswer | None = None) -> None:
@@ -67,8 +64,8 @@ class Ahead:
     def take(self, criterion: Criterion, seed: int) -> Mapping[str, ProbeResult | Exception]:
         """Charge and return the results of a criterion's probes by name, once.
 
-        Empty if a probe failed or the results would exceed the time for all probes. Holds only the exception of a
-        broken probe, or the result of one that exhausted its time.
+        Empty if a probe failed or the probes' time would run out. Holds only the exception of a broken probe, or the
+        result of one that exhausted its time.
         """
         if criterion.id in self._broken:
             return self._broken.pop(criterion.id)
@@ -95,7 +92,6 @@ class Ahead:
         """Run probes in all lanes, the first on this thread, without charging them.
 
         Args:
-            turns: probes in the order of the criteria.
             begun: callback with the criterion's id when this thread begins a probe.
         """
         answer = self._answer
@@ -153,11 +149,7 @@ NOTHING_AHEAD = Ahead()
 
 
 def run_ahead(job: Job, criteria: Iterable[Criterion], answer: GradedAnswer, begun: Callable[[str], None]) -> Ahead:
-    """Run the probes that parallel work does not disturb, if there is a second processor.
-
-    Args:
-        begun: callback with the criterion's id when this thread begins a probe.
-    """
+    """Run the probes that parallel work does not disturb, given a second processor."""
     if job.brief or job.cores < 2:
         return NOTHING_AHEAD
     ahead = Ahead(answer)
@@ -167,9 +159,9 @@ def run_ahead(job: Job, criteria: Iterable[Criterion], answer: GradedAnswer, beg
 
 
 def _select_probes(job: Job, criterion: Criterion) -> CriterionProbes | None:
-    """Return a criterion's probes to run ahead, or None if it is skipped or begins with another seed.
+    """Return a criterion's unclocked probes, or None if it is skipped or begins with another seed.
 
-    Only clocked probes are left out: memory is per process, and an emulated device counts the same under load.
+    Parallel work disturbs only clocks: memory is per process, and an emulated device counts the same.
     """
     offered = not criterion.capability or job.submission.offers(criterion.capability)
     if not offered or criterion.id in job.left_out or job.failing_seed(criterion) is not None:
@@ -179,7 +171,7 @@ def _select_probes(job: Job, criterion: Criterion) -> CriterionProbes | None:
 
 
 def _run_probe(probe: Probe, answer: GradedAnswer, seed: int) -> ProbeResult | Exception | None:
-    """Run a probe in a fresh worker; return its result, a broken probe's exception, or None to leave it to its turn."""
+    """Return a probe's result, the exception of a broken probe, or None to leave it to its turn."""
     try:
         answer.fresh()
         return run(probe, answer, seed, shrink=False)

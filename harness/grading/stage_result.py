@@ -1,4 +1,4 @@
-"""Results of the stages of a grade."""
+"""Results of stages."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,11 +11,11 @@ class StageResult:
     """Result of one stage, or of several combined with `|`.
 
     Attributes:
-        signals: observations of the submission's behaviour in the sandbox.
-        build_failure: reason why the submission does not build.
-        repaired: grade of a repaired copy of a submission that does not build.
+        signals: observations of the submission in the sandbox.
+        build_failure: why the submission does not build.
+        repaired: grade of a repaired copy.
         seconds: wall time by stage.
-        cut_off: true if the grade ran out of time.
+        cut_off: true if time ran out.
     """
 
     evidence: Mapping[str, Evidence] = field(default_factory=dict)

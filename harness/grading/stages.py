@@ -1,4 +1,4 @@
-"""Stages of a grade, each a function of the job and the results so far."""
+"""Stages of a grade."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping
@@ -52,10 +52,9 @@ class Stage:
     """One step of a grade.
 
     Attributes:
-        name: key of the stage's time in the record.
-        run: function of the job and the results so far; returns None if the stage does not apply.
-        beside: true if the stage needs no earlier result and only waits for sandboxed processes, so that it may run in
-            parallel with earlier stages.
+        name: key of its time in the record.
+        run: function that returns None if the stage does not apply.
+        beside: true if the stage needs no earlier result and mostly waits, so that it may run in parallel.
     """
 
     name: str
@@ -64,10 +63,10 @@ class Stage:
 
 
 def run_stages(job: Job) -> StageResult:
-    """Run all stages and return their combined results.
+    """Run all stages and combine their results.
 
-    Stages marked `beside` run in a thread, if there is a core for it, until anything is timed. A reply without a
-    submission, or one that could not be read, runs no stage.
+    Stages marked `beside` run in a thread, given a core for it, until anything is timed. A submission without files
+    runs no stage.
     """
     if (without := judge_without_files(job)) is not None:
         return without
@@ -90,7 +89,6 @@ def _run_all(job: Job) -> StageResult:
 
 
 def _run_in_turn(job: Job, stages: Iterable[Stage], found: StageResult) -> StageResult:
-    """Run `stages` in order; the compiler may run during the build."""
     stages = list(stages)
     if COMPILER in stages and job.cores > 1 and any(c.compiler for c in job.criteria):
         found |= _build_beside_compiler(job)
@@ -127,7 +125,7 @@ def _time_stage(stage: Stage, job: Job, found: StageResult) -> StageResult:
 
 
 def compile_source(job: Job, found: StageResult) -> StageResult | None:
-    """Compile the submission with its language's own compiler, if the language has one."""
+    """Compile the submission with its language's own compiler, if any."""
     criteria = [c for c in job.criteria if c.compiler]
     if not criteria and job.options.partial:
         return None
@@ -148,7 +146,7 @@ def _make_compile_failure(job: Job, report: CompilerReport) -> BuildFailure:
 
 
 def probe(job: Job, found: StageResult, compiling: Beside[StageResult] | None = None) -> StageResult | None:
-    """Load the submission in the sandbox and run the probes of every criterion that has some.
+    """Run the probes of every criterion.
 
     Once the submission is built, wait for `compiling`, a compiler at work in parallel.
     """
@@ -186,7 +184,7 @@ def probe(job: Job, found: StageResult, compiling: Beside[StageResult] | None = 
 
 
 def probe_repaired(job: Job, found: StageResult) -> StageResult | None:
-    """Probe a minimally repaired copy of a submission that the compiler refused; the results do not count."""
+    """Probe a minimally repaired copy of a submission that the compiler refused."""
     failure = found.build_failure
     if (
         job.options.partial
@@ -205,7 +203,7 @@ def probe_repaired(job: Job, found: StageResult) -> StageResult | None:
 
 
 def _grade_copy(job: Job, repaired: RepairedAnswer, files: AnswerFiles) -> RepairedGrade:
-    """Return what the probes find in a repaired copy; an error on our side only becomes its `detail`."""
+    """Probe a repaired copy; an error on our side only becomes its `detail`."""
     if repaired.detail:
         return RepairedGrade(repairs=repaired.repairs, detail=f"the copy does not build either: {repaired.detail}")
     criteria = [c for c in job.challenge.criteria if c.probes]
@@ -221,7 +219,7 @@ def _grade_copy(job: Job, repaired: RepairedAnswer, files: AnswerFiles) -> Repai
 
 
 def measure_source(job: Job, found: StageResult) -> StageResult | None:
-    """Measure the source: size, complexity, documentation, likely bugs."""
+    """Measure size, complexity, documentation and likely bugs."""
     criteria, exposed = [c for c in job.criteria if c.metric], job.challenge.contract.exposed
     if not criteria:
         return None
@@ -247,7 +245,7 @@ def run_own_tests(job: Job, found: StageResult) -> StageResult | None:
 
 
 def check_claims(job: Job, found: StageResult) -> StageResult | None:
-    """Compare the figures that the submission claims with those measured."""
+    """Compare the submission's claims with measured figures."""
     criteria = [c for c in job.criteria if c.claims]
     if not criteria:
         return None
@@ -271,7 +269,6 @@ STAGES = (
 
 
 def _probe_each(job: Job, criteria: list[Criterion], answer: GradedAnswer) -> list[Evidence]:
-    """Probe each criterion, and find the cause of failures where time allows."""
     answer.deadline = job.deadline
     found: dict[str, Evidence] = {}
     ahead = run_ahead(job, criteria, answer, partial(_report_begin, job, answer))
@@ -294,7 +291,6 @@ def _order_criteria(job: Job, criteria: list[Criterion]) -> list[Criterion]:
 
 
 def _report_begin(job: Job, answer: GradedAnswer, criterion: str) -> None:
-    """Report the criterion, and from then on each long call."""
     job.progress(criterion)
     if isinstance(answer, SandboxedAnswer):
         answer.under_way = lambda function, seconds: job.progress(f"{criterion}: {function}, {seconds:.0f} s")
@@ -315,7 +311,7 @@ def _skip_untimed(job: Job, criterion: Criterion) -> Evidence | None:
 
 
 def _skip_in_vain(job: Job, criterion: Criterion, found: Mapping[str, Evidence]) -> Evidence | None:
-    """Return evidence of a criterion that a brief grade skips because the failed anchor voids its credit."""
+    """In a brief grade, skip a criterion whose credit the failed anchor voids."""
     anchor = found.get(job.challenge.anchor)
     if not job.brief or anchor is None or anchor.outcome is not Outcome.FAILED:
         return None
@@ -324,9 +320,9 @@ def _skip_in_vain(job: Job, criterion: Criterion, found: Mapping[str, Evidence])
 
 
 def _probe_criterion(job: Job, criterion: Criterion, answer: GradedAnswer, ahead: Ahead) -> Evidence:
-    """Probe one criterion; if a probe breaks, try once more.
+    """Probe one criterion; if a probe breaks, try once more on the same inputs.
 
-    The second try uses the same inputs: a mistake of ours would break again, and other inputs might hide it.
+    A mistake of ours would break again, and other inputs might hide it.
     """
     kept = _retry_failing_seed(job, criterion, answer)
     if kept is not None:
@@ -380,7 +376,6 @@ def _find_nondeterminism(job: Job, answer: GradedAnswer) -> tuple[Signal, ...]:
 
 
 def _collect_signals(answer: GradedAnswer) -> StageResult:
-    """Return signals and sandbox time, including those of the last worker."""
     answer.fresh()
     return StageResult(signals=tuple(answer.signals), seconds={"box": answer.sandbox_seconds})
 

@@ -1,4 +1,4 @@
-"""One grade of one submission: snapshot, stages, score, record."""
+"""One grade: snapshot, stages, score, record."""
 
 import errno
 import os
@@ -54,8 +54,8 @@ class Graded:
     """A record and its history.
 
     Attributes:
-        reason: reason for the new grade, or for the reuse.
-        save_error: errors of saving the record; empty on success.
+        reason: why it was graded or reused.
+        save_error: errors of saving it, or empty.
     """
 
     folder: Path
@@ -70,11 +70,8 @@ def grade_one(
 ) -> Graded:
     """Grade one submission, or reuse the record of an earlier grade of the same content.
 
-    Args:
-        folder: the submission, inside or outside the workspace.
-
     Raises:
-        JudgeError: our side failed; `harness.grading.retry` tries again.
+        JudgeError: our side failed; retry may help.
         HarnessError: the submission or challenge is malformed, or the machine lacks something.
     """
     options = options or Options()
@@ -101,7 +98,7 @@ def grade_one(
 
 
 def keep(workspace: Workspace, options: Options, record: Record) -> str:
-    """Save a record in the store and among the published ones, and return the errors as text."""
+    """Save a record in the store and among the published ones; return the errors."""
     return keep_all(workspace, [(options, record)])[0]
 
 
@@ -172,7 +169,6 @@ def _grade_job(job: Job) -> Record:
 
 
 def _find_adapter_fault(job: Job, failure: BuildFailure) -> str:
-    """Return why the build fails, if only in the harness's own adapter; else an empty string."""
     if adapter_is_at_fault(failure, job.adapters):
         return f"the adapter, which is no part of the answer, does not build: {failure.text}"
     return ""
@@ -203,7 +199,7 @@ def make_record(
     cut_off: bool = False,
     **rest: Any,
 ) -> Record:
-    """Score the evidence of a job and return its record; `rest` sets further fields."""
+    """Score the evidence and return the record; `rest` sets further fields."""
     unmarked = job.origin.unmarked if job.origin else {}
     scored = score(job.challenge, evidence, built=build is None, unmarked=unmarked)
     about, options = job.submission.about, job.options
@@ -245,7 +241,7 @@ def now() -> datetime:
 
 
 def _assert_machine_is_sound(files: Snapshot, found: StageResult) -> None:
-    """Raise JudgeError, rather than blame the submission, if files vanished or the disk is full."""
+    """Raise JudgeError instead of blaming the submission if files vanished or the disk is full."""
     gone = next((name for name in files.hashes if not os.path.lexists(files.path / name)), None)
     if gone is not None:
         raise JudgeError(
@@ -257,14 +253,13 @@ def _assert_machine_is_sound(files: Snapshot, found: StageResult) -> None:
 
 
 def make_unrun_evidence(criterion: Criterion, error: str = "") -> Evidence:
-    """Return evidence of a criterion that was not run: it needs a review, or our side failed with `error`."""
+    """Return evidence that awaits review, or that our side failed with `error`."""
     if criterion.review:
         return Evidence.await_review(criterion)
     return Evidence.of(criterion, Outcome.JUDGE_ERROR, detail=error or "no stage of the grade assessed it")
 
 
 def _make_missing_evidence(job: Job, found: StageResult, criterion: Criterion) -> Evidence:
-    """Return evidence of a criterion without a result: out of scope, cut off, or missed by every stage."""
     if criterion.review:
         return make_unrun_evidence(criterion)
     if criterion not in job.criteria:

@@ -1,4 +1,4 @@
-"""The sandbox: every line of a submission runs in one of its worker processes."""
+"""The sandbox, whose workers run every line of a submission."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -1,7 +1,7 @@
 """The self-attack: trusted code tries to break out of the box before a submission can.
 
-A tier's prerequisites may all be there and still not hold: a mount too many, an unusual kernel build, a rule without
-effect. This process checks its own files, listeners and secrets, and takes the attacker's word only for the rest.
+A tier whose prerequisites are all there may still leak. This process checks its own files, listeners and secrets, and
+takes the attacker's word only for the rest.
 """
 
 import contextlib
@@ -34,12 +34,10 @@ class Scene:
 
     Attributes:
         secret: random text, known only here.
-        answer: folder of the submission.
         canary: file with the secret.
         target: file that must not change.
         tcp: listener on a loopback port.
-        abstract: listener on an abstract Unix socket.
-        unix: listener on a Unix socket with a path.
+        abstract, unix: listeners on Unix sockets without and with a path.
     """
 
     secret: str
@@ -56,10 +54,8 @@ class Attack:
     """One way out of the box.
 
     Attributes:
-        function: the attacker's function.
         breach: consequence of success.
-        arguments: arguments from the scene.
-        worked: test of success, from the scene, the reply and the output.
+        worked: test of success.
     """
 
     function: str
@@ -70,7 +66,7 @@ class Attack:
 
 @cache
 def breaches(tier: Tier) -> tuple[str, ...]:
-    """Return a sentence for each attack that works in `tier`; cached per process.
+    """Return a sentence for each attack that works in `tier`.
 
     Raises:
         BoxError: a box or the scene could not be set up.
@@ -162,7 +158,7 @@ def _listen_unix(address: str) -> socket.socket:
 
 
 def _listen_unix_in(folder: Path, name: str) -> socket.socket:
-    """Bind a socket to a path that may exceed the length of an address."""
+    """Bind a path that may exceed the length of an address."""
     fd = os.open(folder, os.O_PATH | os.O_DIRECTORY)
     try:
         listener = _listen_unix(f"/proc/self/fd/{fd}/{name}")

@@ -1,1 +1,1 @@
-"""The HTTP service: submissions in, records out; accepted submissions survive a restart of the server."""
+"""The HTTP service: submissions in, records out, across restarts of the server."""

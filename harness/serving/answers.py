@@ -1,4 +1,4 @@
-"""Layout of a request as a folder that can be graded."""
+"""Layout of requests as folders."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,7 +16,7 @@ from harness.workspace.submission_folders import write_files
 
 
 def lay_out(workspace: Workspace, request: GradeRequest, folder: Path) -> None:
-    """Write a request's files into an empty folder, with a generated submission.toml if it lacks one.
+    """Write a request's files, with a submission.toml, into an empty folder.
 
     Raises:
         NotFoundError: the challenge is unknown.

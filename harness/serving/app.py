@@ -182,7 +182,6 @@ def _format_batch(jobs: Sequence[QueuedJob]) -> dict[str, Any]:
 
 
 async def _wait_until_gone(request: Request) -> None:
-    """Return when the client disconnects."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 

@@ -1,6 +1,6 @@
-"""Clients of a grading service, typed as the local functions: `harness.Client` and `harness.AsyncClient`.
+"""Clients of a grading service, typed as the local functions.
 
-They differ only in how they send and sleep; `harness.serving.client_steps` decides what to send.
+They differ only in how they send and sleep.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ class RemoteOptions(TypedDict, total=False):
     Attributes:
         profile: "full", "correctness" or "reward".
         criteria: ids to run in place of the profile's.
-        seconds: wall time after which a grade is cut off; its reward is then None.
+        seconds: wall time after which a grade is cut off, with a reward of None.
         model: model's name in the records; "candidate" by default.
     """
 
@@ -82,7 +82,7 @@ def _library() -> Any:
 
 
 class _Connection:
-    """Settings that both clients share; see `Client`."""
+    """Settings of both clients; see `Client`."""
 
     def __init__(self, url: str = DEFAULT_URL, token: str | None = None, *, patience: float = 600.0) -> None:
         self._patience = patience
@@ -114,7 +114,6 @@ class Client(_Connection):
     """Client of a grading service. Threads may share one.
 
     Args:
-        url: URL of the server.
         token: bearer token; the environment variable HARNESS_TOKEN by default.
         patience: seconds in which a busy or unreachable server must answer.
 
@@ -137,10 +136,9 @@ class Client(_Connection):
         """Grade one folder, as `harness.grade` does.
 
         Args:
-            folder: submission, all of it text files.
+            folder: submission of text files.
             challenge: id; by default the one in submission.toml.
             entry: module with the contract's functions, for a folder without submission.toml.
-            **options: see `RemoteOptions`.
 
         Raises:
             ServiceError: the server returned no record; `status` is its HTTP status, or 0 without a response.
@@ -160,18 +158,16 @@ class Client(_Connection):
         return self._run(self._plan_steps(_build_folder_requests(folders, challenge, entry, options)))
 
     def grade_reply(self, reply: str, challenge: str, **options: Unpack[RemoteOptions]) -> Record:
-        """Grade a model's raw reply; one without a submission gets reward 0. See `grade` for errors."""
+        """Grade a raw reply; one without a submission has reward 0. See `grade` for errors."""
         return self.grade_replies([reply], challenge, **options)[0]
 
     def grade_replies(
         self, replies: Iterable[str], challenge: str | Sequence[str], **options: Unpack[RemoteOptions]
     ) -> list[Record]:
-        """Grade replies and return the records in their order. See `grade` for errors.
+        """Grade raw replies, and return the records in their order.
 
         Args:
-            replies: raw texts of models.
             challenge: id of the challenge, or one id per reply.
-            **options: see `RemoteOptions`.
         """
         return self._run(self._plan_steps(_build_reply_requests(replies, challenge, options)))
 

@@ -1,6 +1,6 @@
-"""Protocol of a client without I/O: generators that yield calls and pauses, and receive replies.
+"""Protocol of a client without I/O.
 
-The caller sends each `HttpCall` and passes in its `HttpReply`; a yielded float is seconds to sleep.
+Generators yield calls, or seconds to sleep, and receive replies.
 """
 
 import json
@@ -57,7 +57,7 @@ Steps = Generator[HttpCall | float, HttpReply | None, T]
 
 
 def reply_request(reply: str, challenge: str, options: Mapping[str, Any]) -> GradeRequest:
-    """Return a model's raw reply as a request.
+    """Make a request of a model's raw reply.
 
     Raises:
         SpecError: the request would be invalid.
@@ -68,10 +68,10 @@ def reply_request(reply: str, challenge: str, options: Mapping[str, Any]) -> Gra
 
 
 def folder_request(folder: Path, challenge: str | None, entry: str | None, options: Mapping[str, Any]) -> GradeRequest:
-    """Return a folder as a request.
+    """Make a request of a folder.
 
     Raises:
-        SpecError: it names no challenge, or holds something other than text files.
+        SpecError: it names no challenge, or holds more than text files.
     """
     if not folder.is_dir():
         raise SpecError(folder, "is no folder")
@@ -95,7 +95,6 @@ def grade_requests(requests: Sequence[GradeRequest], patience: float, wait: floa
     """Return the records of requests, in their order.
 
     Args:
-        requests: submissions.
         patience: seconds in which a call must succeed, retries included.
         wait: seconds that one call waits for a record.
 
@@ -125,7 +124,7 @@ def grade_requests(requests: Sequence[GradeRequest], patience: float, wait: floa
 
 
 def _call_until_success(call: HttpCall, patience: float) -> Steps[Any]:
-    """Return the JSON of a call's reply, retrying while patience lasts."""
+    """Return the JSON of a reply, retrying while patience lasts."""
     deadline, pause = time.monotonic() + patience, FIRST_PAUSE
     while True:
         reply = yield call

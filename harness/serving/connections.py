@@ -1,4 +1,4 @@
-"""Connections with time limits: uvicorn itself bounds only the time between two requests."""
+"""Connections with time limits: uvicorn bounds only the time between two requests."""
 
 import asyncio
 from typing import Any, ClassVar
@@ -14,7 +14,7 @@ _LATE = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0
 
 
 class TimedConnection(H11Protocol):
-    """A client's connection with time limits on receiving requests and delivering responses."""
+    """A connection with time limits on requests and responses."""
 
     limits: ClassVar[ServiceLimits]
     made: float
@@ -33,7 +33,7 @@ class TimedConnection(H11Protocol):
 
     @property
     def stranger(self) -> bool:
-        """True until a request is admitted, or if the last one was for an open path."""
+        """True if the last request was for an open path, or none was admitted."""
         return not (self.scope and self.scope["state"].get("admitted"))
 
     @property
@@ -42,7 +42,7 @@ class TimedConnection(H11Protocol):
         return self.cycle is None or self.cycle.response_complete
 
     def _find_surplus(self) -> "list[TimedConnection]":
-        """Return the connections to abort, so that silent clients cannot lock others out."""
+        """Return the connections to abort, so that silent clients lock nobody out."""
         timed = [c for c in self.connections if isinstance(c, TimedConnection) and c is not self]
         others = sorted((c for c in timed if not c.transport.is_closing()), key=lambda connection: connection.made)
         strangers = [c for c in others if c.stranger]
@@ -70,7 +70,7 @@ class TimedConnection(H11Protocol):
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """Start the write timer: the client has stopped reading."""
+        """Start the write timer: the client stopped reading."""
         super().pause_writing()
         self._stop_write_timer()
         self._write_timer = self.loop.call_later(self.limits.write_seconds, self.transport.abort)

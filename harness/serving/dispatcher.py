@@ -1,4 +1,4 @@
-"""Threads that take work from the queue, each with a grader process, until the server stops them."""
+"""Threads that feed the queue's work to graders."""
 
 import json
 import logging
@@ -36,7 +36,6 @@ class FinishedWork:
     Attributes:
         seconds: duration of the grade; 0 for a reused record.
         waited: seconds from acceptance until a slot took it.
-        reused: true if the record existed before.
     """
 
     number: int
@@ -47,12 +46,11 @@ class FinishedWork:
 
 
 class Dispatcher:
-    """The slots of one server, and what they share.
+    """The slots of one server.
 
     Args:
-        root, queue, settings: workspace, source of works, and executor.
         slots: number of graders.
-        finished: called in the slot's thread once a record is on disk.
+        finished: callback in the slot's thread once a record is on disk.
     """
 
     def __init__(
@@ -76,7 +74,7 @@ class Dispatcher:
 
     @property
     def ready(self) -> bool:
-        """True while at least one grader is up."""
+        """True if a grader is up."""
         return any(slot.tier for slot in self._slots)
 
     @property
@@ -101,7 +99,7 @@ class Dispatcher:
         return first.tier
 
     def warn(self, warning: str) -> None:
-        """Log once that isolation is weaker than it could be; every new grader reports this."""
+        """Log a warning once, although every grader reports it."""
         if warning and warning not in self._warnings:
             self._warnings.add(warning)
             _log.warning("isolation", extra={"facts": {"warning": warning}})
@@ -113,16 +111,16 @@ class Dispatcher:
             self._changed.notify_all()
 
     def arrivals(self) -> int:
-        """Return the number of announcements so far."""
+        """Count the announcements so far."""
         return self._arrivals
 
     def wait(self, seen: int) -> None:
-        """Block until announcements exceed `seen`, or for `PAUSE` seconds."""
+        """Wait for an announcement beyond `seen`, or `PAUSE` seconds."""
         with self._changed:
             self._changed.wait_for(lambda: self._arrivals != seen or self.stopping, PAUSE)
 
     def stop_taking(self) -> None:
-        """Let running grades finish, and take no more work."""
+        """Take no more work, but let running grades finish."""
         self._stopping.set()
         self.announce()
 
@@ -149,7 +147,7 @@ class Dispatcher:
 
 
 class SlotThread(threading.Thread):
-    """Thread that feeds works to one grader process."""
+    """Thread that feeds one grader."""
 
     def __init__(self, dispatcher: Dispatcher, number: int) -> None:
         super().__init__(name=f"slot-{number}", daemon=True)
@@ -186,7 +184,7 @@ class SlotThread(threading.Thread):
                 self._process.kill()
 
     def _grade(self, works: Sequence[QueuedWork]) -> None:
-        """Grade works; requeue those whose grader dies, and give up those with too many deaths."""
+        """Grade works; requeue those whose grader dies, up to a limit."""
         limit = self._dispatcher.deaths
         lost = [work for work in works if work.deaths >= limit]
         for group, why in ((lost, LOST.format(limit)), ([work for work in works if work not in lost], "")):
@@ -196,7 +194,7 @@ class SlotThread(threading.Thread):
                 _log.error("grader ended", extra={"facts": {"work": work.number, "deaths": work.deaths + died}})
 
     def _send(self, works: Sequence[QueuedWork], why: str) -> list[QueuedWork]:
-        """Send works to the grader, store its records, and return the works left when it ended."""
+        """Send works and store their records; return those left when the grader ended."""
         left, process = dict(enumerate(works)), self._process
         if not works or process is None or process.stdin is None or process.stdout is None:
             return list(works)
@@ -219,7 +217,7 @@ class SlotThread(threading.Thread):
         return list(left.values())
 
     def _retry_write(self, write: Callable[[], None]) -> bool:
-        """Retry a write, since a full disk may gain room; return False if the slot ends first."""
+        """Retry until a full disk gains room; return False if the slot ends first."""
         while True:
             try:
                 write()

@@ -31,7 +31,6 @@ class RefusedRequest(Exception):
     """A refused request.
 
     Attributes:
-        status: HTTP status.
         error: kind of problem in one word.
         message: problem, for people.
         wait: seconds to retry after, or None.
@@ -46,7 +45,7 @@ class RefusedRequest(Exception):
 
     @property
     def body(self) -> bytes:
-        """Response body: `error` and `message` as JSON."""
+        """`error` and `message` as JSON."""
         return json.dumps({"error": self.error, "message": self.message}).encode()
 
     @property
@@ -96,7 +95,7 @@ class SharedRoom:
         self._taken: Counter[str] = Counter()
 
     def take(self, name: str, amount: int) -> bool:
-        """Take an amount for a name if the rule allows it; return whether it did."""
+        """Take an amount if the rule allows it; return whether it did."""
         if self._taken[name] + amount > self._free - amount:
             return False
         self._taken[name] += amount
@@ -115,8 +114,7 @@ class RequestGuard:
     """ASGI middleware that refuses inadmissible requests and reads the bodies of the others.
 
     Args:
-        open_here: true for a server without tokens on a loopback address. The first token that is created ends this for
-            the rest of the run.
+        open_here: true for a server without tokens on a loopback address, until the first token is created.
     """
 
     def __init__(
@@ -173,7 +171,7 @@ class RequestGuard:
                 _log.info("request", extra={"facts": {**facts, "token": who, "milliseconds": spent}})
 
     def _admit(self, scope: AsgiScope) -> TokenEntry | None:
-        """Return the token of a request; None on an open path or an open server."""
+        """Return the request's token; None on an open path or server."""
         headers = _read_headers(scope)
         if scope["path"] in OPEN:
             return None
@@ -265,7 +263,6 @@ def _require_local_host(host: str) -> None:
 
 
 def _replay(body: bytes, receive: AsgiReceive) -> AsgiReceive:
-    """Return a `receive` that replays a body already read, then delegates."""
     given = False
 
     async def replay() -> MutableMapping[str, Any]:

@@ -1,4 +1,4 @@
-"""Durable queue of accepted jobs in SQLite: they are graded even after a kill or a power cut.
+"""Durable queue of accepted jobs in SQLite, which survives a kill or a power cut.
 
 A *job* is one request of one client, a *work* one submission to grade. Jobs of equal content share an unfinished work.
 """
@@ -51,7 +51,7 @@ class JobState(IntEnum):
 
 
 class QueueFull(HarnessError):
-    """The queue lacks room for a request, which was refused as a whole.
+    """The queue lacks room for a whole request.
 
     Attributes:
         waiting: unfinished works.
@@ -63,7 +63,7 @@ class QueueFull(HarnessError):
 
 
 class KeyReused(HarnessError):
-    """A client sent a different request under a key that it had used before."""
+    """A client used one key for two different requests."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class AcceptedAnswer:
 
     Attributes:
         content: hash of all that is graded.
-        options: grading options, as `Options.to_json` writes them.
+        options: JSON of `Options.to_json`.
         request: request as JSON.
     """
 
@@ -90,8 +90,8 @@ class QueuedJob:
 
     Attributes:
         owner: id of its token; empty on a server without tokens.
-        batch: id of its batch, or None.
-        record: record as JSON, once finished and if asked for.
+        batch: id of its batch.
+        record: JSON, once finished and if asked for.
     """
 
     id: str
@@ -124,10 +124,9 @@ class QueuedWork:
 
 
 class JobQueue:
-    """The jobs of one workspace's service. Methods raise `StoreError` if the file cannot be read or written.
+    """The jobs of one workspace's service. Methods raise `StoreError` if the file is unusable.
 
     Args:
-        path: SQLite file.
         room: most unfinished works.
     """
 
@@ -136,7 +135,7 @@ class JobQueue:
         self._room = room
 
     def open(self) -> int:
-        """Create the file if missing, requeue works that a killed server was grading, and return how many wait."""
+        """Create the file if missing, requeue works that a killed server was grading; return how many wait."""
 
         def recover(connection: sqlite3.Connection) -> int:
             connection.execute("UPDATE works SET state = 0, begun = NULL WHERE state = 1")
@@ -146,11 +145,6 @@ class JobQueue:
 
     def accept(self, answers: Sequence[AcceptedAnswer], owner: str, batch: str | None = None) -> list[QueuedJob]:
         """Accept the submissions of one request, all or none. On return they are on disk.
-
-        Args:
-            answers: submissions of the request.
-            owner: id of its token.
-            batch: id of the batch.
 
         Raises:
             QueueFull: the queue lacks room.
@@ -182,17 +176,16 @@ class JobQueue:
         return self._database.write(insert)
 
     def _refuse_without_room(self) -> None:
-        """Keep disk space for the records of accepted works."""
+        """Keep disk space for records."""
         folder = self._database.path.parent
         if shutil.disk_usage(folder).free < FREE_BYTES:
             raise StoreError(f"{folder}: has less than {FREE_BYTES >> 20} MiB left\n  make room there: df -h {folder}")
 
     def jobs(self, id: str, *, batch: bool = False, records: bool = True) -> list[QueuedJob]:
-        """Return the job with an id, or the jobs of a batch in order; empty for an unknown id.
+        """Return a job, or the jobs of a batch in order; empty for an unknown id.
 
         Args:
-            id: id of the job, or of the batch if `batch` is true.
-            records: read the records as well.
+            records: true to read the records, too.
         """
         what = "jobs.batch = ? ORDER BY jobs.place" if batch else "jobs.id = ?"
         query = f"{_WHOLE if records else _STATES} WHERE {what}"
@@ -200,7 +193,7 @@ class JobQueue:
         return [_parse_job(row) for row in rows]
 
     def take(self, count: int) -> list[QueuedWork]:
-        """Take the longest waiting works, at most `count`, all with the options of the first."""
+        """Take the longest waiting works, at most `count`, with equal options."""
         now = time.time()
 
         def take(connection: sqlite3.Connection) -> list[QueuedWork]:
@@ -234,7 +227,7 @@ class JobQueue:
         self._database.write(lambda c: c.execute(query, (int(died), number)))
 
     def counts(self) -> tuple[int, int]:
-        """Return the numbers of waiting and of running works."""
+        """Count waiting and running works."""
         query = "SELECT state, COUNT(*) FROM works WHERE state < 2 GROUP BY state"
         rows: list[tuple[int, int]] = self._database.read(lambda c: c.execute(query).fetchall(), [])
         found = dict(rows)
@@ -246,7 +239,7 @@ class JobQueue:
         self._database.write(lambda c: c.execute("INSERT OR REPLACE INTO trial_writes VALUES (?, ?)", row))
 
     def forget(self, before: float) -> int:
-        """Delete works finished before a Unix time, with their jobs; return how many."""
+        """Delete works finished before a Unix time; return how many."""
 
         def forgotten(connection: sqlite3.Connection) -> int:
             old = "SELECT number FROM works WHERE state = 2 AND finished < ?"
@@ -257,7 +250,7 @@ class JobQueue:
 
 
 def _disown(connection: sqlite3.Connection) -> None:
-    """Make the owners of an older file invalid; tokens with scope `read` can still read those jobs."""
+    """Invalidate the owners of an older file; tokens with scope `read` can still read those jobs."""
     connection.execute("UPDATE jobs SET owner = 'name ' || owner WHERE owner != ''")
 
 
@@ -267,7 +260,7 @@ def _hash_request(answers: Sequence[AcceptedAnswer], batch: str | None) -> str:
 
 
 def _find_or_add_work(connection: sqlite3.Connection, answer: AcceptedAnswer) -> tuple[int, bool]:
-    """Return the number of the unfinished work with this content, and whether it is new."""
+    """Return the number of this content's unfinished work, and whether it is new."""
     row = connection.execute("SELECT number FROM works WHERE content = ? AND state < 2", (answer.content,)).fetchone()
     if row is not None:
         return int(row[0]), False

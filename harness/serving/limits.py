@@ -1,11 +1,11 @@
-"""Limits of one server, per client and in total."""
+"""Limits of one server."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class ServiceLimits:
-    """Bounds of a server. A request beyond one gets a status that names it.
+    """Bounds of a server.
 
     Attributes:
         body_bytes: size of one request.

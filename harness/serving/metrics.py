@@ -35,7 +35,7 @@ class DurationHistogram:
 
 
 class ServiceMetrics:
-    """Counts of one server since its start; thread-safe."""
+    """Counts since the server's start; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -47,7 +47,7 @@ class ServiceMetrics:
         self._waiting = DurationHistogram()
 
     def count_response(self, status: int) -> None:
-        """Count a response by HTTP status."""
+        """Count a response."""
         with self._lock:
             self._responses[status] += 1
 
@@ -57,7 +57,7 @@ class ServiceMetrics:
             self._accepted += count
 
     def count_grade(self, status: str, seconds: float, waited: float, reused: bool) -> None:
-        """Count a finished grade by status, its seconds of waiting and, unless reused, of grading."""
+        """Count a grade, its seconds of waiting and, unless reused, of grading."""
         with self._lock:
             self._grades[status] += 1
             self._reused += reused
@@ -90,6 +90,6 @@ class ServiceMetrics:
 
 
 def resident_bytes() -> int:
-    """Return the resident memory of this process in bytes."""
+    """Return this process's resident memory in bytes."""
     with open("/proc/self/statm", encoding="ascii") as file:
         return int(file.read().split()[1]) * _PAGE

@@ -1,4 +1,4 @@
-"""Requests of clients: a submission as files or as a model's raw reply, with grading options."""
+"""Requests of clients."""
 
 import hashlib
 from typing import Annotated, Self
@@ -14,11 +14,6 @@ MAX_FILES = 100
 
 
 def _check_name(name: str) -> str:
-    """Return a path that means the same file on every system.
-
-    Raises:
-        ValueError: it does not.
-    """
     if problem := name_problem(name):
         raise ValueError(f"a file's path {problem}")
     return name
@@ -64,14 +59,14 @@ class GradeRequest(Model):
 
     @property
     def options(self) -> Options:
-        """Grading options; records of a service are never published."""
+        """Grading options; records are never published."""
         return Options(
             publish=False, elsewhere=False, profile=self.profile, only=tuple(self.criteria), seconds=self.seconds
         )
 
     @property
     def content(self) -> str:
-        """SHA-256 of the whole request: the queue grades equal unfinished requests once."""
+        """SHA-256 of the request: the queue grades equal unfinished requests once."""
         files = self.files and dict(sorted(self.files.items()))
         return hashlib.sha256(self.model_copy(update={"files": files}).model_dump_json().encode()).hexdigest()
 

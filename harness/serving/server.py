@@ -1,4 +1,4 @@
-"""One server: its socket, its graders, its start and shutdown."""
+"""One server: socket, graders, start and shutdown."""
 
 import asyncio
 import contextlib
@@ -49,13 +49,11 @@ class ServiceSettings:
 
     Attributes:
         host, port: address to listen on; port 0 picks a free one.
-        executor: name of the executor.
-        jobs: grades at a time; by default one per processor, of this machine or the cluster.
-        address: address of the cluster.
-        tokens: token file; the workspace's by default.
-        no_auth: ask for no tokens, on a loopback address only.
+        jobs: grades at a time; None for one per processor, of this machine or the cluster.
+        address: cluster's address.
+        tokens: token file; None for the workspace's.
+        no_auth: true to ask for no tokens, on a loopback address only.
         drain_seconds: time for running grades at shutdown; longer ones wait for the next start.
-        limits: bounds of requests.
     """
 
     host: str = "127.0.0.1"
@@ -70,14 +68,14 @@ class ServiceSettings:
 
     @property
     def graders(self) -> tuple[GraderSettings, int]:
-        """Grader settings and number of graders: one for a cluster, else one per concurrent grade."""
+        """Settings and number of graders: one for a cluster, else one per concurrent grade."""
         if GraderSettings(self.executor).clustered:
             return GraderSettings(self.executor, self.jobs, self.address), 1
         return GraderSettings(self.executor, 1, self.address), self.jobs or len(os.sched_getaffinity(0))
 
 
 def queue_path(workspace: Workspace) -> Path:
-    """Return the path of the workspace's queue."""
+    """Return the path of the queue."""
     return workspace.cache_folder / "service.sqlite"
 
 
@@ -85,8 +83,7 @@ def serve(workspace: Workspace, settings: ServiceSettings, tell: Callable[[str],
     """Serve until SIGTERM or Ctrl-C. The first lets running grades finish, a second breaks them off.
 
     Args:
-        workspace, settings: challenges, and settings of the server.
-        tell: prints a message for people.
+        tell: callback that prints a message for people.
 
     Raises:
         SpecError: the address is invalid, or tokens are missing or unused.
@@ -119,7 +116,7 @@ def serve(workspace: Workspace, settings: ServiceSettings, tell: Callable[[str],
 
 
 def _check_door(settings: ServiceSettings, tokens: TokenFile) -> None:
-    """Refuse a server that nobody could use, or that is open to all without its owner's consent."""
+    """Refuse a server that is useless, or open without its owner's consent."""
     local, some = is_local(settings.host), bool(tokens.entries())
     if settings.no_auth and not local:
         raise SpecError(
@@ -141,7 +138,7 @@ def _check_door(settings: ServiceSettings, tokens: TokenFile) -> None:
 
 
 def _allow_files(limits: ServiceLimits) -> None:
-    """Raise the limit of open files to hold all connections, also those closed at once."""
+    """Raise the limit of open files for all connections, also those closed at once."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = limits.connections + BACKLOG + OTHER_FILES
     most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
@@ -165,7 +162,7 @@ def is_local(host: str) -> bool:
 
 @contextlib.contextmanager
 def _lock_queue(workspace: Workspace) -> Iterator[None]:
-    """Lock the workspace's queue: two servers would grade the same works."""
+    """Lock the queue: two servers would grade the same works."""
     path = queue_path(workspace).with_suffix(".lock")
     lock = FileLock(path, timeout=0)
     try:
@@ -194,7 +191,6 @@ def _listen(settings: ServiceSettings) -> socket.socket:
 
 
 def _configure(app: RequestGuard, limits: ServiceLimits) -> "uvicorn.Config":
-    """Return uvicorn's settings; headers about the client's address are ignored."""
     connection = type("BoundedConnection", (TimedConnection,), {"limits": limits})
     return uvicorn.Config(
         app,

@@ -1,4 +1,4 @@
-"""Handling of admitted requests: accept submissions, wait for grades, report health."""
+"""Handling of admitted requests."""
 
 import asyncio
 import hashlib
@@ -39,7 +39,7 @@ _log = logging.getLogger("harness.serving")
 
 
 class GradingService:
-    """State and operations behind the routes of one server."""
+    """Operations behind the routes of one server."""
 
     def __init__(
         self,
@@ -65,11 +65,11 @@ class GradingService:
         self._challenges: dict[str, Challenge] = {}
 
     def attach(self) -> None:
-        """Remember the running event loop, so that slot threads can wake waiting requests."""
+        """Remember the event loop, so that slot threads can wake requests."""
         self._loop = asyncio.get_running_loop()
 
     def drain(self) -> None:
-        """Accept no more submissions, and answer all waiting requests now."""
+        """Accept no more submissions, and answer waiting requests now."""
         self.draining = True
         self.dispatcher.stop_taking()
         for number in list(self._waiting):
@@ -81,9 +81,7 @@ class GradingService:
         """Accept submissions, all or none; on return they are on disk.
 
         Args:
-            token: token of the request.
             key: idempotency key; a repeated key returns the same jobs.
-            batch: true for a batch request.
 
         Raises:
             RefusedRequest: no room, or an invalid submission.
@@ -124,8 +122,7 @@ class GradingService:
         """Return jobs with their records, once they finish or the time is up.
 
         Args:
-            id: id of the job, or of the batch if `batch` is true.
-            seconds: longest wait, within the server's limit.
+            id: id of the batch if `batch` is true, else of the job.
             gone: coroutine function that returns when the client disconnects.
 
         Raises:
@@ -152,7 +149,7 @@ class GradingService:
         return await self._read(partial(self.queue.jobs, id, batch=batch))
 
     async def readable(self, id: str, batch: bool, token: TokenEntry | None) -> None:
-        """Refuse jobs that do not exist or belong to another token; the client cannot tell which.
+        """Refuse jobs that do not exist or belong to another token, without telling which.
 
         Raises:
             RefusedRequest: the token may not read the jobs.
@@ -183,7 +180,7 @@ class GradingService:
         return {"accepting": not self.draining, "grading": self.dispatcher.ready, "writable": self._writable}
 
     async def keep_house(self) -> None:
-        """Delete old finished jobs once an hour."""
+        """Delete old finished jobs hourly."""
         while True:
             try:
                 await asyncio.to_thread(self.queue.forget, time.time() - self.limits.keep_days * 86_400)
@@ -212,7 +209,6 @@ class GradingService:
             raise _build_queue_error(error) from None
 
     def _record_finished(self, work: FinishedWork) -> None:
-        """Count a finished work and wake its waiters; runs in a slot's thread."""
         self.metrics.count_grade(work.status, work.seconds, work.waited, work.reused)
         if not work.reused:
             self._mean_seconds += (work.seconds - self._mean_seconds) / 20
@@ -243,7 +239,7 @@ def _find_unfinished(jobs: Sequence[QueuedJob]) -> int | None:
 
 
 def read_request(body: bytes, kind: type[R]) -> R:
-    """Parse a request body strictly, without coercion.
+    """Parse a request body without coercion.
 
     Raises:
         RefusedRequest: the body is malformed; the message quotes no submission.
@@ -260,7 +256,7 @@ def read_request(body: bytes, kind: type[R]) -> R:
 
 
 def read_wait(given: str | None) -> float:
-    """Parse the `wait` parameter into seconds.
+    """Parse the `wait` parameter, in seconds.
 
     Raises:
         RefusedRequest: it is not between 0 and 86,400.
@@ -275,10 +271,10 @@ def read_wait(given: str | None) -> float:
 
 
 def read_key(given: str | None) -> str | None:
-    """Return an idempotency key if it is valid or absent.
+    """Return a valid idempotency key; None if absent.
 
     Raises:
-        RefusedRequest: its length or its characters are wrong.
+        RefusedRequest: its length or characters are wrong.
     """
     if given is not None and (not 8 <= len(given) <= MAX_KEY or not (given.isascii() and given.isprintable())):
         raise RefusedRequest(422, "invalid", f"Idempotency-Key: give 8 to {MAX_KEY} printable characters")
@@ -290,13 +286,13 @@ def _get_owner(token: TokenEntry | None) -> str:
 
 
 def _make_id(owner: str, key: str | None) -> str:
-    """Return an id that other clients cannot guess: random, or a hash of owner and key."""
+    """Return an id that other clients cannot guess."""
     if key is None:
         return uuid.uuid4().hex
     return hashlib.sha256(f"{owner}\0{key}".encode()).hexdigest()[:32]
 
 
 def _build_queue_error(error: StoreError) -> RefusedRequest:
-    """Log a store error and return a refusal that hides our paths."""
+    """Log a store error, but hide our paths from clients."""
     _log.error("queue", extra={"facts": {"error": str(error).partition("\n")[0]}})
     return RefusedRequest(503, "queue_unusable", "the server cannot use its queue now", FAILED_WRITE_WAIT)

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 
 
 class JsonLines(logging.Formatter):
-    """Formatter that writes a record's time, level, event and facts as JSON."""
+    """Formatter of a record's time, level, event and facts."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the record as one line of JSON."""
+        """Return one line of JSON."""
         facts = getattr(record, "facts", {})
         when = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         entry = {"time": when, "level": record.levelname.lower(), "event": record.getMessage(), **facts}
@@ -24,7 +24,7 @@ class JsonLines(logging.Formatter):
 
 
 def set_up() -> None:
-    """Send the events of the service and of uvicorn to standard error."""
+    """Log the service and uvicorn to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     for name, level in (("harness.serving", logging.INFO), ("uvicorn", logging.WARNING)):

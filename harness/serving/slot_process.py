@@ -1,6 +1,6 @@
-"""A process that grades for the server: reads requests and writes records as lines of JSON.
+"""A process that grades for the server, and keeps a grade's memory and damage out of it.
 
-The memory that a grade takes, and any damage it does to its own process, stay out of the server.
+It reads requests and writes records as lines of JSON.
 """
 
 import contextlib
@@ -32,12 +32,11 @@ LEAVE_SECONDS = 10
 
 @dataclass(frozen=True)
 class GraderSettings:
-    """Executor that runs the grades, and its options.
+    """Executor of the grades, and its options.
 
     Attributes:
-        executor: its name.
         jobs: submissions that each grader grades at a time; None for one per processor of the cluster.
-        address: cluster's address; by default this machine's cluster.
+        address: cluster's address; None for this machine's.
     """
 
     executor: str = "local"
@@ -46,17 +45,17 @@ class GraderSettings:
 
     @property
     def clustered(self) -> bool:
-        """True if one grader spreads submissions over machines, so that one grader is enough."""
+        """True if a single grader spreads submissions over machines."""
         from harness.executors.registry import executor_kind
 
         return executor_kind(self.executor).enter is not None
 
 
 class HeldExecutor:
-    """Executor that outlives a group; a cluster's is kept while the grading options stay the same.
+    """Executor that outlives a group; a cluster's is kept while the options stay the same.
 
     Raises:
-        PrerequisiteError: the settings' address leads to no cluster.
+        PrerequisiteError: the address has no cluster.
     """
 
     def __init__(self, workspace: "Workspace", settings: GraderSettings) -> None:
@@ -100,8 +99,7 @@ def records(
 ) -> "Iterator[tuple[int, Record, bool]]":
     """Yield (index, record, reused) for each request, as the grades finish.
 
-    All `requests` have equal options. One that cannot be graded has a record with the reason, as in
-    `harness.grade_many`.
+    A request that cannot be graded has a record with the reason. All options are equal.
 
     Raises:
         PrerequisiteError: grading is impossible now.
@@ -134,10 +132,7 @@ def records(
 
 
 def serve(answers: TextIO, workspace: "Workspace", settings: GraderSettings) -> None:
-    """Report whether this machine can isolate submissions, then grade groups of requests from standard input.
-
-    Messages to the server go to `answers`, as lines of JSON.
-    """
+    """Report whether this machine can isolate submissions, then grade groups of requests from standard input."""
     from harness.errors import HarnessError, PrerequisiteError
     from harness.sandbox.self_test import assert_holds
     from harness.sandbox.session.tiers import choose
@@ -174,10 +169,10 @@ def grade_group(
 
     Args:
         texts: requests as JSON.
-        lost: reason for giving all of them up, or "".
+        lost: reason to give all up, or "".
 
     Raises:
-        PrerequisiteError: grading is impossible now; the rest should go to the next grader.
+        PrerequisiteError: grading is impossible now; the next grader should do the rest.
     """
     from harness.errors import JudgeError, PrerequisiteError
     from harness.grading.options import Options
@@ -201,7 +196,7 @@ def grade_group(
 
 
 def _strip_reasons(record: "Record") -> "Record":
-    """Return the record with failure texts, which name paths of this machine, cut to their causes."""
+    """Cut failure texts, which name paths of this machine, to their causes."""
     where = record.environment
     unused = where.unused_tiers and tuple(u.model_copy(update={"reason": u.cause.value}) for u in where.unused_tiers)
     update = {"unused_tiers": unused, "passed_over": where.passed_over.partition(":")[0]}
@@ -209,7 +204,7 @@ def _strip_reasons(record: "Record") -> "Record":
 
 
 def without_places(text: str) -> str:
-    """Return a record's JSON with paths of temporary folders replaced by "answer"."""
+    """Replace paths of temporary folders in a record's JSON by "answer"."""
     import re
     import tempfile
 
@@ -231,7 +226,7 @@ def _leave(*_: object) -> None:
 
 
 def command(root: Path, settings: GraderSettings) -> list[str]:
-    """Return the command line that starts a grader as a child of this process."""
+    """Return the command that starts a grader as a child of this process."""
     # -P keeps the current folder off the import path
     program = [interpreter.EXECUTABLE, "-P", "-m", "harness.serving.slot_process"]
     return [*program, os.fspath(root), json.dumps(asdict(settings)), str(os.getpid())]

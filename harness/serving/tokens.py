@@ -46,7 +46,7 @@ class TokenEntry(Model):
 
     @property
     def id(self) -> str:
-        """Owner id of jobs sent with the token; a later token of the same name gets another."""
+        """Owner id of jobs; a later token of the same name gets another."""
         return hashlib.sha256(f"owner {self.sha256}".encode()).hexdigest()[:32]
 
 
@@ -58,12 +58,12 @@ class TokenList(Stored):
 
 
 def token_path(workspace: Workspace) -> Path:
-    """Return the path of the workspace's token file."""
+    """Return the path of the token file."""
     return workspace.cache_folder / "service_tokens.json"
 
 
 class TokenFile:
-    """A token file, which may be missing, reread whenever it changes. Methods raise `StoreError` if it is unusable."""
+    """A token file, if any, reread whenever it changes. Methods raise `StoreError` if it is unusable."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -86,7 +86,7 @@ class TokenFile:
         return self._entries
 
     def owner(self, token: str) -> TokenEntry | None:
-        """Return the entry of a token, in time independent of the outcome."""
+        """Look up a token, in time independent of the outcome."""
         digest = hashlib.sha256(token[:MAX_TOKEN].encode(errors="replace")).hexdigest()
         found = None
         for entry in self.entries():

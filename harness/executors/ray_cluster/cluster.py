@@ -1,4 +1,4 @@
-"""Nodes of a Ray cluster, and the slots on them that grade."""
+"""Nodes of a Ray cluster, and their slots."""
 
 import contextlib
 import importlib
@@ -43,13 +43,12 @@ class ClusterNode:
     """One node of the cluster.
 
     Attributes:
-        name: name for users.
-        processors: number of processors offered to Ray.
+        processors: processors offered to Ray.
         timing: number of grades that may measure time at once.
-        facts: its report on itself; None until received.
+        facts: its report; None until received.
         refusal: reason not to use it, or empty.
         failed_starts: failed starts of slots since the last success.
-        taken: monotonic time when its processors were last in use by others; 0 if never.
+        taken: monotonic time when others last used its processors, or 0.
     """
 
     id: str
@@ -62,7 +61,7 @@ class ClusterNode:
     taken: float = 0.0
 
     def usable_for(self, language: str) -> bool:
-        """Return whether the node can grade submissions in a language."""
+        """Return whether the node can grade a language."""
         return self.facts is not None and not self.refusal and language in self.environments
 
     @property
@@ -81,12 +80,12 @@ class ClusterNode:
 
 @dataclass(eq=False)
 class NodeSlot:
-    """A place on a node that grades one submission at a time.
+    """A place on a node for one submission at a time.
 
     Attributes:
         actor: handle of its `GradingSlot`.
         placed: Ray reference that resolves once the slot has a processor.
-        timing: true if it holds the resource to measure time.
+        timing: true if it may measure time.
         since: monotonic time of its request.
     """
 
@@ -100,12 +99,12 @@ class NodeSlot:
 
     @property
     def late(self) -> bool:
-        """True if the slot is overdue: others may use the processor."""
+        """True if overdue: others may use the processor."""
         return not self.ready and time.monotonic() - self.since > START_SECONDS
 
 
 def ray_module() -> ModuleType:
-    """Import and return Ray.
+    """Import Ray.
 
     Raises:
         PrerequisiteError: Ray is not installed.
@@ -121,10 +120,7 @@ class Cluster:
 
     Args:
         jobs: largest number of slots; one per processor by default.
-        address: address of the cluster; by default RAY_ADDRESS, this machine's cluster, or a new one.
-
-    Raises:
-        PrerequisiteError: Ray is not installed, or the address has no cluster.
+        address: address as for `enter`, which lists the errors.
     """
 
     def __init__(self, options: Options, languages: Sequence[str], jobs: int | None, address: str | None) -> None:
@@ -154,18 +150,18 @@ class Cluster:
         return any(slot.timing and not slot.late for slot in self.slots)
 
     def environments(self, language: str) -> list[Environment]:
-        """Return the distinct environments in which submissions in a language are graded."""
+        """Return the distinct environments that grade a language."""
         found = [node.environments[language] for node in self.nodes if language in node.environments]
         return [where for number, where in enumerate(found) if where not in found[:number]]
 
     def best_for(self, language: str, spared: Collection[str] = ()) -> list[ClusterNode]:
-        """Return the nodes that lack the fewest tools for a language, except the ids in `spared`."""
+        """Return the nodes that lack the fewest tools for a language, except `spared` ids."""
         usable = [node for node in self.nodes if node.usable_for(language)]
         fewest = min((node.missing(language) for node in usable), default=0)
         return [node for node in usable if node.missing(language) == fewest and node.id not in spared]
 
     def why_not(self, language: str) -> str:
-        """Return the reasons why no node can run submissions in a language."""
+        """Explain why no node can run a language."""
         reasons = [f"{node.name}: {(node.facts.unable or {}).get(language, '')}" for node in self.nodes if node.facts]
         return f"no node of the cluster can run answers in {language}:\n  " + "\n  ".join(reasons)
 
@@ -242,7 +238,7 @@ class Cluster:
             self._ray.shutdown()
 
     def _leave_taken(self) -> None:
-        """Give up slots that wait for a processor if another node may have one."""
+        """Give up waiting slots if another node may have a processor."""
         if self._jobs is None or len(self.slots) < self._jobs or len(self._nodes) == 1:
             return
         now = time.monotonic()
@@ -254,7 +250,6 @@ class Cluster:
                 self.lose(slot)
 
     def _fill(self, node: ClusterNode) -> None:
-        """Request the slots that a node lacks: one until it has reported."""
         if node.refusal:
             return
         own = [slot for slot in self.slots if slot.node is node]
@@ -291,7 +286,6 @@ class Cluster:
         _log.warning("note: nothing is graded on %s: %s", node.name, reason)
 
     def _assert_hope(self) -> None:
-        """Raise PrerequisiteError if every node is refused, or there was none for a while."""
         open_nodes = [node for node in self._nodes.values() if not node.refusal]
         if open_nodes:
             self._lonely_since = time.monotonic()
@@ -330,7 +324,7 @@ def enter(address: str | None) -> bool:
 
 
 def _assert_open(address: str | None) -> None:
-    """Raise OSError for an address without a listener, which Ray would try for minutes."""
+    """Raise OSError for a dead address, which Ray would try for minutes."""
     host, _, port = (address or "").rpartition(":")
     if host and port.isdigit() and "/" not in host:
         socket.create_connection((host, int(port)), CONNECT_SECONDS).close()

@@ -1,4 +1,4 @@
-"""Grades on a Ray cluster. Only the driver, which is this process, reads folders and writes the store."""
+"""Grades on a Ray cluster: only this process, the driver, reads folders and writes the store."""
 
 import contextlib
 import time
@@ -37,15 +37,14 @@ Result = Graded | NotGraded
 
 
 class RayExecutor:
-    """An `Executor` that grades on every node of a Ray cluster.
+    """An `Executor` on every node of a Ray cluster.
 
-    A submission travels as file contents, is graded by a process that is unaware of Ray, and returns as a record, which
-    must have the expected content key. After a failure on our side another node tries. A submission is blamed for
-    killing its graders if two processes die under it, the second alone on a node that then grades the reference well.
+    After a failure on our side another node tries. A submission is blamed for killing its graders if two processes die
+    under it, the second alone on a node that then grades the reference well.
 
     Args:
         jobs: largest number of parallel grades; one per processor by default.
-        address: address of the cluster; by default RAY_ADDRESS, this machine's cluster, or a new one.
+        address: address as for `cluster.enter`.
 
     Raises:
         PrerequisiteError: Ray is not installed.
@@ -70,10 +69,10 @@ class RayExecutor:
         self._folders.append(folder)
 
     def results(self, progress: Progress) -> Iterator[Result]:
-        """Yield one result for each queued submission, in order of completion; hold the nodes until `cancel`.
+        """Yield results in order of completion; hold the nodes until `cancel`.
 
         Raises:
-            PrerequisiteError: the cluster is unreachable, or none of its nodes can grade; finished grades are kept.
+            PrerequisiteError: the cluster is unreachable, or no node can grade; finished grades are kept.
         """
         if not self._folders:
             return
@@ -95,7 +94,7 @@ class RayExecutor:
                 yield from self._collect(cluster, reader, refs)
 
     def cancel(self) -> None:
-        """Stop running grades and drop queued ones; finished grades are kept."""
+        """Stop running grades and drop queued ones; keep finished grades."""
         list(self._save_pending())  # saves records that arrived just before an interrupt
         self._folders.clear()
         self._waiting.clear()
@@ -107,7 +106,7 @@ class RayExecutor:
             cluster.close()
 
     def places(self) -> str:
-        """Return the number of nodes and of parallel grades, as a phrase."""
+        """Return the number of nodes and of parallel grades."""
         cluster = self._cluster
         if cluster is None:
             return ""
@@ -115,7 +114,7 @@ class RayExecutor:
         return f"{nodes} node{'s' * (nodes != 1)}, {slots} at a time"
 
     def _count_room(self, cluster: Cluster) -> int:
-        """Return the number of folders to read now, few enough to serve slots in between."""
+        """Count the folders to read now, few enough to serve slots in between."""
         slots = sum(slot.ready for slot in cluster.slots)
         if not slots or self._following >= FOLLOWERS:
             return 0
@@ -142,7 +141,6 @@ class RayExecutor:
                 self._waiting.append(work)
 
     def _find_earlier(self, cluster: Cluster, job: Job) -> Record | None:
-        """Return a reusable record of the same content from a machine like one of the nodes, or None."""
         if self._options.force or self._options.seed is not None:
             return None
         store = Store(self._workspace)
@@ -172,7 +170,7 @@ class RayExecutor:
         return sorted(self._waiting, key=lambda work: not (slot.timing and work.job.timed))
 
     def _takes(self, cluster: Cluster, slot: NodeSlot, work: Work) -> bool:
-        """Return whether a slot may take this work now; reserve its node for work that must run alone."""
+        """Decide whether a slot takes this work; reserve its node for work that must run alone."""
         reserved = self._reserved.get(slot.node.id)
         if reserved is not None and reserved is not work:
             return False
@@ -230,7 +228,7 @@ class RayExecutor:
             yield from self._accept_record(cluster, slot, work, record.model_copy(update={"made": work.sent}))
 
     def _handle_loss(self, work: Work, why: str) -> Iterator[Result]:
-        """Retry after the loss of a node or Ray worker, which says nothing about the submission."""
+        """Retry after losing a node or Ray worker, up to `LOSSES` times."""
         work = self._pick_retry(work)
         work.losses += 1
         if work.losses > LOSSES:
@@ -240,14 +238,13 @@ class RayExecutor:
             self._waiting.appendleft(work)
 
     def _pick_retry(self, work: Work) -> Work:
-        """Return the work to try again: for a control, the submission that it stands for."""
         if work.control_of is None:
             return work
         work.control_of.deaths.pop()
         return work.control_of
 
     def _handle_death(self, reader: TaskReader, slot: NodeSlot, work: Work, status: int) -> Iterator[Result]:
-        """Retry alone after a grading process died on a live node; after the second death, grade the reference."""
+        """Retry alone after a first death of the grading process; grade the reference after a second."""
         how = f"signal {-status}" if status < 0 else f"exit status {status}"
         work.deaths.append(f"{how} on {slot.node.name}")
         work.tried.add(slot.node.id)
@@ -265,7 +262,6 @@ class RayExecutor:
         self._waiting.appendleft(control)
 
     def _judge_control(self, slot: NodeSlot, work: Work, said: dict[str, Any]) -> Iterator[Result]:
-        """Blame the submission for two deaths if the reference was graded well on the same node."""
         graded = Record.from_json(said["record"]) if "record" in said else None
         if graded is None or graded.status is not Status.GRADED:
             yield from self._fail_for_good(work, f"{_list_deaths(work)}; nor is the reference graded there")
@@ -317,7 +313,7 @@ class RayExecutor:
                     job.failing_seeds.keep(item.criterion, item.seed)
 
     def _save_pending(self) -> Iterator[Result]:
-        """Save the pending records; yield results of their submissions and of all with the same content."""
+        """Save pending records; yield results of all submissions with their content."""
         made, self._made = self._made, []
         own = [record.model_copy(update={"outside": work.job.outside}) for work, record, _ in made]
         options = [work.job.options for work, _, _ in made]
@@ -331,7 +327,6 @@ class RayExecutor:
         return self._reuse(job, record, "the same files were graded in this run", error)
 
     def _reuse(self, job: Job, record: Record, reason: str, save_error: str = "") -> Graded:
-        """Publish a record of the same content for this submission; the store already has it."""
         own = record.model_copy(update={"outside": job.outside})
         error = keep(self._workspace, replace(job.options, stored=False), own)
         return Graded(job.files.path, own, True, reason, error or save_error)

@@ -1,4 +1,4 @@
-"""Data sent to a node: files by relative path, and one submission with what its grade needs."""
+"""Data sent to a node."""
 
 import hashlib
 import os
@@ -28,10 +28,7 @@ class FileBundle:
 
     @classmethod
     def of(cls, folders: Mapping[str, Path]) -> "FileBundle":
-        """Read the files of some folders.
-
-        Args:
-            folders: folders by their relative path on the node.
+        """Read folders, keyed by their relative path on the node.
 
         Raises:
             SpecError: a folder cannot be read, or holds a link.
@@ -57,7 +54,7 @@ class FileBundle:
         """Write the files below a folder that has no other writer.
 
         Raises:
-            JudgeError: a name leads out of the folder, or is both a file and a folder; nothing was written.
+            JudgeError: a name leads out of the folder, or clashes with another; nothing was written.
         """
         if clash := find_clash(self._check_name(name) for name in self.files):
             raise JudgeError(f"refused a bundle in which {clash[0]!r} is both a file and a folder")
@@ -80,16 +77,16 @@ class FileBundle:
 
 @dataclass(frozen=True)
 class GradeTask:
-    """Order to grade one submission: plain data, so that it can be sent again, and to another node.
+    """Order to grade one submission: plain data that can be sent again, and to another node.
 
     Attributes:
         id: hash of everything the grade depends on except the machine.
-        place: relative path of the submission's folder on the node.
+        place: the submission's folder, relative to the node's workspace.
         answer: the submission's files, by path in the workspace.
         surroundings: Ray reference of the challenge's bundle, in a list so that Ray does not resolve it.
-        untimed: true to omit the criteria that a clock decides.
+        untimed: true to omit criteria that a clock decides.
         seeds: failing seeds of these files, by criterion.
-        hashes: SHA-256 of the submission's files by relative path.
+        hashes: SHA-256 of the submission's files.
     """
 
     id: str

@@ -13,12 +13,12 @@ TITLE = "kills its worker"
 def kills_its_worker(job: Job, where: Environment, left_out: Collection[str], deaths: Sequence[str]) -> Record:
     """Return the record of a submission that twice ended the process that grades it.
 
-    The anchor fails with this finding and other probed criteria because of it; the rest is not run.
+    The anchor fails for it, and other probed criteria with the anchor; the rest is not run.
 
     Args:
         where: environment of the last death.
         left_out: ids of the criteria omitted there.
-        deaths: description of each death, with its node.
+        deaths: each death in words, with its node.
     """
     told = (
         f"the process that grades it ended while it ran: {', then '.join(deaths)}; the reference is graded well there"

@@ -21,7 +21,7 @@ class NodeFacts:
     """Report of a node.
 
     Attributes:
-        refusal: reason not to grade: no sandbox, or a failed self-attack; else empty.
+        refusal: reason not to grade, or empty.
         isolation: its `TierChoice` as JSON.
         environments: environments as in records, by language.
         missing: missing tools, a sentence each, by language.
@@ -38,7 +38,7 @@ class NodeFacts:
 
 
 def node_facts(device: str, languages: Sequence[str]) -> dict[str, Any]:
-    """Collect this machine's facts in a process of its own; return the arguments of `NodeFacts`.
+    """Return the arguments of `NodeFacts` for this machine, from a separate process.
 
     Args:
         device: device for submissions, named as in `--device`.

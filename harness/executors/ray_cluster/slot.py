@@ -1,4 +1,4 @@
-"""Actor on a node that grades one submission after the other, in a process of its own."""
+"""Actor on a node that grades."""
 
 import atexit
 import os
@@ -20,11 +20,10 @@ from harness.workspace import Workspace
 
 
 class GradingSlot:
-    """Grader on a node, one submission at a time.
+    """Grader on a node.
 
-    It writes the submission into a miniature workspace, where an ordinary grading process, unaware of Ray, grades it.
-    Results are plain data: `record`, or `error` with the names of its classes in `kinds`, and the exit status `died` if
-    the process ended.
+    It writes the submission into a miniature workspace for an ordinary grading process. Results are plain data:
+    `record`, or `error` with its classes in `kinds`, and the exit status `died` if the process ended.
 
     Args:
         options: grading options as JSON.
@@ -42,7 +41,7 @@ class GradingSlot:
         self._isolation: TierChoice | None = None
 
     def here(self) -> None:
-        """Do nothing; an answer shows that the slot has a processor."""
+        """Do nothing: a reply shows that the slot has a processor."""
 
     def facts(self, languages: Sequence[str]) -> dict[str, Any]:
         """Attack the sandbox and return the arguments of `NodeFacts`."""

@@ -1,4 +1,4 @@
-"""Submissions on their way through a cluster, with their history."""
+"""Submissions on their way through a cluster."""
 
 import json
 from collections.abc import Callable
@@ -30,13 +30,12 @@ class Work:
         job: the grade, before a machine is chosen.
         followers: jobs of the same content that wait for this record.
         tried: ids of the nodes on which our side failed.
-        failures: descriptions of these failures.
-        deaths: descriptions of the deaths of its grading processes.
-        losses: number of nodes or Ray workers lost under it.
-        alone: true if nothing else may run on the node meanwhile.
-        sent: time of the last dispatch, by the driver's clock.
+        deaths: ends of its grading processes, in words.
+        losses: nodes or Ray workers lost under it.
+        alone: true if it needs a node to itself.
+        sent: last dispatch, by the driver's clock.
         pinned: id of the only node to use, or empty.
-        control_of: submission suspected of killing its graders; this one is the reference in its place.
+        control_of: submission suspected of killing its graders, if this is the reference in its place.
     """
 
     job: Job
@@ -59,7 +58,7 @@ class Work:
 
 @dataclass(frozen=True)
 class HeldWorkspace(Workspace):
-    """A workspace that reads each challenge once, as challenges must not change during a batch."""
+    """A workspace that reads each challenge once: challenges must not change during a batch."""
 
     @cached_property
     def _folders(self) -> dict[str, Path]:
@@ -70,18 +69,18 @@ class HeldWorkspace(Workspace):
         return {}
 
     def challenge_folders(self) -> dict[str, Path]:
-        """Return the folders, read once."""
+        """Return the folders."""
         return self._folders
 
     def challenge(self, id: str) -> Challenge:
-        """Return a challenge, read once."""
+        """Return a challenge."""
         if id not in self._challenges:
             self._challenges[id] = super().challenge(id)
         return self._challenges[id]
 
 
 class TaskReader:
-    """Reader of folders that makes work of them.
+    """Reader of folders.
 
     Args:
         put: function that stores a bundle in Ray's object store and returns its reference.
@@ -95,7 +94,7 @@ class TaskReader:
         """Read one submission.
 
         Raises:
-            HarnessError: the submission or challenge is malformed, or files changed while they were read.
+            HarnessError: the submission or challenge is malformed, or files changed meanwhile.
         """
         # the device is a node's and may be missing here
         with prepare_job(self._workspace, folder, replace(self._options, device="auto"), copied=False) as job:
@@ -106,7 +105,7 @@ class TaskReader:
             return Work(replace(job, options=replace(job.options, device=self._options.device)), task)
 
     def control(self, work: Work) -> Work | None:
-        """Return work that grades the challenge's reference in place of a submission, or None without a reference."""
+        """Return work that grades the challenge's reference instead, if it has one."""
         job = work.job
         try:
             source = job.code.source()
@@ -142,7 +141,7 @@ class TaskReader:
         )
 
     def _find_place(self, job: Job) -> str:
-        """Return the submission's folder on the node, with the same path as here, so that it is read alike."""
+        """Return the submission's folder on the node: the path it has here, so that it is read alike."""
         if job.outside:
             return f"{ELSEWHERE}/answer"
         name = job.submission.about
@@ -151,7 +150,6 @@ class TaskReader:
         return "/".join([root, name.model, name.challenge, *attempt])
 
     def _store_surroundings(self, challenge: str, collection: str) -> tuple[list[Any], str]:
-        """Return the reference and hash of what else a grade reads, stored once per run."""
         if (challenge, collection) not in self._surroundings:
             place = self._workspace
             folders = {

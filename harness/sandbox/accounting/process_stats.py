@@ -13,7 +13,7 @@ IDLE_SECONDS = 0.05
 def processor_seconds(pid: int) -> float:
     """Return the processor time of all threads of `pid`.
 
-    The kernel's clock id of another process is `(~pid << 3) | 2`; reading it needs no permission.
+    The clock id of another process is `(~pid << 3) | 2`; reading it needs no permission.
 
     Raises:
         ProcessLookupError: the process is gone.
@@ -25,7 +25,7 @@ def processor_seconds(pid: int) -> float:
 
 
 def descendants(pid: int, most: int | None = None) -> Iterator[int]:
-    """Yield `pid` and its living descendants, parents first, at most `most`."""
+    """Yield `pid` and at most `most` living descendants, parents first."""
     waiting, count = [pid], 0
     while waiting and (most is None or count < most):
         current = waiting.pop()
@@ -37,7 +37,7 @@ def descendants(pid: int, most: int | None = None) -> Iterator[int]:
 
 
 class ProcessTreeMeter:
-    """Processor time of a process and its descendants, summed at each reading.
+    """Processor time of a process and its descendants.
 
     It never overstates: time that moves from child to parent during a reading counts at the next. Children ignored by
     their parent count only while alive.
@@ -48,14 +48,13 @@ class ProcessTreeMeter:
         self._most = 0.0
 
     def seconds(self) -> float:
-        """Return the processor seconds so far, with those of ended processes."""
+        """Return the processor seconds, with those of ended processes."""
         total = sum(map(_spent, descendants(self.pid)))
         self._most = max(self._most, total)
         return self._most
 
 
 def _spent(pid: int) -> float:
-    """Return the processor seconds of a process and the children it reaped."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
     except OSError:
@@ -89,7 +88,7 @@ def threads(pid: int) -> int:
 
 
 def page_faults(pid: int) -> int:
-    """Return the minor page faults of `pid` so far.
+    """Return the minor page faults of `pid`.
 
     Raises:
         ProcessLookupError: the process is gone.
@@ -102,7 +101,7 @@ def page_faults(pid: int) -> int:
 
 
 class IdleMeter:
-    """Processor time of a process between requests, whether it defers work or works ahead."""
+    """Processor time of a process between requests."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
@@ -124,12 +123,12 @@ class IdleMeter:
 
     @property
     def share(self) -> float:
-        """Processor time over wall time of all pauses; 0 below `IDLE_SECONDS` of pauses."""
+        """Processor time over wall time of all pauses; 0 below `IDLE_SECONDS`."""
         return self.processor / self.seconds if self.seconds >= IDLE_SECONDS else 0.0
 
 
 def peak_resident_bytes(pid: int) -> int:
-    """Return the peak resident memory of `pid`, since its start or `restart_peak`.
+    """Return the peak resident memory since the start or `restart_peak`.
 
     Raises:
         ProcessLookupError: the process is gone.

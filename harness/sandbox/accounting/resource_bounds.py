@@ -1,7 +1,4 @@
-"""Limits per box, polled while it works where the kernel, without namespaces, cannot enforce them.
-
-A submission's threads are first limited at their start, in `confinement/notices.py`.
-"""
+"""Limits per box, polled where the kernel, without namespaces, cannot enforce them."""
 
 import os
 from dataclasses import dataclass
@@ -20,8 +17,7 @@ class ResourceBounds:
     """The limits of one box.
 
     Attributes:
-        folder: its scratch folder.
-        size: bytes of the folder's contents.
+        size: bytes in its scratch `folder`.
         tasks: threads, with processes if allowed.
     """
 
@@ -30,7 +26,7 @@ class ResourceBounds:
     tasks: int
 
     def find_excess(self, pid: int) -> str:
-        """Return what `pid` and its descendants exceed, or the empty string."""
+        """Return what `pid` and its descendants exceed, if anything."""
         count = tasks(pid, self.tasks)
         if count > self.tasks:
             return f"more than {self.tasks} threads or processes"
@@ -50,7 +46,7 @@ def tasks(pid: int, most: int) -> int:
 
 
 def sum_bytes(folder: Path, most: int) -> int:
-    """Sum the bytes of the files below `folder`, up to just above `most`."""
+    """Sum the bytes below `folder`, up to just above `most`."""
     total = files = 0
     try:
         for _, folders, names, place in os.fwalk(folder, onerror=None):

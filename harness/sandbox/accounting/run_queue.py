@@ -1,6 +1,6 @@
 """The kernel's count of the time that runnable threads wait for a processor.
 
-Each call reads it twice, so the files stay open.
+Each call reads it twice, so files stay open.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ class RunQueue:
     def seconds(self, *pids: int) -> float:
         """Return the waiting seconds of this thread plus those of each process's longest-waiting thread.
 
-        Process id 0 and unknown times count 0.
+        Unknown times count 0.
         """
         return self._read_this_thread() + sum(map(self._of_process, pids))
 
@@ -59,7 +59,6 @@ def _open_stats(pid: int) -> tuple[int, int]:
 
 
 def _most(tasks: int) -> float:
-    """Return the longest wait of any thread; a thread may end meanwhile."""
     waits = [0.0]
     for thread in os.listdir(tasks):
         with contextlib.suppress(OSError):
@@ -72,6 +71,5 @@ def _most(tasks: int) -> float:
 
 
 def _read_wait(file: int) -> float:
-    """Return one thread's seconds; 0 if the kernel does not count them."""
     fields = os.pread(file, 128, 0).split()
     return int(fields[1]) / 1e9 if len(fields) > 1 else 0.0

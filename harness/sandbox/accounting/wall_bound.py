@@ -1,12 +1,11 @@
 """The bound on wall time for a submission, and its division between tries.
 
-Limits on a submission are processor time, which other work cannot use up. Whatever may use `s` processor seconds ends
-within `wall_bound(s)` wall seconds, second try included: an import, a call, a build, a run of the submission's own
-tests, and, over the sum of the limits, the whole grade.
+Limits are on processor time, which other work cannot use up. Whatever may use `s` processor seconds, from an import to
+the whole grade, ends within `wall_bound(s)` wall seconds, second try included.
 
 * Work that used up its processor time fails without a second try.
 * Work that waited or starved gets a second try with no other grade beside it. So a first try gets half of the bound, or
-  all if it is on course to use up its limit.
+all if it is on course to use up its limit.
 * Work that starved to the end is no failure of the submission.
 """
 
@@ -25,31 +24,25 @@ _end: ContextVar[float] = ContextVar("when everything has to end", default=math.
 
 
 def wall_bound(seconds: float) -> float:
-    """Return the wall seconds within which all tries of work with `seconds` of processor time end."""
+    """Return the wall seconds for all tries of `seconds` of processor time."""
     return FACTOR * seconds + EXTRA
 
 
 def compute_remaining_wall(limit: float, spent: float, used: float) -> float:
-    """Return the wall seconds that a try has left.
-
-    Args:
-        limit: limit of processor seconds.
-        spent: wall seconds so far.
-        used: processor seconds so far.
-    """
+    """Return the wall seconds that a try has left, from its limit and its wall and processor seconds so far."""
     bound = wall_bound(limit)
     on_its_way = used * bound >= limit * spent
     return min((bound if on_its_way else bound / 2) - spent, _end.get() - time.perf_counter())
 
 
 def compute_remaining_time(limit: float, spent: float, had: float, used: float) -> float:
-    """Return how many wall seconds to keep waiting for a reply at the worker's current pace.
+    """Return the wall seconds to keep waiting for a reply at the worker's current pace.
 
     Args:
-        limit: the worker's limit in seconds.
-        spent: wall seconds since the request.
-        had: the part of them in which it was not kept from a processor.
-        used: processor seconds of all its threads since.
+        limit: limit of processor seconds.
+        spent: wall seconds so far.
+        had: the part of them in which the worker was not kept from a processor.
+        used: processor seconds of all its threads.
     """
     left = limit - had
     if left < SHORTEST and used >= WORKING * limit:

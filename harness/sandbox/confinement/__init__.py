@@ -1,1 +1,1 @@
-"""What encloses a process: namespaces, Landlock, control groups, its user, its files."""
+"""The walls of the sandbox."""

@@ -1,4 +1,4 @@
-"""A user id for the boxes of this process, and the rights of that user."""
+"""A user id for the boxes of this process."""
 
 import contextlib
 import os
@@ -16,18 +16,14 @@ _CHOWN_SETGID_SETUID = 1 << 0 | 1 << 6 | 1 << 7
 
 
 def draw_uid() -> int | None:
-    """Return a user id for this process's boxes; None if it cannot change its own."""
+    """Return a user id for this process's boxes; None if it cannot change users."""
     # random rather than counted: other graders draw from the same range, and two should not share an id
     return _own_uid(os.getpid()) if os.geteuid() == 0 and may_change_user() else None
 
 
 @cache
 def may_change_user(status: Path = Path("/proc/self")) -> bool:
-    """Return whether root can become any of `UIDS`; in a user namespace it may have a single id.
-
-    Args:
-        status: folder with this process's `status`, `uid_map`, `gid_map` and `setgroups`.
-    """
+    """Return whether root can become any of `UIDS`; a user namespace may have a single id."""
     found = re.search(r"^CapEff:\s*([0-9a-f]+)$", (status / "status").read_text(encoding="utf-8"), re.MULTILINE)
     if found is None or ~int(found[1], 16) & _CHOWN_SETGID_SETUID:
         return False
@@ -43,14 +39,14 @@ def _maps_all_uids(ids: Path) -> bool:
 
 
 def reaches(uid: int, paths: Iterable[str]) -> bool:
-    """Return whether the user and group `uid` can traverse `paths` and the folders above them."""
+    """Return whether a user can traverse `paths` and the folders above."""
     folders = {folder for path in map(Path, paths) for folder in (*path.parents, path)}
     return all(_lets_through(uid, folder) for folder in folders)
 
 
 @cache
 def _own_uid(grader: int) -> int:
-    """Draw one id for all boxes of a process, since they share work folders."""
+    """Draw one id per process, as its boxes share work folders."""
     return secrets.choice(UIDS)
 
 
@@ -63,7 +59,7 @@ def _lets_through(uid: int, path: Path) -> bool:
 
 
 def let_through(folder: Path) -> None:
-    """Let this process's box user traverse a folder of root's."""
+    """Let the boxes' user traverse a folder of root's."""
     uid = draw_uid()
     if uid is not None:
         os.chown(folder, -1, uid)
@@ -71,7 +67,7 @@ def let_through(folder: Path) -> None:
 
 
 def give(folder: Path, uid: int) -> None:
-    """Make a user id the owner of a work folder and its subfolders."""
+    """Make a user the owner of a folder and its subfolders."""
     for directory, _, _ in os.walk(folder):
         os.chown(directory, uid, uid, follow_symlinks=False)
 

@@ -82,7 +82,7 @@ class Bubblewrap:
             yield from _suggest_namespace_remedies(failure, settings)
 
     def prepare(self, access: FileAccess, memory_bytes: int, tasks: int, capabilities: Sequence[str] = ()) -> None:
-        """Create the cgroup and the mount options; see `Sandbox.prepare`."""
+        """Create the cgroup and the mount options."""
         self._access = access
         self._uid = box_user.draw_uid()
         if self._uid is not None:
@@ -102,7 +102,7 @@ class Bubblewrap:
             self._group = cgroup.make(memory_bytes, tasks)
 
     def limit(self, profile: Profile, rlimits: Mapping[str, int], tasks: int) -> Confinement:
-        """Return the fence; the kernel bounds scratch space and processes."""
+        """Return the fence; the kernel bounds the rest."""
         devices = tuple(map(str, self._access.devices))
         files = tuple(d for d in devices if not d.startswith("/dev/"))
         readable = (*visible_files.list_visible(self.paths.boot, self.paths.folder, *self.paths.extra.values()), *files)
@@ -141,13 +141,13 @@ class Bubblewrap:
         return spawn((*entering, *self._command, *at, *words), **options)
 
     def meter(self, process: subprocess.Popen[bytes]) -> Callable[[], float]:
-        """Return the clock of the cgroup, or else of the process tree."""
+        """Return the clock of the cgroup or process tree."""
         if self._group is not None and not math.isnan(self._group.processor_seconds()):
             return self._group.processor_seconds
         return process_stats.ProcessTreeMeter(process.pid).seconds
 
     def end(self, process: subprocess.Popen[bytes] | None) -> None:
-        """Kill the process and its namespaces, and remove the cgroup."""
+        """Kill the process and its namespaces; remove the cgroup."""
         if process is not None:
             end(process)
         group, self._group = self._group, None
@@ -156,7 +156,6 @@ class Bubblewrap:
 
 
 def _suggest_cgroup_remedies(failure: UnusedTier) -> Iterator[str]:
-    """Yield what a control group needs; the tier without one reports on bubblewrap."""
     bounds = "to bound the memory of all of an answer's processes together"
     if os.geteuid() != 0:
         yield f"{bounds}: run as root"
@@ -167,7 +166,6 @@ def _suggest_cgroup_remedies(failure: UnusedTier) -> Iterator[str]:
 
 
 def _suggest_namespace_remedies(failure: UnusedTier, settings: Path) -> Iterator[str]:
-    """Yield why an installed bubblewrap fails, from its message and the machine's settings."""
     reason = failure.reason
     if "Unknown option" in reason:
         yield f"bwrap is too old: install bubblewrap 0.8 or later ({reason})"
@@ -272,14 +270,13 @@ def _mounts(access: FileAccess, inside: Mapping[str, str]) -> Sequence[str]:
 
 
 def _parents(paths: Iterable[Path]) -> Sequence[str]:
-    """Return options that create the folders above `paths`, which bubblewrap would close to all but their owner."""
+    """Create the folders above `paths`, which bubblewrap would close to all but their owner."""
     parents = sorted({parent for path in paths for parent in path.parents} - {Path("/")})
     return [part for parent in parents for part in ("--perms", "0755", "--dir", str(parent))]
 
 
 @cache
 def _bind_interpreter() -> tuple[str, ...]:
-    """Return mount options for the interpreter and its packages, with the harness masked."""
     links = visible_files.links()
     binds = [*_parents((*visible_files.roots(), *map(Path, links)))]
     binds += [part for link, target in links.items() for part in ("--symlink", target, link)]

@@ -1,8 +1,8 @@
 """Control groups: the kernel's limits, clock and kill switch for a box.
 
 A box has a group in every useful hierarchy: one under version 2, one per controller under version 1. On a mixed machine
-version 1 limits and version 2 kills. Groups lie under this process's own, whose limits also apply. Their names contain
-its process id, so that a killed grader's can be found.
+version 1 limits and version 2 kills. Groups lie under this process's own, whose limits also apply, and carry its
+process id, so that a killed grader's can be found.
 """
 
 import contextlib
@@ -30,14 +30,14 @@ _counter = itertools.count()
 
 @dataclass(frozen=True)
 class Folder:
-    """One group in one hierarchy, with its folder, version (1 or 2) and controllers."""
+    """One group in one hierarchy of version 1 or 2."""
 
     path: Path
     version: int
     controllers: frozenset[str]
 
     def limit(self, memory_bytes: int, processes: int) -> None:
-        """Limit memory with swap, and processes with threads, as far as this hierarchy can.
+        """Limit memory with swap, and processes with threads, as far as possible here.
 
         Raises:
             OSError: the kernel refused.
@@ -62,7 +62,7 @@ class Folder:
             return []
 
     def kill(self) -> None:
-        """Kill the processes: at once if the kernel can, else one by one with forks blocked."""
+        """Kill at once if possible, else one by one with forks blocked."""
         with contextlib.suppress(OSError):
             self._write("cgroup.kill", 1)
             return
@@ -73,7 +73,7 @@ class Folder:
                 os.kill(pid, signal.SIGKILL)
 
     def processor_seconds(self) -> float | None:
-        """Return the processor time of all processes ever inside; None if not counted here."""
+        """Return the processor time of all processes ever inside; None if not counted."""
         try:
             if self.version == 1:
                 return int((self.path / "cpuacct.usage").read_text(encoding="ascii")) / 1e9
@@ -107,7 +107,7 @@ class Cgroup:
         return {pid for folder in self.folders for pid in folder.processes()}
 
     def processor_seconds(self) -> float:
-        """Return the processor time of all processes ever inside; NaN if not counted."""
+        """Return the processor time of all processes ever inside, or NaN."""
         counted = (folder.processor_seconds() for folder in self.folders)
         return next((seconds for seconds in counted if seconds is not None), float("nan"))
 
@@ -126,7 +126,7 @@ class Cgroup:
             time.sleep(0.001)
 
     def remove(self) -> None:
-        """Kill the processes inside and remove the group, if present.
+        """Kill the processes inside and remove the group.
 
         Raises:
             BoxError: a process did not end.
@@ -145,8 +145,8 @@ def make(memory_bytes: int, processes: int, under: Sequence[Folder] | None = Non
 
     Args:
         memory_bytes: limit for all processes together, with page cache and memory files; swap is off.
-        processes: most processes and threads at a time.
-        under: parent groups, one per hierarchy; this process's own by default.
+        processes: most processes and threads.
+        under: parent groups; None for this process's own.
 
     Raises:
         BoxError: the kernel has no such group, or refused it.
@@ -183,21 +183,20 @@ def available() -> str | None:
 
 
 def sweep() -> int:
-    """Kill and remove the groups of killed graders, and return their number.
+    """Remove the groups of killed graders, and return their number.
 
-    It searches sibling groups too, where graders of other services or sessions put theirs.
+    It searches sibling groups too, where graders of other sessions put theirs.
     """
     return _remove(lambda owner: not Path("/proc", owner).exists())
 
 
 def remove_of(pid: int) -> None:
-    """Kill and remove one grader's groups; leave stubborn ones to the next sweep."""
+    """Remove one grader's groups; leave stubborn ones to the next sweep."""
     with contextlib.suppress(BoxError):
         _remove(lambda owner: owner == str(pid))
 
 
 def _remove(forsaken: Callable[[str], bool]) -> int:
-    """Kill and remove the groups of `forsaken` process ids, and return their number."""
     space = _make_owner_prefix().split("-")[1]
     found: dict[str, list[Folder]] = {}
     for own in own_folders():
@@ -220,12 +219,12 @@ def _list_groups_beside(folder: Path, prefix: str) -> Iterator[Path]:
 
 @cache
 def own_folders() -> tuple[Folder, ...]:
-    """Return this process's groups that can hold a box's, one per hierarchy."""
+    """Return this process's groups that can hold a box's."""
     return tuple(folders_of(Path("/proc/self")))
 
 
 def folders_of(process: Path) -> Iterator[Folder]:
-    """Yield the useful groups of a process, from its folder in /proc."""
+    """Yield the useful groups of a process's folder in /proc."""
     try:
         mounts = list(_mounts((process / "mountinfo").read_text(encoding="utf-8")))
         lines = (process / "cgroup").read_text(encoding="utf-8").splitlines()
@@ -250,8 +249,6 @@ def folders_of(process: Path) -> Iterator[Folder]:
 
 @dataclass(frozen=True)
 class _Mount:
-    """One mounted hierarchy."""
-
     version: int
     root: PurePosixPath
     point: Path
@@ -274,7 +271,7 @@ def _mounts(mountinfo: str) -> Iterator[_Mount]:
 
 
 def _place_unified(own: Path) -> Folder:
-    """Return where to create version 2 groups: under `own`, or beside it.
+    """Return where to create version 2 groups.
 
     A group with processes, such as a login session's, passes no controllers to its children. Its parent does, and the
     parent's limits bind both.
@@ -298,7 +295,7 @@ def _words(file: Path) -> frozenset[str]:
 
 
 def _make_owner_prefix() -> str:
-    """Return the name prefix of this process's groups; a process id is unique within its namespace only."""
+    """Name this process's groups; a process id is unique within its namespace only."""
     return f"{PREFIX}{os.stat('/proc/self/ns/pid').st_ino}-{os.getpid()}-"
 
 

@@ -1,4 +1,4 @@
-"""A program that waits for another process to end, however it ends, and removes its remains.
+"""A program that waits for another process to end, and removes its remains.
 
 Arguments: a pidfd of that process, its id, and the parent and name prefix of its scratch folders. Signals to that
 process's group, session or terminal spare the keeper.

@@ -1,4 +1,4 @@
-"""Tier C, Landlock and a system call filter without namespaces; and the unsafe tier, limits only."""
+"""Tier C, Landlock and a system call filter; and the unsafe tier, limits only."""
 
 import contextlib
 import os
@@ -33,7 +33,7 @@ SCOPES_SIGNALS = 6
 
 
 class Landlock:
-    """A sandbox that shares the machine's files and processes, with access by allow list."""
+    """A sandbox that shares the machine's files and processes, by allow list."""
 
     tier = Tier.C
     paths: InsidePaths
@@ -51,14 +51,14 @@ class Landlock:
         return None
 
     def remedies(self, failure: UnusedTier | None, settings: Path) -> Iterator[str]:
-        """See `Sandbox.remedies`; a fence around files helps the other tiers too."""
+        """See `Sandbox.remedies`; a fence around files helps other tiers too."""
         if landlock_rules.abi() == 0:
             yield (
                 "for a second fence round files: add landlock to the kernel's boot parameter lsm= (Linux 5.13 or later)"
             )
 
     def prepare(self, access: FileAccess, memory_bytes: int, tasks: int, capabilities: Sequence[str] = ()) -> None:
-        """Give writable folders to the box's user; total memory and tasks stay unlimited."""
+        """Give writable folders to the box's user; total memory stays unlimited."""
         self._access = access
         self._uid = self._user(access)
         self._scratch = self._room()
@@ -73,7 +73,7 @@ class Landlock:
         """Return the fence, and a scratch folder to watch.
 
         The kernel counts processes per user, not per box, so the harness approves each thread of a submission, and
-        counts a command's running processes.
+        counts a command's processes.
         """
         room = self._room()
         readable = (*self._readable(), *visible_files.aliases(), str(room))
@@ -108,7 +108,6 @@ class Landlock:
             scratch.remove(room)
 
     def _user(self, access: FileAccess) -> int | None:
-        """Return the box's user id if that user can reach the visible files."""
         uid = box_user.draw_uid()
         # `prepare` opens the contents of these folders to that user, so only their parents count
         parents = (str(path.parent) for path in (access.folder, *access.writable.values()))
@@ -143,16 +142,16 @@ class Landlock:
 
 
 class Unprotected(Landlock):
-    """A process with limits only, for machines without isolation, at the user's insistence."""
+    """A process with limits only, at the user's insistence."""
 
     tier = Tier.UNSAFE
 
     def missing(self) -> str | None:
-        """Return None: there are no prerequisites."""
+        """Return None."""
         return None
 
     def remedies(self, failure: UnusedTier | None, settings: Path) -> Iterator[str]:
-        """Return an empty iterator: the other tiers have the remedies."""
+        """Return an empty iterator."""
         return iter(())
 
     def _user(self, access: FileAccess) -> int | None:

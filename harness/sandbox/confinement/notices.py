@@ -1,4 +1,4 @@
-"""Seccomp notifications: a worker's forbidden system calls and file openings, for which it waits."""
+"""Seccomp notifications of forbidden system calls and file openings."""
 
 import errno
 import fcntl
@@ -82,8 +82,8 @@ _NSCD = (1, 0o2004001)  # AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK: t
 class Notices:
     """Responds to a worker's notifications, and records those without an honest cause.
 
-    A forbidden call fails with EPERM. An opening continues, and the kernel decides; only its path is checked. The
-    worker can change that path in its memory meanwhile, which can falsify a signal but opens no file.
+    A forbidden call fails with EPERM. An opening continues, and the kernel decides. The worker can change its path in
+    memory meanwhile, which can falsify a signal but opens no file.
 
     A thread may start while there are fewer than `threads`; its flags are in registers, safe from change. Simultaneous
     starts may each pass, but never to twice as many.
@@ -106,7 +106,7 @@ class Notices:
 
     @property
     def closed(self) -> tuple[str, ...]:
-        """Existing files outside the rules that a driver's worker opened, in order."""
+        """Existing files outside the rules that a driver's worker opened."""
         return tuple(self._closed)
 
     def serve(self) -> None:
@@ -140,7 +140,7 @@ class Notices:
             return
 
     def close(self) -> None:
-        """Close the listener, so that later notifications fail in the worker."""
+        """Close the listener: later notifications fail in the worker."""
         if self.fd >= 0:
             os.close(self.fd)
         self.fd = -1
@@ -153,7 +153,6 @@ class Notices:
         return True
 
     def _resolve_path(self, name: str, pid: int, arguments: Sequence[int]) -> str | None:
-        """Return the absolute path that a call opens; None if unreadable."""
         path = _path(pid, arguments[OPENING[name]])
         if path is None:
             return None
@@ -188,7 +187,6 @@ class Notices:
 
 
 def _starts_thread(flags: int) -> bool:
-    """Return whether a `clone` only starts a thread of the caller."""
     return bool(flags & seccomp.CLONE_THREAD) and not flags & seccomp.CLONE_NEVER
 
 
@@ -217,7 +215,6 @@ def _path(pid: int, address: int) -> str | None:
 
 
 def _folder(pid: int, descriptor: int | None) -> str:
-    """Return the worker's base for a relative path."""
     here = descriptor is None or descriptor & 0xFFFFFFFF == 0xFFFFFF9C  # AT_FDCWD
     try:
         return os.readlink(f"/proc/{pid}/cwd" if here else f"/proc/{pid}/fd/{descriptor}")

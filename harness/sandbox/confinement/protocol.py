@@ -20,11 +20,11 @@ class FileAccess:
 
     Attributes:
         folder: the submission's files, read-only.
-        extra: further read-only folders by name.
+        extra: read-only folders by name.
         writable: writable folders by name.
         scratch_mib: size of the writable /tmp.
-        devices: device files and their driver's read-only folders, at unchanged paths. A driver runs in the kernel, so
-            it weakens the sandbox.
+        devices: device files and their driver's read-only folders. A driver runs in the kernel, so it weakens the
+            sandbox.
     """
 
     folder: Path
@@ -42,7 +42,6 @@ class InsidePaths:
         folder: the submission's files.
         boot: the harness's files.
         scratch: temporary writable folder.
-        extra: further folders by name.
     """
 
     folder: str
@@ -56,11 +55,9 @@ class Confinement:
     """The restrictions on one worker or command.
 
     Attributes:
-        fence: plan that the process applies before it loads foreign code; see `inside/confine.py`.
         scratch: its writable folder, as seen inside.
-        readable: trees and files it may read.
-        namespaces: whether a worker first creates its own, with a scratch folder in them.
-        driver: whether it runs a device's driver, which looks up threads in /proc and tries to start programs.
+        namespaces: true if a worker first creates its own, with a scratch folder in them.
+        driver: true if it runs a device's driver, which looks up threads in /proc and tries to start programs.
         bounds: limits to check from outside; None if the kernel enforces them.
         room: its scratch folder outside, if any.
     """
@@ -74,7 +71,7 @@ class Confinement:
     room: Path | None = None
 
     def opens(self, path: str, *, writing: bool) -> bool:
-        """Return whether the fence lets the worker open `path`; without file rules every path opens."""
+        """Return whether the fence lets the worker open `path`."""
         rules = self.fence["landlock"]
         kinds = ("writable", "devices") if writing else ("writable", "devices", "readable", "listable")
         return rules is None or any(lies_under(path, rules[kind]) for kind in kinds)
@@ -91,13 +88,11 @@ def lies_under(path: str, places: Iterable[str]) -> bool:
 
 
 class Sandbox(Protocol):
-    """One way to confine untrusted code; an instance holds one process and its descendants.
+    """One way to confine untrusted code; an instance holds one process tree.
 
     Use in order: `prepare`, `limit`, `spawn`, `end`.
 
     Attributes:
-        tier: its isolation tier.
-        paths: paths inside, once prepared.
         keeper: process id whose end must end everything inside; 0 if a process namespace ensures that.
     """
 
@@ -106,7 +101,7 @@ class Sandbox(Protocol):
     keeper: int
 
     def missing(self) -> str | None:
-        """Return the missing prerequisite, without trying; None if all are there."""
+        """Return the missing prerequisite, or None, without trying."""
 
     def remedies(self, failure: UnusedTier | None, settings: Path) -> Iterator[str]:
         """Yield what the user can do to make more of it work.
@@ -120,10 +115,9 @@ class Sandbox(Protocol):
         """Lay out the visible files.
 
         Args:
-            access: visible and writable files.
             memory_bytes: memory of everything inside, if the kernel can limit that.
-            tasks: threads and processes of everything inside, likewise.
-            capabilities: capabilities of the harness's process inside, besides those to change its user.
+            tasks: threads and processes, likewise.
+            capabilities: the harness's own capabilities inside, besides those to change its user.
 
         Raises:
             BoxError: a prerequisite disappeared since the choice of tier.
@@ -133,20 +127,19 @@ class Sandbox(Protocol):
         """Return the restrictions on one worker or command.
 
         Args:
-            profile: system calls allowed.
-            rlimits: limits by name in the `resource` module.
+            rlimits: limits by name in `resource`.
             tasks: most threads and processes.
         """
 
     def spawn(self, words: Sequence[str], *, in_folder: bool = False, **options: Any) -> subprocess.Popen[bytes]:
-        """Start a process as `subprocess.Popen` does; `in_folder`: in the submission's folder.
+        """Start a process like `subprocess.Popen`, if asked in the submission's folder.
 
         Raises:
             OSError: it did not start.
         """
 
     def meter(self, process: subprocess.Popen[bytes]) -> Callable[[], float]:
-        """Return a clock for the processor seconds of a process and its descendants."""
+        """Return a clock for the processor seconds of a process tree."""
 
     def end(self, process: subprocess.Popen[bytes] | None) -> None:
         """End a process with its descendants, and undo `prepare`.

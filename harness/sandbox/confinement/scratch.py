@@ -1,7 +1,6 @@
 """Temporary folders that disappear with their process, however it ends.
 
-A keeper process removes them. If it was killed too, the next sweep finds them by their locks, which the kernel drops at
-the end of a process.
+A keeper process removes them. If it was killed too, the next sweep finds them by their dropped locks.
 """
 
 import contextlib
@@ -55,7 +54,7 @@ def remove(folder: Path) -> None:
 
 @contextmanager
 def folder() -> Iterator[Path]:
-    """Create such a folder for the length of a block."""
+    """Create such a folder for a block."""
     place = make()
     try:
         yield place
@@ -75,7 +74,7 @@ def sweep() -> int:
 
 
 def _lock(folder: Path) -> int | None:
-    """Lock a folder of this user and return the descriptor; None if another process holds it."""
+    """Lock a folder of this user; None if another process holds it."""
     users = {os.getuid(), *(box_user.UIDS if os.getuid() == 0 else ())}
     with contextlib.ExitStack() as undo:
         try:
@@ -93,9 +92,7 @@ def _lock(folder: Path) -> int | None:
 
 @cache
 def _draw_prefix(pid: int) -> str:
-    """Draw a random name prefix for a process's folders, as another process may have its id in another namespace or
-    later.
-    """
+    """Draw a random prefix: another process may have this id, later or in another namespace."""
     return f"{PREFIX}{pid}-{secrets.token_hex(4)}-"
 
 

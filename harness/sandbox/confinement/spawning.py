@@ -1,6 +1,6 @@
 """Processes that die with this one.
 
-The kernel kills such a process when the thread that started it ends, so one daemon thread starts all of them.
+The kernel kills them when the thread that started them ends, so one daemon thread starts all.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ Order = tuple[Started, Callable[[], subprocess.Popen[bytes]]]
 
 
 def spawn(command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
-    """Start a process as `subprocess.Popen` does, in a new session; an interrupt of this call kills it.
+    """Start a process like `subprocess.Popen`, in a new session; an interrupt of this call kills it.
 
     Raises:
         OSError: the process did not start.
@@ -47,7 +47,7 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 @cache
 def _open_orders(pid: int) -> SimpleQueue[Order]:
-    """Return the queue of the spawning thread, per process, since a forked child inherits no thread."""
+    """Return the spawning thread's queue, per process: a forked child inherits no thread."""
     orders: SimpleQueue[Order] = SimpleQueue()
     threading.Thread(target=_serve, args=(orders,), name="spawning", daemon=True).start()
     return orders

@@ -1,4 +1,4 @@
-"""The files of this machine that a sandbox shows, and a clean environment."""
+"""The files of this machine that a sandbox shows."""
 
 import os
 import sys
@@ -41,7 +41,7 @@ OF_PROC = (
 
 
 def interpreter() -> str:
-    """Return the interpreter for the box, which also runs the harness."""
+    """Return the interpreter for the box."""
     return EXECUTABLE
 
 
@@ -52,7 +52,7 @@ def environment(scratch: str) -> dict[str, str]:
 
 @cache
 def roots() -> tuple[Path, ...]:
-    """Return the real folders of the interpreter and its packages outside /usr."""
+    """Return the real folders of Python and its packages outside /usr."""
     places = {Path(place).resolve() for place in _list_python_folders()}
     program = Path(interpreter()).resolve()
     places.add(program.parents[1] if program.parent.name == "bin" else program.parent)
@@ -63,7 +63,7 @@ def roots() -> tuple[Path, ...]:
 
 @cache
 def links() -> Mapping[str, str]:
-    """Return links to the interpreter and its packages that lie outside all visible folders, with their targets."""
+    """Return links to Python and its packages outside all visible folders, with targets."""
     found: dict[str, str] = {}
     for place in (interpreter(), *_list_python_folders()):
         found |= _follow_links(place)
@@ -72,7 +72,7 @@ def links() -> Mapping[str, str]:
 
 
 def aliases() -> tuple[str, ...]:
-    """Return the interpreter's folders by its own names, possibly links."""
+    """Return Python's folders by their own names, possibly links."""
     return tuple(str(place) for place in _list_python_folders() if place != "/")
 
 
@@ -81,7 +81,7 @@ def _list_python_folders() -> tuple[str, ...]:
 
 
 def _follow_links(path: str) -> dict[str, str]:
-    """Return the links that the kernel follows along an absolute path, by their real places."""
+    """Return the links along an absolute path, by their real places."""
     found: dict[str, str] = {}
     here, left = Path("/"), path.split("/")
     while left:
@@ -97,7 +97,7 @@ def _follow_links(path: str) -> dict[str, str]:
 
 
 def list_visible(*places: str) -> tuple[str, ...]:
-    """Return the trees and files readable inside, with `places`."""
+    """Return the trees and files readable inside."""
     return (*_list_trees(), *FILES, *places)
 
 
@@ -108,10 +108,7 @@ def _list_trees() -> tuple[str, ...]:
 
 @cache
 def listable() -> tuple[str, ...]:
-    """Return the folder of the harness if it holds other packages too: Python must list a folder to import from it.
-
-    The contents of the harness's files stay hidden.
-    """
+    """Return the folder of the harness if it holds other packages: Python must list it to import them."""
     return (str(PACKAGE.parent),) if within(PACKAGE, (*map(Path, SYSTEM), *roots())) else ()
 
 
@@ -121,7 +118,6 @@ def within(path: Path, roots: Sequence[Path]) -> bool:
 
 
 def _without(root: Path, hidden: Path) -> Iterator[Path]:
-    """Yield the largest trees below `root` that exclude `hidden`."""
     if not hidden.is_relative_to(root):
         yield root
         return

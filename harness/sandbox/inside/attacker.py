@@ -1,6 +1,6 @@
 """The self-attack's submission: each function tries one harmless way out of the box.
 
-A function that the box stops raises; any other returns what it got.
+A function that the box stops raises.
 """
 
 import ctypes
@@ -49,7 +49,7 @@ def connect_abstract(name: str) -> str:
 
 
 def connect_path(folder: str, name: str) -> str:
-    """Connect to a Unix socket that has a path."""
+    """Connect to a Unix socket with a path."""
     here = os.getcwd()
     os.chdir(folder)  # the whole path may be longer than an address can be
     try:
@@ -72,7 +72,7 @@ def signal_parent(parent: int) -> str:
 
 
 def trace_parent(parent: int) -> str:
-    """Attach to the grader with ptrace; the end of the thread detaches it before the grader stops."""
+    """Attach to the grader with ptrace; the thread's end detaches it in time."""
     results = []
     libc = ctypes.CDLL(None, use_errno=True)
 

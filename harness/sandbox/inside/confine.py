@@ -35,14 +35,12 @@ def enclose(plan: Mapping[str, Any]) -> int:
             "profile": "run" or "build";
             "rlimits": value by name in the `resource` module, capped at the present hard limit;
             "uid": user and group to become, or None;
-            "landlock": lists of paths by argument of `landlock_rules.restrict`, or None;
-            "seccomp": whether to filter system calls;
-            "notify": whether a listener gets refused calls and file openings;
-            "ask_threads": whether it gets thread starts too;
-            "allow": names of further system calls.
+            "landlock": arguments of `landlock_rules.restrict`, or None;
+            "seccomp": true to filter system calls;
+            "notify", "ask_threads", "allow": as in `seccomp.install`, `allow` as `extra`.
 
     Returns:
-        The listener's file descriptor, or -1; see `seccomp.install`.
+        The listener's file descriptor, or -1.
 
     Raises:
         OSError: the kernel refused a step. The process is half enclosed and must end.
@@ -62,7 +60,7 @@ def enclose(plan: Mapping[str, Any]) -> int:
 
 
 def prepare(plan: Mapping[str, Any], pid: int) -> None:
-    """Precompute what `enclose` needs in a fork of this process with the id `pid`."""
+    """Precompute `enclose` for a fork with the id `pid`."""
     if plan.get("seccomp"):
         listened = {name: bool(plan.get(name)) for name in ("notify", "ask_threads")}
         seccomp.prepare(plan["profile"], pid, **listened, extra=plan.get("allow") or ())
@@ -77,7 +75,6 @@ def _limit(values: Mapping[str, int]) -> None:
 
 
 def _forgo_capabilities() -> None:
-    """Empty the bounding set and lock out root's special treatment, if permitted."""
     # before the change of user, which drops the capability needed here
     for capability in itertools.count():
         try:

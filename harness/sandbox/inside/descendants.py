@@ -1,4 +1,4 @@
-"""A process's descendants: adopted, awaited, and killed to the last one."""
+"""A process's descendants, killed to the last."""
 
 import contextlib
 import os
@@ -11,11 +11,10 @@ _AWAITED = {signal.SIGCHLD, signal.SIGTERM}
 
 
 def keep(run: Callable[[], None], parent: int, given: Sequence[int]) -> int | None:
-    """Fork a child for `run`, and kill all its descendants when it ends, `parent` dies, or SIGTERM comes.
+    """Fork a child, and kill all its descendants when it ends, `parent` dies, or SIGTERM comes.
 
     Args:
-        run: function that never returns.
-        parent: this process's parent.
+        run: the child's function, which never returns.
         given: descriptors for the child alone.
 
     Returns:
@@ -50,7 +49,7 @@ def _reap_children() -> dict[int, int]:
 
 
 def _end() -> None:
-    """Kill every descendant; as subreaper, this process adopts orphans when their parents die."""
+    """Kill every descendant; as subreaper, this process adopts orphans."""
     # without a pause: a process that keeps forking and exiting must be caught in between
     while children := _children():
         for pid in children:

@@ -1,8 +1,7 @@
-"""The process that workers fork from, with the interpreter and NumPy loaded once.
+"""The process that workers fork from, with Python and NumPy loaded once.
 
 It runs none of any submission. Each worker gets its own namespaces and scratch space, if permitted, then the fence, and
-only then reads from the parent. This process reports its wait status. If it cannot create several process namespaces, a
-holder process per worker does.
+only then reads from the parent. If this process cannot create several process namespaces, a holder per worker does.
 
 Arguments: the descriptor of the parent's socket, and the parent's process id, or 0 if a pid namespace ends this process
 with its parent.
@@ -68,7 +67,7 @@ def main() -> None:
 
 
 class Children:
-    """The living children of this process."""
+    """Living children of this process."""
 
     def __init__(self) -> None:
         self.own = os.getpid()
@@ -132,7 +131,7 @@ def begin(request: dict[str, Any], control: int, output: int) -> None:
 
 
 def hold(request: dict[str, Any], server: int, control: int, output: int, status: int) -> None:
-    """Create a worker's namespaces, fork it, wait, and report its wait status; never returns."""
+    """Create a worker's namespaces, fork it, and report its status; never returns."""
     own = os.getpid()
     try:
         if request["namespaces"]:
@@ -147,7 +146,7 @@ def hold(request: dict[str, Any], server: int, control: int, output: int, status
 
 
 def separate(namespaces: int, scratch_bytes: int, interpreter: list[str], links: dict[str, str]) -> None:
-    """Leave earlier workers' namespaces, so that the next worker finds none of their remains."""
+    """Leave earlier workers' namespaces, and so their remains."""
     _check(_libc.unshare(namespaces), "unshare")
     _check(_libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None), "make mounts private")
     for place, size in ((b"/tmp", scratch_bytes), (b"/dev/shm", 1 << 16)):

@@ -1,6 +1,6 @@
-"""Landlock: a permanent allow list of paths, TCP ports, signals and abstract sockets, enforced by the kernel.
+"""Landlock: the kernel's permanent allow list of paths, TCP ports, signals and abstract sockets.
 
-It needs no privilege, and binds the calling thread and its descendants; a process with several threads is refused.
+It needs no privilege, and binds the calling thread and its descendants.
 """
 
 import ctypes
@@ -36,7 +36,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def abi() -> int:
-    """Return the kernel's Landlock version; 0 if missing or switched off."""
+    """Return the kernel's Landlock version; 0 if missing or off."""
     version = _libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _QUERY_VERSION)
     return max(int(version), 0)
 
@@ -46,8 +46,8 @@ def restrict(
 ) -> None:
     """Deny this thread everything but the named paths.
 
-    Skips paths that are missing or unreachable for this user. From version 4 on, TCP ports cannot be bound or connected
-    to; from version 6 on, signals and abstract Unix sockets stay inside. Rights unknown to the kernel are left out.
+    Skips missing and unreachable paths. Version 4 also denies TCP ports, version 6 signals and abstract Unix sockets
+    that lead outside.
 
     Args:
         readable: files and trees to read and execute.
@@ -75,7 +75,6 @@ def restrict(
 
 
 def _describe_ruleset(version: int) -> tuple[int, bytes]:
-    """Return the file rights that `version` knows, and the attributes of a ruleset that handles them all."""
     files = (1 << 13) - 1
     for since, right in ((2, _REFER), (3, _TRUNCATE), (5, _IOCTL_DEV)):
         files |= right if version >= since else 0

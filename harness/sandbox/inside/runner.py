@@ -1,9 +1,9 @@
 """Runs one command behind its fence: a submission's own tests, or a compiler.
 
-Arguments: a plan as JSON, and the command's words. The plan's `fence` comes first, then a handshake of one byte each
-way on the socket `started`, then the command, which reports on descriptor 3. If no namespace ends the command's
-remains, `keep` is the parent's process id: this process then stays outside the fence, adopts orphans, and kills them
-all when the command ends, its parent dies, or SIGTERM comes.
+Arguments: a plan as JSON, and the command's words. After the plan's `fence` comes a handshake of one byte each way on
+the socket `started`, then the command, which reports on descriptor 3. `keep` is 0, or the parent's process id where no
+namespace ends the command's remains: this process then stays outside the fence, adopts orphans, and kills all when the
+command ends, its parent dies, or SIGTERM comes.
 """
 
 import json

@@ -82,7 +82,7 @@ class _FilterProgram(ctypes.Structure):
 
 
 def available() -> bool:
-    """Return whether a filter works here: a known machine, and a kernel with the actions in use."""
+    """Return whether the machine is known and the kernel has the actions in use."""
     return os.uname().machine in _ARCHITECTURES and all(_has(action) for action in (_KILL_PROCESS, _ERRNO))
 
 
@@ -90,12 +90,12 @@ def install(profile: str, *, notify: bool = False, ask_threads: bool = False, ex
     """Bind this process, its threads and its descendants to `profile`, permanently.
 
     Args:
-        profile: `RUN` or `BUILD`.
-        notify: send refused calls and file openings to the listener. Its holder must respond to each, or the caller
-            waits for ever: pass it on before opening another file, and close it here before foreign code is loaded.
-        ask_threads: with `notify`, also send the thread starts of `RUN`.
-        extra: further calls to allow with any arguments. "kill" includes all that send signals; "socket" only allows
-            Unix sockets of sequenced packets.
+        notify: true to send refused calls and file openings to the listener. Its holder must respond to each, or the
+            caller waits for ever: pass it on before opening another file, and close it here before foreign code is
+            loaded.
+        ask_threads: true to also send the thread starts of `RUN`, with `notify`.
+        extra: further calls to allow. "kill" includes all that send signals; "socket" only allows Unix sockets of
+            sequenced packets.
 
     Returns:
         The listener's file descriptor; -1 without `notify` or kernel support.
@@ -120,7 +120,7 @@ def install(profile: str, *, notify: bool = False, ask_threads: bool = False, ex
 
 
 def prepare(profile: str, pid: int, *, notify: bool, ask_threads: bool, extra: Sequence[str] = ()) -> None:
-    """Precompute the filter for a fork of this process with the id `pid`."""
+    """Precompute the filter for a fork with the id `pid`."""
     machine = os.uname().machine
     if machine in _ARCHITECTURES:
         _pack_filter(machine, profile, pid, notify and _has(_NOTIFY), ask_threads, tuple(extra))
@@ -137,9 +137,9 @@ def _pack_filter(
 def program(
     machine: str, profile: str, pid: int, *, notify: bool, ask_threads: bool = False, extra: Sequence[str] = ()
 ) -> Program:
-    """Return the filter of `profile` on `machine` for the process `pid`.
+    """Return the filter of `profile` for the process `pid`.
 
-    The program has one block per range of numbers with the same result, in order; every block ends in a return.
+    It has one block per range of numbers with the same result, in order; every block ends in a return.
 
     Raises:
         KeyError: unknown profile or system call.
@@ -163,7 +163,6 @@ def program(
 
 
 def _list_blocks(profile: str, pid: int, refuse: int, notify: bool, extra: Sequence[str]) -> dict[str, Program]:
-    """Return the blocks of all calls that are not simply refused, by name."""
     building = {RUN: False, BUILD: True}[profile]
     blocks = dict.fromkeys((_ALWAYS + (_BUILDING if building else "")).split(), _answer(_ALLOW))
     blocks |= dict.fromkeys(_OPENING, _answer(_NOTIFY if notify else _ALLOW))
@@ -190,7 +189,7 @@ def _answer(action: int) -> Program:
 
 
 def _load_argument(index: int) -> tuple[int, int, int, int]:
-    """Load the low half of an argument, all that the kernel reads of those tested here."""
+    """Load an argument's low half, all that the kernel reads here."""
     return (_LOAD, 0, 0, _ARGUMENTS + 8 * index)
 
 

@@ -1,7 +1,6 @@
 """Served functions: the submission holds a stub, and the function runs in another process.
 
-They share a socket. A request is a name and arguments, a reply the result or a refusal. The submission can write
-anything to the socket, so each message counts as a call, in the serving process.
+The submission can write anything to their socket, so each message counts as a call, in the serving process.
 """
 
 import importlib
@@ -35,12 +34,12 @@ class Uncarried:
 
 
 class CountedFunction:
-    """A trusted function that counts its calls and keeps its first refusal.
+    """A trusted function that counts its calls.
 
     Attributes:
-        calls: number of calls, with refused ones.
+        calls: calls so far, with refused ones.
         fault: reason for the first refusal, or empty.
-        exhausted: whether the call limit was exceeded.
+        exhausted: true beyond the call limit.
     """
 
     def __init__(self, name: str, function: Callable[..., Any], most: int) -> None:
@@ -65,12 +64,12 @@ class CountedFunction:
             raise ValueError(f"`{self.name}` refuses its arguments: {error}") from None
 
     def note_refusal(self, why: str) -> None:
-        """Keep the reason for this call's refusal, if it is the first."""
+        """Keep the reason for the first refusal."""
         self.fault = self.fault or f"call {self.calls}: {why}"[:FAULT_LIMIT]
 
 
 class Link:
-    """The stubs' end of the socket: one request at a time, from any thread."""
+    """The stubs' end of the socket, for one request at a time."""
 
     def __init__(self, fd: int, read_only: bool) -> None:
         self._socket = socket.socket(fileno=fd)
@@ -100,24 +99,24 @@ class Link:
         raise (ValueError if kind == "refused" else RuntimeError)(value)
 
     def close(self) -> None:
-        """Cut the stubs off, at the end of the call that got them."""
+        """Cut the stubs off, at the end of their call."""
         self._socket.close()
 
 
 class Stub:
-    """The submission's view of a function: callable, with the attributes in the contract."""
+    """The submission's view of a function, with the contract's attributes."""
 
     def __init__(self, link: Link, name: str, attributes: Mapping[str, Any]) -> None:
         self.__dict__.update(attributes)
         self._link, self.__name__ = link, name
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function in the serving process."""
+        """Call the function."""
         return self._link.ask(self.__name__, args, kwargs)
 
 
 class LocalFunction:
-    """A trusted submission's view of a function in this process."""
+    """A trusted submission's view of a function here."""
 
     def __init__(self, function: CountedFunction, attributes: Mapping[str, Any], read_only: bool) -> None:
         self.__dict__.update(attributes)
@@ -133,11 +132,6 @@ class LocalFunction:
 
 def serve(control: socket.socket, fd: int, functions: Mapping[str, CountedFunction]) -> list[list[Any]]:
     """Answer the requests of one call until the parent sends something.
-
-    Args:
-        control: the parent's socket.
-        fd: the stubs' socket.
-        functions: functions by name.
 
     Returns:
         A list per function: name, calls, fault, exhausted.
@@ -189,7 +183,7 @@ def _reply(message: bytes, functions: Mapping[str, CountedFunction]) -> bytes:
 
 
 def pack(value: Any) -> bytes:
-    """Encode a value as one message: the length of its description, the description, its arrays."""
+    """Encode a value: the length of its description, the description, its arrays."""
     arena = wire.Arena()
     head = json.dumps(wire.describe(value, arena), separators=(",", ":")).encode()
     body = bytearray(arena.size)
@@ -202,7 +196,7 @@ def unpack(message: bytes, read_only: bool = False) -> Any:
     """Decode a message.
 
     Raises:
-        ValueError: a malformed message; decoding may raise any other exception too.
+        ValueError: a malformed message; other exceptions are possible.
     """
     size = int.from_bytes(message[:4], "little")
     return _build_value(json.loads(message[4 : 4 + size]), message[4 + size :], read_only)

@@ -1,7 +1,6 @@
 """System call numbers of Linux on x86-64 and AArch64.
 
-Each table maps a first number to the names that follow consecutively. From 424 on, new calls have the same number on
-every machine.
+Each table maps a first number to names with consecutive numbers. From 424 on, all machines agree.
 """
 
 _EVERYWHERE = {
@@ -89,7 +88,7 @@ _AARCH64 = {
 
 
 def numbers(machine: str) -> dict[str, int]:
-    """Return the numbers by name on `machine`, as in `os.uname`; empty if unknown."""
+    """Return the numbers on `machine`, as in `os.uname`; empty if unknown."""
     runs = {"x86_64": _X86_64, "aarch64": _AARCH64}.get(machine)
     if runs is None:
         return {}

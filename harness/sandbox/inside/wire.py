@@ -1,12 +1,9 @@
 """The wire format between parent and worker: JSON for structure, raw bytes for arrays.
 
-Both sides load this file: the parent as `harness.sandbox.inside.wire`, the worker as `wire`. Without pickle, no message
-can name code to run.
-
-Scalars and strings stand for themselves. Everything else is a one-key object: `{"array": [dtype, shape, offset]}`,
-`{"list": [...]}`, `{"tuple": [...]}`, `{"dict": [[key, value], ...]}`, `{"kept": id}` for an object kept in the worker,
-`{"function": [module, name]}` for a function loaded there, `{"served": [name, attributes]}` for one in another process,
-`{"other": text}` for anything that cannot cross.
+Without pickle, no message can name code to run. Scalars and strings stand for themselves. Everything else is a one-key
+object: `{"array": [dtype, shape, offset]}`, `{"list": [...]}`, `{"tuple": [...]}`, `{"dict": [[key, value], ...]}`,
+`{"kept": id}` for an object in the worker, `{"function": [module, name]}` for a function loaded there,
+`{"served": [name, attributes]}` for one in another process, `{"other": text}` for anything else.
 """
 
 import json
@@ -29,7 +26,7 @@ DTYPES = frozenset(np.dtype(name).str for name in ("float16", "float32", "float6
 
 
 class RemoteObject:
-    """Reference to an object in the worker, by number."""
+    """Reference to an object in the worker."""
 
     def __init__(self, id: int) -> None:
         self.id = id
@@ -39,7 +36,7 @@ class RemoteObject:
 
 
 class RemoteFunction:
-    """Reference to a function in a module that the parent loaded into the worker."""
+    """Reference to a function loaded into the worker."""
 
     def __init__(self, module: str, name: str) -> None:
         self.module = module
@@ -54,12 +51,11 @@ class ServedFunction:
     """A function argument that runs in another process; the submission only gets a stub.
 
     Attributes:
-        name: name in the contract.
         source: trusted source, limited to the standard library and NumPy.
         factory: function in that source that creates this one.
-        arguments: the factory's arguments: plain values, and lists of them.
-        attributes: the stub's attributes: plain values.
-        most: call limit; one more is a fault.
+        arguments: the factory's plain arguments, and lists of them.
+        attributes: the stub's plain attributes.
+        most: call limit.
     """
 
     name: str
@@ -100,7 +96,7 @@ class CallerArrays:
         self._lent: dict[int, np.ndarray[Any, Any]] = {}
 
     def pass_array(self, array: np.ndarray[Any, Any], use: InputUse, place: int) -> np.ndarray[Any, Any]:
-        """Return a private `array` laid out for `use`, as array number `place` of the call."""
+        """Lay a private `array` out for `use`, as the call's number `place`."""
         if use is InputUse.READ_ONLY:
             array.flags.writeable = False
         return self._reuse(array, place) if use is InputUse.REUSED else _lay_out(array, use)
@@ -124,7 +120,6 @@ class CallerArrays:
 
 
 def _lay_out(array: np.ndarray[Any, Any], use: InputUse) -> np.ndarray[Any, Any]:
-    """Return the view that a use asks for, with absent values between its entries."""
     if use is InputUse.TRANSPOSED:
         return np.array(array, order="F")
     if use is InputUse.BROADCAST and array.size:
@@ -195,7 +190,7 @@ def read_array(fd: int, dtype: str, shape: list[int], offset: int) -> np.ndarray
 def describe(value: Any, arena: Arena, depth: int = 0) -> Any:
     """Describe `value`, and reserve room in `arena` for its arrays.
 
-    It calls no methods of the submission's classes, which would run after the clock has stopped.
+    It calls no methods of the submission's classes: the clock has stopped.
     """
     cls = type(value)
     if value is None or cls in (bool, int, float, str):
@@ -224,7 +219,7 @@ def describe(value: Any, arena: Arena, depth: int = 0) -> Any:
 def items_of(value: Any) -> tuple[Any, ...] | None:
     """Return the items of a list or any tuple, else None.
 
-    A list subclass gives None, as only its own methods may know its items.
+    Only its own methods may know the items of a list subclass.
     """
     if type(value) is list:
         return tuple(value)

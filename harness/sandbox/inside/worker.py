@@ -1,7 +1,6 @@
-"""The worker: the side of the box that runs a submission.
+"""The side of the box that runs a submission.
 
-It sees this folder, the interpreter with NumPy, and a copy of the submission, which it loads behind the fence. The
-parent trusts none of its replies, and checks each against the request.
+It loads the submission behind the fence. The parent trusts none of its replies.
 """
 
 import array
@@ -25,7 +24,7 @@ ENTRY_MODULE = "submission_entry"
 
 
 def greet(control: socket.socket, listener: int) -> None:
-    """Report that the fence stands, and pass on the listener for forbidden system calls (-1 if none)."""
+    """Report that the fence stands, and pass on its listener, if any."""
     rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [listener]))] if listener >= 0 else []
     control.sendmsg([wire.encode({"id": 0, "value": None})], rights)
     if listener >= 0:
@@ -83,13 +82,13 @@ class Worker:
         return self.call(request, fds)
 
     def compile(self, request: dict[str, Any], fds: list[int]) -> dict[str, Any]:
-        """Ship the entry's bytecode for later workers, without running it."""
+        """Ship the entry's bytecode, without running it."""
         loader = _find_spec(request).loader
         code = loader.get_code(ENTRY_MODULE)
         return self.ship(np.frombuffer(marshal.dumps(code), np.uint8), request, [], fds)
 
     def open(self, request: dict[str, Any], fds: list[int]) -> dict[str, Any]:
-        """Import the submission and return the names of its functions."""
+        """Import the submission and list its functions."""
         folder, entry = request["folder"], request["entry"]
         self.folder = folder
         sys.path.insert(0, os.path.join(folder, os.path.dirname(entry)))
@@ -108,7 +107,7 @@ class Worker:
         return {"value": None}
 
     def serve_functions(self, wanted: list[Any], link: int) -> dict[str, Any]:
-        """Create functions from loaded modules, and serve them until the parent sends something."""
+        """Create functions from loaded modules; serve them until the parent sends something."""
         functions = {}
         for name, module, factory, arguments, most in wanted:
             made = getattr(self.modules[module], factory)(*arguments)
@@ -132,7 +131,7 @@ class Worker:
                 self.link.close()
 
     def revive(self, item: Any, source: int, given: list[Any], use: wire.InputUse) -> Any:
-        """Build an argument from its description; `given` collects the arrays."""
+        """Build an argument from its description; `given` collects arrays."""
         if not isinstance(item, dict):
             return item
         ((kind, body),) = item.items()
@@ -151,10 +150,9 @@ class Worker:
         return tuple(built) if kind == "tuple" else built
 
     def stub(self, name: str, attributes: dict[str, Any]) -> Any:
-        """Return a stub for this call, if possible the same object as in an earlier call.
+        """Return a stub for this call, if possible the same object as before.
 
-        Python reuses the memory of a caller's objects likewise: a submission that caches by `id` mistakes one function
-        for another.
+        Python reuses memory likewise: a submission that caches by `id` mistakes one function for another.
         """
         # two references: the table's, and the argument of `getrefcount`
         free = sys.getrefcount(self.stubs.get(name)) == 2 and not weakref.getweakrefcount(self.stubs[name])
@@ -166,7 +164,7 @@ class Worker:
         return self.stubs[name]
 
     def ship(self, value: Any, request: dict[str, Any], given: list[Any], fds: list[int]) -> dict[str, Any]:
-        """Describe a result by the request's plan, and write its arrays to the output file."""
+        """Describe a result by the request's plan; write its arrays out."""
         if request["hold"] is not None:
             self.kept[request["hold"]] = value
         arena = wire.Arena()
@@ -179,7 +177,7 @@ class Worker:
         return reply
 
     def plan(self, value: Any, plan: Any, arena: wire.Arena) -> Any:
-        """Describe `value`, and keep the parts that the plan says stay here."""
+        """Describe `value`, and keep what the plan names."""
         if isinstance(plan, dict):
             self.kept[plan["kept"]] = value
             return plan
@@ -188,7 +186,7 @@ class Worker:
         return wire.describe(value, arena)
 
     def place(self, error: BaseException) -> list[Any] | None:
-        """Return the innermost file and line of the submission in an error's traceback."""
+        """Return the submission's innermost file and line in a traceback."""
         try:
             found = [(trace.f_code.co_filename, line) for trace, line in traceback.walk_tb(error.__traceback__)]
             if isinstance(error, SyntaxError):

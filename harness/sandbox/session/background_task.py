@@ -1,7 +1,4 @@
-"""Background work of a grade, in a thread beside the probes; timed probes wait for its end.
-
-The thread itself mostly waits for processes. Timing code calls `alone_in_grade` first.
-"""
+"""Background work of a grade; timed probes wait for its end."""
 
 import threading
 import time
@@ -19,11 +16,11 @@ _given_up: ContextVar[threading.Event | None] = ContextVar("whether this work wa
 
 
 class GivenUp(BaseException):
-    """Ends the thread of abandoned work; a `BaseException`, so that error handlers let it pass."""
+    """Ends the thread of abandoned work; error handlers let a `BaseException` pass."""
 
 
 class Beside(Generic[Result]):
-    """One piece of work in its own thread; `result` raises whatever `act` raises."""
+    """One piece of work in its own thread."""
 
     def __init__(self, act: Callable[[], Result]) -> None:
         self._act = act
@@ -36,7 +33,7 @@ class Beside(Generic[Result]):
         self._thread.start()
 
     def result(self, deadline: float) -> Result | None:
-        """Return the result; abandon work that is not done by `deadline` (`time.perf_counter`), and return None."""
+        """Return the result; abandon work that misses `deadline` (`time.perf_counter`), and return None."""
         self.wait(deadline)
         if self._thread.is_alive():
             self.give_up()
@@ -64,7 +61,7 @@ class Beside(Generic[Result]):
 
 @contextmanager
 def wait_for(work: Beside[Result], deadline: float) -> Iterator[None]:
-    """Make `alone_in_grade` wait for `work` inside the block; abandon unfinished work after it."""
+    """Make `alone_in_grade` wait for `work` inside the block; abandon it after."""
     before = _wait.set(lambda: work.wait(deadline))
     try:
         yield

@@ -1,4 +1,4 @@
-"""The control socket to a worker, and its output pipe."""
+"""The control socket to a worker."""
 
 import array
 import json
@@ -22,11 +22,10 @@ _CUT = int(socket.MSG_TRUNC | socket.MSG_CTRUNC)
 
 
 class Channel:
-    """Sends requests and receives replies; detects unsolicited messages.
+    """Sends requests and receives replies.
 
     Attributes:
-        notices: the worker's seccomp notifications.
-        beside: notifications of a process that the worker may wait for.
+        beside: seccomp notifications of a process that the worker may wait for.
     """
 
     def __init__(self, control: socket.socket, output: Output) -> None:
@@ -41,13 +40,13 @@ class Channel:
         self.exceeded = ""
 
     def first(self, seconds: float) -> tuple[dict[str, Any] | CallStatus, list[int]]:
-        """Wait for the first message and its descriptors; the worker has loaded none of the submission yet."""
+        """Wait for the first message, sent before the submission is loaded."""
         if not readable(self.control.fileno(), seconds):
             return CallStatus.TIMEOUT, []
         return self._take()
 
     def has_stray_message(self) -> bool:
-        """Return whether the worker sent a message without a request."""
+        """Return whether the worker spoke without a request."""
         try:
             return bool(self.control.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
         except BlockingIOError:
@@ -80,7 +79,7 @@ class Channel:
         return True
 
     def receive(self, seconds: float) -> dict[str, Any] | CallStatus:
-        """Wait for one message, and drain the output meanwhile."""
+        """Wait for one message; drain the output meanwhile."""
         deadline = time.perf_counter() + seconds
         told = self._map_notices()
         waiting = self._make_poll(told)
@@ -149,7 +148,7 @@ class Channel:
 
 
 def _parse(data: bytes) -> Any:
-    """Parse JSON, with lone surrogates, which cannot be encoded, as question marks."""
+    """Parse JSON; replace lone surrogates, which cannot be encoded."""
     if data.isascii() and b"\\" not in data:  # no escape, so no surrogate
         return json.loads(data)
     return json.loads(json.dumps(json.loads(data), ensure_ascii=False).encode(errors="replace"))

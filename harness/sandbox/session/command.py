@@ -1,4 +1,4 @@
-"""One command in the box, such as a submission's own tests: it may fork, and has no contract."""
+"""One command in the box, such as own tests: it may fork, and has no contract."""
 
 import contextlib
 import json
@@ -55,20 +55,14 @@ class CommandLimit(Enum):
 class Completed:
     """The result of a command.
 
-    The limit is on the processor time of the command and its descendants, so a busy machine ends none early. After a
-    timeout:
-
-    * `PROCESSOR_TIME` is the command's own doing.
-    * `WALL_CLOCK` is inconclusive: the command hangs, or got too little processor time. Repeat it on an idle machine,
-      where a second `WALL_CLOCK` means that it hangs.
+    The limit is on processor time, so a busy machine ends no command early. `WALL_CLOCK` is inconclusive: repeat it on
+    an idle machine, where a second `WALL_CLOCK` means that it hangs.
 
     Attributes:
         returncode: exit status; None if killed.
-        output: tail of the output.
         report: bytes written to file descriptor 3, at most 1 MiB.
-        seconds: wall time since the start.
+        seconds: wall time.
         processor_seconds: processor time with descendants; never too much.
-        exceeded: limit for which it was killed.
     """
 
     returncode: int | None
@@ -80,7 +74,7 @@ class Completed:
 
     @property
     def timed_out(self) -> bool:
-        """True if it was killed for processor time or wall time."""
+        """True if it was killed for its time."""
         return self.exceeded in (CommandLimit.PROCESSOR_TIME, CommandLimit.WALL_CLOCK)
 
 
@@ -95,17 +89,12 @@ def run(
     Args:
         command: words; `{submission}`, `{boot}` and `{NAME}` of `extra` or `writable` expand to paths inside, a first
             word `python` to the interpreter.
-        folder: the submission's files.
-        tier: isolation tier.
         seconds: processor time, with descendants.
-        wall_seconds: wall time after the start; by default a first try's in `wall_bound.compute_remaining_wall`.
+        wall_seconds: wall time; by default a first try's in `wall_bound.compute_remaining_wall`.
         memory_mib: address space per process.
-        scratch_mib: size of the writable /tmp.
-        extra: further read-only folders.
-        writable: writable folders, for files up to 256 MiB.
-        devices: device files, and files their driver reads.
-        given: standard input; empty by default.
-        watch: periodic callback with the seconds since the start and the report so far.
+        writable: as in `FileAccess`, like `extra`, `scratch_mib` and `devices`; files are limited to 256 MiB.
+        given: standard input; None for an empty one.
+        watch: periodic callback with the seconds and the report so far.
 
     Raises:
         BoxError: the command did not start, which says nothing about it.
@@ -174,18 +163,13 @@ def _start(
 
 
 def _await_start(pipes: "_Pipes") -> None:
-    """Wait for the fence.
-
-    Raises:
-        BoxError: the fence failed or was late.
-    """
     pipes.close_inner()
     if not readable(pipes.started, START_SECONDS) or not os.read(pipes.started, 1):
         raise BoxError(f"a command did not start in the box{pipes.output.last()}")
 
 
 class _Pipes:
-    """A command's output, its report, and a handshake before it runs."""
+    """A command's output, its report, and a handshake."""
 
     def __init__(self) -> None:
         (printed, output), (reported, report) = (os.pipe2(os.O_CLOEXEC) for _ in range(2))
@@ -194,12 +178,10 @@ class _Pipes:
         self.output, self.report = Output(printed), Output(reported, kept=1 << 20)
 
     def close_inner(self) -> None:
-        """Close the command's ends."""
         while self.inner:
             os.close(self.inner.popitem()[1])
 
     def let_run(self) -> None:
-        """Let the command begin; the watch will notice if it died."""
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             os.write(self.started, b"!")
 
@@ -224,8 +206,6 @@ def _rlimits(memory: int, seconds: float) -> dict[str, int]:
 
 
 class _Watch:
-    """Drains a command's pipes and checks its limits."""
-
     def __init__(
         self, process: subprocess.Popen[bytes], pipes: _Pipes, limits: _Limits, bounds: ResourceBounds | None,
         meter: Callable[[], float], watch: Callable[[float, bytes], None] | None = None,
@@ -259,7 +239,7 @@ class _Watch:
         return CommandLimit.OUTPUT if self._is_flooded() else None
 
     def _has_ended(self) -> bool:
-        """Return whether the command ended, without reaping it, which would lose its processor time."""
+        """Test for the end without reaping, which would lose the processor time."""
         return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
     def _read(self) -> None:

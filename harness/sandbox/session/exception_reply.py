@@ -1,4 +1,4 @@
-"""A submission's exception, with its worker's description checked."""
+"""A submission's exception, as its worker describes it."""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -11,12 +11,11 @@ from harness.sandbox.session.snapshots import has_line
 
 
 def make_exception_reply(claim: Any, folder: Path, sources: Collection[str]) -> Reply | None:
-    """Return the reply to a call that raised; None if the description is malformed.
+    """Return the reply to a call that raised; None if malformed.
 
     Args:
-        claim: the worker's claim: type name, message, built-in base types, and file and line.
-        folder: folder that the worker runs.
-        sources: the submission's files in it; other locations are dropped.
+        claim: type name, message, built-in base types, file and line.
+        sources: files in `folder` whose locations count.
     """
     if not isinstance(claim, list) or len(claim) != 4:
         return None
@@ -37,7 +36,6 @@ def make_exception_reply(claim: Any, folder: Path, sources: Collection[str]) -> 
 
 
 def _locations(place: Any, folder: Path, sources: Collection[str]) -> tuple[Location, ...]:
-    """Return the claimed location if the submission has such a line."""
     if not isinstance(place, list) or len(place) != 2:
         return ()
     file, line = place

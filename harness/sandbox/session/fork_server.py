@@ -1,4 +1,4 @@
-"""Fork servers: a process loads the interpreter and NumPy once, and workers fork from it."""
+"""Fork servers, which load Python and NumPy once and fork workers."""
 
 import array
 import contextlib
@@ -35,10 +35,8 @@ class WorkerProcess:
     """The parent's handle on a worker.
 
     Attributes:
-        channel: socket and output.
         notices: seccomp notifications; None if the kernel sends none.
         pidfd: descriptor of the process, safe from reuse of its id.
-        confinement: its restrictions.
     """
 
     channel: Channel
@@ -49,13 +47,13 @@ class WorkerProcess:
     _ended: int | None = field(default=None, init=False)
 
     def kill(self) -> None:
-        """Kill the worker and its namespaces, and wait for their end."""
+        """Kill the worker and its namespaces, and wait."""
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
         self.wait_status(DEATH_SECONDS)
 
     def wait_status(self, seconds: float) -> int | None:
-        """Return the wait status as `os.wait` does; None while the worker lives, or without a fork server."""
+        """Return the status of `os.wait`; None while the worker lives, or without a fork server."""
         if self._ended is None and readable(self._status, seconds):
             status = os.read(self._status, 16)
             self._ended = int(status) if status.isdigit() else None
@@ -74,8 +72,6 @@ class WorkerProcess:
 
 @dataclass
 class _Coming:
-    """A requested worker before its first message."""
-
     channel: Channel
     status: int
     confinement: Confinement
@@ -87,14 +83,12 @@ class ForkServer:
     """The process that workers fork from, in the box of one submission.
 
     Args:
-        access: visible files.
-        tier: isolation tier.
         memory_mib: memory per worker.
         tasks: threads per worker.
-        ahead: prepare the next worker while one works; not while timing.
+        ahead: true to prepare the next worker while one works, which disturbs timing.
 
     Attributes:
-        bytecode: bytecode by entry, from a worker that had run none of the submission; empty if it does not compile.
+        bytecode: bytecode by entry, compiled before the submission ran; empty if it does not compile.
     """
 
     def __init__(
@@ -197,7 +191,6 @@ class ForkServer:
             return WorkerProcess(channel, channel.notices, pidfd, confinement, coming.status)
 
     def _request_worker(self, request: Mapping[str, Any], undo: contextlib.ExitStack) -> tuple[Channel, int]:
-        """Request a worker; return its channel and the descriptor for its wait status."""
         own, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         output_read, output_write = os.pipe2(os.O_CLOEXEC)
         channel = Channel(own, Output(output_read))
@@ -213,11 +206,11 @@ class ForkServer:
         return channel, status_read
 
     def last_words(self) -> str:
-        """Return the last line that the process printed."""
+        """Return the last line printed."""
         return self._output.last_line() if self._output is not None else ""
 
     def close(self) -> None:
-        """End the process and its workers, and remove its files."""
+        """End the process and its workers."""
         spare, self._spare = self._spare, None
         if spare is not None:
             spare.undo.close()
@@ -247,7 +240,7 @@ class ForkServer:
         self._control.sendmsg([message], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))])
 
     def _await_greeting(self, channel: Channel) -> int:
-        """Wait for the first message; return the descriptor for notifications, or -1."""
+        """Return the descriptor for notifications, or -1."""
         answer, fds = channel.first(START_SECONDS)
         if isinstance(answer, CallStatus) or "raised" in answer:
             for fd in fds:
@@ -264,7 +257,7 @@ def trial(tier: Tier) -> None:
     """Start a worker in `tier` and end it.
 
     Raises:
-        BoxError: it did not start; in the failing program's own words.
+        BoxError: it did not start, in the failing program's words.
     """
     with ForkServer(FileAccess(visible_files.BOOT), tier, 512) as fork_server:
         try:

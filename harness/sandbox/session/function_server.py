@@ -1,4 +1,4 @@
-"""Trusted functions for submissions, in a process beside the worker and confined like it."""
+"""Trusted functions for submissions, confined in a process beside the worker."""
 
 import itertools
 import socket
@@ -24,8 +24,8 @@ class ServedCall:
     """The functions of one call.
 
     Attributes:
-        link: the stubs' end of the socket; -1 without functions.
-        use: use by function name, once the call has ended.
+        link: the stubs' end of the socket, or -1.
+        use: use by function name, after the call.
     """
 
     link: int = -1
@@ -33,12 +33,7 @@ class ServedCall:
 
 
 class FunctionServer:
-    """Serves one call after another from one process, started on first use.
-
-    Args:
-        fork_server: source of the process.
-        rlimits: its limits.
-    """
+    """Serves call after call from one process, started on first use."""
 
     def __init__(self, fork_server: ForkServer | LentForkServer, rlimits: Mapping[str, int]) -> None:
         self._fork_server = fork_server
@@ -54,12 +49,12 @@ class FunctionServer:
 
     @property
     def notices(self) -> Notices | None:
-        """The process's seccomp notifications."""
+        """Its seccomp notifications."""
         return self._worker.notices if self._worker else None
 
     @contextmanager
     def serving(self, functions: Sequence[wire.ServedFunction]) -> Iterator[ServedCall]:
-        """Serve functions during the block, around one call of a submission.
+        """Serve functions during the block, around one call.
 
         Raises:
             BoxError: the process did not start, or ended by itself.
@@ -88,7 +83,6 @@ class FunctionServer:
             worker.close()
 
     def _begin_call(self, functions: Sequence[wire.ServedFunction]) -> tuple[socket.socket, int]:
-        """Return the stubs' end of the socket, and the request's id."""
         if self._worker is None:
             self._worker = self._fork_server.fork(self._rlimits)
         wanted = []

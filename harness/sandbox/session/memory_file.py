@@ -1,4 +1,4 @@
-"""Sealed memory files: they carry arrays to and from the worker, and no memory stays shared."""
+"""Sealed memory files that carry arrays to and from the worker; no memory stays shared."""
 
 import errno
 import fcntl
@@ -16,11 +16,11 @@ PATIENCE = 2.0
 
 
 class StillWritable(Exception):
-    """The worker can still write to its output after its reply."""
+    """The worker can still write to its output."""
 
 
 class MemoryFile:
-    """One anonymous memory file, closed with its `with` block."""
+    """One anonymous memory file."""
 
     def __init__(self, fd: int, size: int) -> None:
         self.fd = fd
@@ -28,7 +28,7 @@ class MemoryFile:
 
     @classmethod
     def of(cls, arena: wire.Arena) -> Self:
-        """Create an input: the arena's arrays, sealed against every change."""
+        """Create an input, sealed against every change."""
         file = cls._make("input", arena.size)
         arena.write(file.fd)
         file._seal(fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL)
@@ -36,7 +36,7 @@ class MemoryFile:
 
     @classmethod
     def blank(cls, size: int) -> Self:
-        """Create an output of exactly `size` bytes, its pages allocated before any clock starts."""
+        """Create an output, its pages allocated before any clock starts."""
         file = cls._make("output", size)
         if size:
             os.posix_fallocate(file.fd, 0, size)
@@ -60,11 +60,10 @@ class MemoryFile:
     def _seal(self, seals: int) -> None:
         """Add seals, including one against writes.
 
-        The kernel refuses a writable mapping at once. If it waits first, it is using the pages itself, perhaps to
-        reclaim memory; try again then.
+        The kernel refuses a writable mapping at once. If it waits first, it uses the pages itself: try again then.
 
         Raises:
-            StillWritable: there is a writable mapping, or pages stayed in use beyond `PATIENCE`.
+            StillWritable: a mapping is writable, or pages stay in use beyond `PATIENCE`.
         """
         first = time.monotonic()
         while True:

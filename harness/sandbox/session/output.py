@@ -26,12 +26,12 @@ class Output:
         self.open = True
 
     def restart(self) -> None:
-        """Reset the count; the limit is per request."""
+        """Reset the count, which is per request."""
         self.drain()
         self.total = 0
 
     def drain(self) -> None:
-        """Read available data without waiting."""
+        """Read available data."""
         while self.open and self.total <= OUTPUT_LIMIT:
             try:
                 data = os.read(self.fd, 1 << 16)
@@ -55,7 +55,7 @@ class Output:
         return "".join(self.text().strip().splitlines()[-1:])
 
     def last(self) -> str:
-        """Return the last line in parentheses, for an error message."""
+        """Return the last line in parentheses."""
         line = self.last_line()
         return f" ({line})" if line else ""
 

@@ -1,7 +1,7 @@
 """Warm fork servers, reused across submissions: a start takes as long as probing a short submission.
 
-A fork server runs none of any submission, and its workers' namespaces end with them. So the next submission finds no
-trace of the last; the visible files are exchanged in between. Only tiers with namespaces allow reuse; see `Tier`.
+A fork server runs none of any submission, and its workers' namespaces end with them, so the next submission finds no
+trace of the last.
 """
 
 import atexit
@@ -32,7 +32,7 @@ _in_use: ContextVar["WarmForkServers | None"] = ContextVar("warm fork servers", 
 
 
 class WarmForkServers:
-    """A thread-safe pool of fork servers, each lent to one submission at a time."""
+    """A thread-safe pool of fork servers."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -72,10 +72,10 @@ class WarmForkServers:
 
 
 class LentForkServer:
-    """A borrowed fork server; closing it gives it back.
+    """A borrowed fork server.
 
     Attributes:
-        bytecode: as `ForkServer.bytecode`, for the current submission.
+        bytecode: as `ForkServer.bytecode`.
     """
 
     def __init__(self, kept: "_Kept", give_back: Callable[[], None]) -> None:
@@ -100,8 +100,6 @@ class LentForkServer:
 
 
 class _Kept:
-    """A started fork server and its visible folder."""
-
     def __init__(self, settings: Settings) -> None:
         tier, memory_mib, scratch_mib, tasks = settings
         self._room = scratch.make()
@@ -115,13 +113,11 @@ class _Kept:
             raise
 
     def show(self, folder: Path) -> None:
-        """Show a copy of `folder`."""
         shutil.copytree(folder, self._shown, symlinks=True, dirs_exist_ok=True)
         if box_user.draw_uid() is not None:
             box_user.open_up(self._shown)
 
     def empty(self) -> bool:
-        """Empty the folder, and return whether that succeeded."""
         for name in os.listdir(self._shown):
             path = self._shown / name
             if path.is_dir() and not path.is_symlink():
@@ -131,7 +127,6 @@ class _Kept:
         return not os.listdir(self._shown)
 
     def close(self) -> None:
-        """End it and remove the folder."""
         try:
             self.server.close()
         finally:
@@ -140,7 +135,7 @@ class _Kept:
 
 @contextmanager
 def keep_warm() -> Iterator[None]:
-    """Lend this process's fork servers to submissions opened inside the block."""
+    """Lend this process's fork servers inside the block."""
     before = _in_use.set(_of_process(os.getpid()))
     try:
         yield
@@ -155,7 +150,7 @@ def lender() -> WarmForkServers | None:
 
 @cache
 def _of_process(pid: int) -> WarmForkServers:
-    """Return the pool of a process; a forked child inherits its parent's, which it must not use."""
+    """Return a process's own pool: a forked child must not use its parent's."""
     servers = WarmForkServers()
     atexit.register(servers.close)
     return servers

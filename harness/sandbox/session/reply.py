@@ -9,7 +9,7 @@ from harness.model import Location
 
 
 class CallStatus(Enum):
-    """The outcome of a request to a worker. The worker survives the first three only."""
+    """The outcome of a request. The worker survives the first three only."""
 
     RETURNED = "returned"
     """The call returned a value of the requested form."""
@@ -34,9 +34,8 @@ class ServedUse:
     """A call's use of one served function, counted out of the submission's reach.
 
     Attributes:
-        calls: number of calls.
         fault: reason for the first refusal, or empty.
-        exhausted: whether the call limit was exceeded.
+        exhausted: true beyond the call limit.
     """
 
     calls: int = 0
@@ -49,21 +48,18 @@ class Reply:
     """The result of one request; all but the times and `served` are the submission's own claims.
 
     Attributes:
-        status: outcome.
-        value: return value, if the call returned.
-        text: description, if it did not.
-        exception: type name of the exception.
+        text: description of a failure.
+        exception: type name.
         lineage: its built-in base types, nearest first.
         locations: verified line of the submission that raised.
         seconds: wall time from before the input was visible until the output was final.
-        processor: the worker's processor seconds over that span.
+        processor: the worker's processor seconds meanwhile.
         serving: the function server's processor seconds, after a timeout.
-        queued: seconds of that span in which the worker or its waiting thread was runnable without a processor.
-        echo: array arguments after the call, if requested.
-        served: use of the served functions by name.
-        limit: limit of processor seconds, if the call failed.
-        exhausted: whether it timed out and used up its limit.
-        starved: whether it timed out with less processor access than its limit.
+        queued: seconds in which the worker or its waiting thread was runnable without a processor.
+        echo: array arguments after the call.
+        limit: processor seconds allowed, if the call failed.
+        exhausted: true if it timed out and used up its limit.
+        starved: true if it timed out with less processor access than its limit.
     """
 
     status: CallStatus

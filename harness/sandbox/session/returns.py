@@ -24,19 +24,15 @@ Plan = Any
 
 
 class MalformedReply(Exception):
-    """A reply deviates from its plan; stays inside the box, which turns it into data."""
+    """A reply deviates from its plan."""
 
 
 @dataclass(frozen=True)
 class Array:
     """One array of this shape and dtype.
 
-    Unless `exact`, `converted` also accepts other dtypes, plain numbers and nested lists of numbers.
-
     Attributes:
-        shape: shape.
-        dtype: dtype.
-        exact: whether to refuse conversion.
+        exact: true to refuse other dtypes, plain numbers and nested lists, which are `converted` otherwise.
     """
 
     shape: tuple[int, ...]
@@ -51,7 +47,7 @@ class Array:
 
 @dataclass(frozen=True)
 class Tree:
-    """Free-form data: nested dicts, lists and tuples of arrays and scalars, with arrays up to `limit` bytes."""
+    """Free-form data: nested dicts, lists and tuples of scalars, and of arrays up to `limit` bytes."""
 
     limit: int
     DEPTH = 8
@@ -62,11 +58,11 @@ class Tree:
 
 @dataclass(frozen=True)
 class Scalar:
-    """One plain `bool`, `int` or `float`; unless `exact`, a number of the other kind or a 0-d array is converted.
+    """One plain number.
 
     Attributes:
-        kind: one of the three types.
-        exact: whether to refuse conversion.
+        kind: `bool`, `int` or `float`.
+        exact: true to refuse other kinds and 0-d arrays.
     """
 
     kind: type
@@ -80,11 +76,11 @@ class Nothing:
 
 @dataclass(frozen=True)
 class Keep:
-    """Any value, kept in the worker; the parent gets a `RemoteObject`."""
+    """Any value, kept in the worker as a `RemoteObject`."""
 
 
 def room(plan: Plan) -> int:
-    """Return the output file's size in bytes for a reply to `plan`."""
+    """Return the output file's size in bytes."""
     arena = wire.Arena()
     for leaf in _leaves(plan):
         if isinstance(leaf, Array):
@@ -97,7 +93,7 @@ def room(plan: Plan) -> int:
 
 
 def outline(plan: Plan, ids: Iterator[int]) -> Any:
-    """Return the plan as the worker needs it: the parts to keep, with ids from `ids`."""
+    """Mark the parts of a plan that the worker keeps."""
     if isinstance(plan, tuple):
         return [outline(item, ids) for item in plan]
     return {"kept": next(ids)} if isinstance(plan, Keep) else None
@@ -112,7 +108,7 @@ def _leaves(plan: Plan) -> Iterator[Plan]:
 
 
 class Reader:
-    """Checks one reply against its plan and copies out the arrays."""
+    """Checks a reply against its plan and copies its arrays."""
 
     def __init__(self, fd: int, size: int) -> None:
         self.fd = fd
@@ -124,7 +120,7 @@ class Reader:
         """Return the value that `claim` describes.
 
         Raises:
-            MalformedReply: it deviates from `plan`; the message says how.
+            MalformedReply: it deviates from `plan`.
         """
         if isinstance(plan, tuple):
             return self._read_tuple(claim, plan, kept, name)
@@ -157,7 +153,7 @@ class Reader:
         return made
 
     def echo(self, claims: Any, sent: wire.Arena) -> tuple[Any, ...]:
-        """Return the array arguments in `sent` as they were after the call.
+        """Return the array arguments as they were after the call.
 
         Raises:
             MalformedReply: some did not come back.
@@ -193,7 +189,6 @@ class Reader:
         return _convert(wire.read_array(self.fd, body[0], list(plan.shape), offset), plan, name)
 
     def _numbers(self, claim: Any, plan: Array, name: str) -> Any:
-        """Read a number or nested lists of numbers as an array."""
         try:
             numbers = None if plan.exact else _parse_rectangle(claim)
         except (ValueError, OverflowError):
@@ -239,8 +234,8 @@ class Reader:
 def converted(array: NDArray[Any], dtype: str) -> NDArray[Any] | None:
     """Return the array in another dtype, or None if that loses more than rounding.
 
-    Numbers may change width or kind if their values stay. Floats may round to narrower ones unless one becomes
-    infinite. Booleans do not convert.
+    Numbers may change width or kind if their values stay. Floats may round unless one becomes infinite. Booleans do not
+    convert.
     """
     if array.dtype == np.dtype(dtype):
         return array
@@ -256,7 +251,7 @@ def converted(array: NDArray[Any], dtype: str) -> NDArray[Any] | None:
 
 
 def plain(value: Any, kind: type) -> Any:
-    """Return a number as an int or float if its value stays, else unchanged; bools do not convert."""
+    """Convert a number to int or float if its value stays; bools do not convert."""
     if type(value) is kind or type(value) not in (int, float) or kind is bool:
         return value
     try:
@@ -274,7 +269,6 @@ def _convert(array: NDArray[Any], plan: Array, name: str) -> NDArray[Any]:
 
 
 def _parse_rectangle(claim: Any) -> NDArray[Any] | None:
-    """Return nested lists of numbers as an array; None for anything else."""
     if type(claim) in (bool, int, float):
         return np.array(claim)
     items = claim.get("list", claim.get("tuple")) if isinstance(claim, dict) and len(claim) == 1 else None
@@ -285,7 +279,7 @@ def _parse_rectangle(claim: Any) -> NDArray[Any] | None:
 
 
 def summary(claim: Any) -> str:
-    """Describe a claim in a few printable words."""
+    """Describe a claim in a few words."""
     if not isinstance(claim, dict):
         return "None" if claim is None else f"{type(claim).__name__} {claim!r:.40}"
     if len(claim) != 1:

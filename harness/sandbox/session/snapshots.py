@@ -1,4 +1,4 @@
-"""Snapshots: graded copies of submissions, with regular files only, each read once and hashed."""
+"""Snapshots of submissions: regular files only, each read once and hashed."""
 
 import hashlib
 import os
@@ -25,7 +25,6 @@ class Snapshot:
     """A private copy of a submission's folder.
 
     Attributes:
-        path: the copy.
         hashes: SHA-256 by relative path.
     """
 
@@ -38,14 +37,14 @@ def snapshot(folder: Path) -> Iterator[Snapshot]:
     """Copy `folder` to a temporary place during the block.
 
     Raises:
-        FilesError: it contains a link, a device, an unreadable file, or too many files or bytes.
+        FilesError: it contains a link, a device, an unreadable file, or too much.
     """
     with scratch.folder() as place:
         yield Snapshot(place, _copy(folder, place))
 
 
 def hash_folder(folder: Path) -> dict[str, str]:
-    """Return the SHA-256 of each file for a snapshot of `folder`, by relative path.
+    """Return each file's SHA-256 by relative path.
 
     Raises:
         FilesError: see `snapshot`.
@@ -54,7 +53,7 @@ def hash_folder(folder: Path) -> dict[str, str]:
 
 
 def read_folder(folder: Path) -> dict[str, bytes]:
-    """Return the bytes of each file for a snapshot of `folder`, by relative path.
+    """Return each file's bytes by relative path.
 
     Raises:
         FilesError: see `snapshot`.
@@ -63,7 +62,7 @@ def read_folder(folder: Path) -> dict[str, bytes]:
 
 
 def has_line(folder: Path, location: Location) -> bool:
-    """Return whether the folder has the file and line of a location."""
+    """Return whether the folder has a location."""
     path = folder / location.file
     if not path.is_file():
         return False
@@ -98,7 +97,6 @@ def _files(folder: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _paths(folder: Path) -> Iterator[Path]:
-    """Yield a submission's files in order, and refuse links and special files."""
     for directory, folders, names in os.walk(folder, onerror=_refuse):
         folders[:] = sorted(f for f in folders if f not in IGNORED)
         for name in sorted((*folders, *names)):

@@ -1,4 +1,4 @@
-"""The isolation that this machine offers, found by trying."""
+"""The isolation that this machine offers."""
 
 import os
 from functools import cache
@@ -17,7 +17,7 @@ CHOSEN = "HARNESS_TIER_CHOSEN"
 
 
 def detect() -> Tier:
-    """Return the tier in HARNESS_TIER, or else the strongest that works here.
+    """Return the tier in HARNESS_TIER, or else the strongest that works.
 
     Raises:
         PrerequisiteError: no tier works, or the named one does not.
@@ -27,7 +27,7 @@ def detect() -> Tier:
 
 @cache
 def choose() -> TierChoice:
-    """Return the tier of `detect`, with the reason against each stronger one.
+    """Choose a tier like `detect`, with the reason against each stronger one.
 
     Raises:
         PrerequisiteError: see `detect`.
@@ -70,7 +70,7 @@ def _describe_not_named(tier: Tier, named: str) -> UnusedTier:
 
 @cache
 def unusable(tier: Tier) -> UnusedTier | None:
-    """Start a worker in `tier`, and return why that fails; None if it works."""
+    """Try a worker in `tier`; return why it fails, or None."""
     if missing := new_sandbox(tier).missing():
         return UnusedTier(tier=tier, cause=UnusedCause.ABSENT, reason=missing)
     try:
@@ -82,6 +82,6 @@ def unusable(tier: Tier) -> UnusedTier | None:
 
 
 def why_not(tier: Tier) -> str | None:
-    """Return in one line why `tier` does not work here; None if it works."""
+    """Return in one line why `tier` fails, or None."""
     failure = unusable(tier)
     return failure.reason if failure else None

@@ -46,14 +46,12 @@ UnderWay = Callable[[str, float], None]
 class Box:
     """One worker process with one submission in it.
 
-    Open it, call it, close it, or use it as a context manager. After a reply that is not `alive`, only `close` makes
-    sense. Without a `fork_server` the box starts its own, which shares nothing with earlier boxes, not even an
-    address-space layout; likewise without a `server`.
+    After a reply that is not `alive`, only `close` makes sense. Without a `fork_server` the box starts its own, which
+    shares nothing with earlier boxes, not even an address-space layout.
 
     Attributes:
         signals: acts that honest code has no reason for.
         closed_files: files outside the rules that a device's driver opened.
-        under_way: callback during long calls.
     """
 
     def __init__(
@@ -76,7 +74,7 @@ class Box:
         self._run_queue = RunQueue()
 
     def open(self) -> Reply:
-        """Start the worker and import the submission; the value is the list of its functions.
+        """Start the worker and import the submission; the value lists its functions.
 
         Raises:
             BoxError: the worker did not start.
@@ -114,7 +112,7 @@ class Box:
     def _compile(self, folder: str) -> tuple[NDArray[np.uint8], Reply]:
         """Return the entry's bytecode, empty if it does not compile, and the reply.
 
-        The worker has run none of the submission yet, so later workers can trust the bytecode.
+        Later workers can trust it: the submission has not run yet.
         """
         request = {"op": "compile", "folder": folder, "entry": self.spec.entry}
         seconds = self.spec.limits.start_seconds
@@ -123,7 +121,7 @@ class Box:
         return code if isinstance(code, np.ndarray) and code.dtype == np.uint8 else np.empty(0, np.uint8), reply
 
     def load(self, name: str, source: str) -> Reply:
-        """Run trusted source in the worker as module `name`, for use in `wire.RemoteFunction`."""
+        """Run trusted source in the worker, for `wire.RemoteFunction`."""
         return self._ask({"op": "load", "name": name, "source": source}, self.spec.limits.start_seconds)
 
     def call(
@@ -133,16 +131,11 @@ class Box:
         """Call one function and check its result against `returns`.
 
         Args:
-            function: name.
             *args: plain values, arrays, `RemoteObject`, `RemoteFunction`, and lists, tuples and dicts of them;
                 `ServedFunction` outside containers only.
-            returns: plan of the result.
             seconds: processor time; the spec's limit by default.
-            hold: also keep the result in the worker; the value is then `(value, RemoteObject)`.
-            echo: also return the array arguments after the call.
-            inputs: the caller's use of the array arguments.
-            module: the submission, or a loaded module.
-            **kwargs: like `args`.
+            hold: true to also keep the result in the worker; the value is then `(value, RemoteObject)`.
+            echo: true to also return the array arguments after the call.
         """
         self._calling = function
         arena = wire.Arena()
@@ -155,7 +148,7 @@ class Box:
         return self._transfer(request, arena, returns, seconds, hold, echo, functions)
 
     def fetch(self, kept: wire.RemoteObject, returns: Plan) -> Reply:
-        """Copy an object kept in the worker, in its current state."""
+        """Copy an object kept in the worker."""
         return self._transfer({"op": "fetch", "kept": kept.id}, wire.Arena(), returns, None, False, False)
 
     def drop(self, kept: Iterable[wire.RemoteObject]) -> Reply:
@@ -168,7 +161,7 @@ class Box:
 
     @property
     def pid(self) -> int:
-        """The worker's process id from the kernel; 0 before its first message."""
+        """The worker's process id; 0 before its first message."""
         return self._worker.channel.pid if self._worker else 0
 
     def output(self) -> str:
@@ -179,7 +172,7 @@ class Box:
         return self._worker.channel.output.tail.decode(errors="replace")
 
     def look_once_more(self) -> None:
-        """Check a multi-threaded worker for background work during one short pause."""
+        """Check a multi-threaded worker for background work."""
         worker = self._worker
         if worker is None or not worker.channel.open or process_stats.threads(self.pid) < 2:
             return
@@ -234,11 +227,6 @@ class Box:
         self, functions: Sequence[wire.ServedFunction], request: dict[str, Any], seconds: float, fds: Sequence[int],
         output: MemoryFile,
     ) -> Reply:  # fmt: skip
-        """Send a request as `_ask` does, and serve `functions` meanwhile.
-
-        Raises:
-            BoxError: the serving process failed.
-        """
         worker = self._worker
         if not functions or self._server is None or worker is None:
             return self._ask(request, seconds, fds, output)
@@ -251,7 +239,7 @@ class Box:
     def _ask(
         self, request: Mapping[str, Any], seconds: float, fds: Sequence[int] = (), output: MemoryFile | None = None
     ) -> Reply:
-        """Send one request and wait; a returned reply's value is the raw message."""
+        """Send one request; a returned reply's value is the raw message."""
         worker = self._worker
         if worker is None or not worker.channel.open:
             return Reply(CallStatus.CRASHED, text="the worker is gone")
@@ -297,7 +285,7 @@ class Box:
         return Reply(CallStatus.RETURNED, answer, seconds=spent, processor=processor, queued=queued)
 
     def _receive(self, channel: Channel, seconds: float, queued: float, used: float) -> dict[str, Any] | CallStatus:
-        """Return the reply or its failure; `queued`, `used`: the worker's waiting and processor seconds before."""
+        """Await a reply; `queued` and `used` are the worker's waiting and processor seconds before."""
         start, left = time.perf_counter(), compute_remaining_time(seconds, 0.0, 0.0, 0.0)
         while True:
             answer = channel.receive(min(left, BEAT_SECONDS))
@@ -327,7 +315,6 @@ class Box:
                 self._idle.rest()
 
     def _wake(self) -> None:
-        """End a pause, and note a signal if the worker was busy in its pauses."""
         idle = self._idle
         if idle is None:
             return
@@ -383,7 +370,7 @@ class Box:
 
 
 def start_fork_server(spec: WorkerSpec) -> ForkServer | LentForkServer:
-    """Return a started fork server for `spec`, borrowed if some are kept warm.
+    """Return a started fork server, borrowed if some are kept warm.
 
     Raises:
         BoxError: it did not start.

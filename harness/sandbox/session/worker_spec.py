@@ -1,4 +1,4 @@
-"""The specification of a box's worker, and its resource limits."""
+"""The specification of a worker."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,10 +16,8 @@ class WorkerSpec:
 
     Attributes:
         folder: snapshot, shown read-only.
-        entry: file of the contract's functions, relative to the folder.
+        entry: file of the contract's functions.
         functions: names to look for.
-        limits: time, memory and scratch space.
-        tier: isolation tier.
         devices: device files and what their driver reads. A driver needs more open files, and unlimited address space.
         sources: the submission's own files, the only ones with locations of exceptions.
     """
@@ -34,7 +32,7 @@ class WorkerSpec:
 
 
 def rlimits(spec: WorkerSpec) -> dict[str, int]:
-    """Return a worker's limits, by name in the `resource` module."""
+    """Return a worker's limits, by name in `resource`."""
     limits = spec.limits
     found = {
         "RLIMIT_CORE": 0,
