@@ -50,7 +50,9 @@ def test_lost_digits_are_held_down_by_the_criterion_of_digits(challenge, name):
 @pytest.mark.parametrize("challenge", OF_LISTS)
 def test_numbers_in_lists_are_tampered_with_as_well(challenge, name):
     code = code_of(challenge)
-    assert list_crediting_criteria(code, TamperedAnswer(LocalAnswer(code.import_source()), TAMPERINGS[name]()), SEED) == []
+    assert (
+        list_crediting_criteria(code, TamperedAnswer(LocalAnswer(code.import_source()), TAMPERINGS[name]()), SEED) == []
+    )
 
 
 @pytest.mark.parametrize("challenge", (*PYTHON, *OF_LISTS))
