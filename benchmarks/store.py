@@ -27,7 +27,7 @@ from pathlib import Path
 from promises import Promises
 
 from harness.model import GradeProfile, Provenance, Record, Status
-from harness.model.submission_name import SubmissionName
+from harness.model.submissions.name import SubmissionName
 from harness.scoring import score
 from harness.scoring.reward import reward
 from harness.store.file_states import SETTLED_SECONDS

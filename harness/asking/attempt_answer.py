@@ -6,9 +6,9 @@ from harness.errors import AmbiguousReplyError, ReplyError
 from harness.importing.reply import ReplyImporter, submission_toml
 from harness.importing.unanswered import UnansweredReply
 from harness.model import Asked, Challenge, Submission, Turn
-from harness.model.collection import SUBMISSION_FILE
-from harness.model.file_names import REPLY_FILE
-from harness.model.submission_name import SubmissionName
+from harness.model.submissions.collection import SUBMISSION_FILE
+from harness.model.submissions.file_names import REPLY_FILE
+from harness.model.submissions.name import SubmissionName
 from harness.replies.text import reply_text
 
 CUT_OFF = "length"

@@ -13,8 +13,8 @@ from harness.asking.attempt_answer import answer_files
 from harness.errors import SpecError, StoreError
 from harness.importing.reply import lay_out_files
 from harness.model import ASKED_FILE, Asked, AskSettings, Challenge
-from harness.model.collection import SUBMISSION_FILE
-from harness.model.submission_name import SubmissionName
+from harness.model.submissions.collection import SUBMISSION_FILE
+from harness.model.submissions.name import SubmissionName
 from harness.workspace import Workspace
 from harness.workspace.stored_files import remedy, write_atomically
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from harness.errors import HarnessError, NotFoundError, SpecError, StoreError
 from harness.model import Record
-from harness.model.submission_name import SubmissionName
+from harness.model.submissions.name import SubmissionName
 from harness.scoring.doubts import describe_refusal, find_doubts
 from harness.store.content_key import probe_set
 from harness.workspace import Workspace

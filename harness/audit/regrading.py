@@ -13,7 +13,7 @@ from harness.grading.options import Options, Progress
 from harness.grading.replay import replay
 from harness.grading.retry import grade_with_retries
 from harness.model import Criterion, Evidence, Outcome, Record, Status
-from harness.model.submission_name import SubmissionName
+from harness.model.submissions.name import SubmissionName
 from harness.probing.challenge_code.code import ChallengeCode
 from harness.sandbox.session.tiers import choose
 from harness.scoring.doubts import is_of_rubric

@@ -4,7 +4,7 @@
 def submissions(incomplete: str) -> list[str]:
     """Return matching submissions, models and challenges."""
     from harness.errors import HarnessError
-    from harness.model.submission_name import SubmissionName
+    from harness.model.submissions.name import SubmissionName
     from harness.workspace import Workspace
 
     try:

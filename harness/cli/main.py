@@ -11,32 +11,11 @@ from typing import Annotated
 import typer
 
 import harness
-from harness.cli import (
-    ask,
-    attempt,
-    audit,
-    cache,
-    check,
-    collection,
-    compare,
-    cuda,
-    doctor,
-    export,
-    grade,
-    importing,
-    init,
-    ls,
-    new,
-    prompt,
-    replay,
-    report,
-    review,
-    rm,
-    scoreboard,
-    serve,
-    show,
-    sign,
-)
+from harness.cli.check import command as check
+from harness.cli.cuda import commands as cuda
+from harness.cli.grading import ask, audit, grade, replay, review, serve
+from harness.cli.results import compare, export, report, scoreboard, show, sign
+from harness.cli.workspace import attempt, cache, collection, doctor, importing, init, ls, new, prompt, rm
 from harness.errors import HarnessError, JudgeError, NotFoundError, PrerequisiteError, StoreError
 from harness.grading.linear_algebra import compute_in_one_thread
 from harness.grading.process_hardening import make_undumpable

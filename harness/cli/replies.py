@@ -39,7 +39,7 @@ def read_choices(given: Sequence[str]) -> dict[int, str]:
 def settle_attempt(workspace: "Workspace", importer: "ReplyImporter | UnansweredReply", folder: Path) -> bool:
     """Replace an ambiguous attempt by the chosen blocks of its reply; return whether there was one."""
     from harness.importing.reply import ReplyImporter, settle_reply
-    from harness.model.collection import SUBMISSION_FILE
+    from harness.model.submissions.collection import SUBMISSION_FILE
 
     unread = workspace.submission(folder) if (folder / SUBMISSION_FILE).is_file() else None
     if unread is None or not unread.about.unread or not isinstance(importer, ReplyImporter):
@@ -164,7 +164,7 @@ def _check_challenge(workspace: "Workspace", folders: Sequence[Path], challenge:
 
 def _is_bare(name: str) -> bool:
     """Return whether an argument of `grade` is a folder without submission.toml and attempts."""
-    from harness.model.collection import SUBMISSION_FILE
+    from harness.model.submissions.collection import SUBMISSION_FILE
     from harness.workspace.submission_folders import attempt_folders
 
     folder = Path(name)
@@ -175,7 +175,7 @@ def _lay_out(name: str, challenge: "Challenge", place: Path) -> Path:
     from harness.importing.reply import lay_out_reply
     from harness.importing.unanswered import importer_of
     from harness.model import identifier
-    from harness.model.submission_name import SubmissionName
+    from harness.model.submissions.name import SubmissionName
     from harness.replies.text import read_bytes
 
     submission = SubmissionName(identifier(Path(name).stem) or "reply", challenge.id)
@@ -191,7 +191,7 @@ def _lay_out_folder(name: str, challenge: "Challenge", entry: str | None, place:
     from harness.errors import SpecError
     from harness.importing.bare_files import render_submission
     from harness.model import identifier
-    from harness.model.collection import SUBMISSION_FILE
+    from harness.model.submissions.collection import SUBMISSION_FILE
     from harness.sandbox import read_folder
     from harness.workspace.submission_folders import instead_of, write_files
 

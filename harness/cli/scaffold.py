@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from harness.errors import SpecError, StoreError
 from harness.languages import language
 from harness.model import Challenge, Identifier
-from harness.model.submission_name import SubmissionName
+from harness.model.submissions.name import SubmissionName
 from harness.workspace import COLLECTIONS, SETTINGS_FILE, Workspace
 from harness.workspace.bundled_challenges import find_bundle
 from harness.workspace.stored_files import remedy

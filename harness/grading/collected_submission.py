@@ -5,7 +5,7 @@ from pathlib import Path
 
 from harness.errors import SpecError
 from harness.model import BuildFailure, CollectedAnswer, Evidence, Origin, Outcome
-from harness.model.collection import hash_problem
+from harness.model.submissions.collection import hash_problem
 from harness.probing.evidence.charging import UNSHOWN
 from harness.sandbox import Snapshot
 from harness.workspace import COLLECTION_FILE, Workspace

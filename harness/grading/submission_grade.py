@@ -28,7 +28,7 @@ from harness.model import (
     Status,
     merge_signals,
 )
-from harness.model.collection import SUBMISSION_FILE
+from harness.model.submissions.collection import SUBMISSION_FILE
 from harness.probing.evidence.charging import without_idle_credit
 from harness.quality.hints import hints
 from harness.quality.unwritten import unwritten_entry

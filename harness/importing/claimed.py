@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from harness.errors import SpecError, nearest
 from harness.model import Challenge
-from harness.model.submission import Capability
+from harness.model.submissions.submission import Capability
 
 OPTION = "--claim"
 

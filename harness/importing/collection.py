@@ -7,7 +7,7 @@ from pathlib import Path
 from harness.errors import SpecError, nearest
 from harness.importing.git import Clone, fetch_commit
 from harness.model import CollectedAnswer, Collection
-from harness.model.collection import hash_problem
+from harness.model.submissions.collection import hash_problem
 from harness.workspace import COLLECTION_FILE, Workspace
 
 

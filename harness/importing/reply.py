@@ -17,10 +17,10 @@ from harness.errors import FilesError, SpecError, StoreError
 from harness.importing.importer import Importer
 from harness.languages import Language, language
 from harness.model import ASKED_FILE, Challenge, Provenance, Submission
-from harness.model.collection import SUBMISSION_FILE
-from harness.model.file_names import REPLY_FILE
-from harness.model.submission import Capability
-from harness.model.submission_name import SubmissionName
+from harness.model.submissions.collection import SUBMISSION_FILE
+from harness.model.submissions.file_names import REPLY_FILE
+from harness.model.submissions.name import SubmissionName
+from harness.model.submissions.submission import Capability
 from harness.replies.found import Extraction
 from harness.replies.reader import extract
 from harness.replies.text import ReplyText

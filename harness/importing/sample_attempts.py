@@ -11,7 +11,7 @@ from harness.errors import SpecError, as_own_error
 from harness.importing.reply import lay_out_reply
 from harness.importing.samples import FIELDS, ReplySample, UnreadSample
 from harness.importing.unanswered import UnansweredReply, importer_in_batch
-from harness.model.submission_name import SubmissionName
+from harness.model.submissions.name import SubmissionName
 from harness.workspace import COLLECTIONS, Workspace
 from harness.workspace.submission_folders import attempt_folders
 

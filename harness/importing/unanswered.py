@@ -10,10 +10,10 @@ from types import MappingProxyType
 from harness.errors import AmbiguousReplyError, NoAnswerError, ReplyError
 from harness.importing.reply import ReplyImporter, submission_toml
 from harness.model import About, Challenge, Provenance, Submission
-from harness.model.collection import SUBMISSION_FILE
-from harness.model.file_names import REPLY_FILE
-from harness.model.submission import Capability
-from harness.model.submission_name import SubmissionName
+from harness.model.submissions.collection import SUBMISSION_FILE
+from harness.model.submissions.file_names import REPLY_FILE
+from harness.model.submissions.name import SubmissionName
+from harness.model.submissions.submission import Capability
 from harness.replies.text import MAX_BYTES, reply_text
 
 

@@ -7,8 +7,8 @@ from fnmatch import fnmatchcase
 
 from harness.errors import SpecError
 from harness.model import Collection, Evidence, Location, Record
-from harness.model.expectation import ExpectedFinding, ExpectedFindings, Necessity
 from harness.model.manifest import read_toml
+from harness.model.submissions.expectation import ExpectedFinding, ExpectedFindings, Necessity
 from harness.workspace import Workspace
 
 FILE = "expected.toml"

@@ -7,8 +7,8 @@ from harness.api import grade
 from harness.importing.reply import lay_out_reply
 from harness.importing.unanswered import importer_alone
 from harness.model import Record
-from harness.model.file_names import REPLY_FILE
-from harness.model.submission_name import SubmissionName
+from harness.model.submissions.file_names import REPLY_FILE
+from harness.model.submissions.name import SubmissionName
 from harness.sandbox.confinement import scratch
 from harness.workspace import Workspace
 

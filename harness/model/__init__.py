@@ -4,13 +4,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from harness.model.asked import ASKED_FILE, Asked, AskSettings, Turn
     from harness.model.base import Figure, Identifier, Model, Stored, identifier
-    from harness.model.challenge import Challenge, Contract, Criterion, Dimension, ErrorRatioScale, Limits, Severity
-    from harness.model.collection import CollectedAnswer, Collection, Origin
-    from harness.model.defect import PublishedDefect, PublishedDefects
-    from harness.model.draws import Draws, Threshold
-    from harness.model.evidence import (
+    from harness.model.challenges.challenge import (
+        Challenge,
+        Contract,
+        Criterion,
+        Dimension,
+        ErrorRatioScale,
+        Limits,
+        Severity,
+    )
+    from harness.model.challenges.profile import GradeProfile
+    from harness.model.challenges.suite import ChallengeSuite, ChallengeSuites
+    from harness.model.evidence.draws import Draws, Threshold
+    from harness.model.evidence.evidence import (
         NEEDS_REVIEW,
         UNBUILT,
         Counterexample,
@@ -21,12 +28,13 @@ if TYPE_CHECKING:
         Obstacle,
         Outcome,
     )
-    from harness.model.finding import INTEGRITY, NO_ANSWER, Finding
-    from harness.model.loss import Loss, LossByDistance, LossMap
-    from harness.model.profile import GradeProfile
+    from harness.model.evidence.finding import INTEGRITY, NO_ANSWER, Finding
+    from harness.model.evidence.loss import Loss, LossByDistance, LossMap
+    from harness.model.evidence.repair import Repair, RepairedGrade, RepairKind
+    from harness.model.evidence.signal import Signal, SignalKind, merge_signals
     from harness.model.record import BuildFailure, Environment, Gate, Record, Score, Status
-    from harness.model.repair import Repair, RepairedGrade, RepairKind
-    from harness.model.review import (
+    from harness.model.reviews.defect import PublishedDefect, PublishedDefects
+    from harness.model.reviews.review import (
         Comparison,
         Comparisons,
         LetterGrades,
@@ -43,15 +51,15 @@ if TYPE_CHECKING:
         Rounds,
         Row,
     )
-    from harness.model.signal import Signal, SignalKind, merge_signals
-    from harness.model.submission import About, Claim, OwnTests, Provenance, Submission
-    from harness.model.suite import ChallengeSuite, ChallengeSuites
+    from harness.model.submissions.asked import ASKED_FILE, Asked, AskSettings, Turn
+    from harness.model.submissions.collection import CollectedAnswer, Collection, Origin
+    from harness.model.submissions.submission import About, Claim, OwnTests, Provenance, Submission
     from harness.model.tier import Tier
     from harness.model.tier_choice import TierChoice, UnusedCause, UnusedTier
     from harness.model.workspace_settings import WorkspaceSettings
 
 _MODULES = {
-    "harness.model.asked": (
+    "harness.model.submissions.asked": (
         "ASKED_FILE",
         "Asked",
         "AskSettings",
@@ -64,7 +72,7 @@ _MODULES = {
         "Stored",
         "identifier",
     ),
-    "harness.model.challenge": (
+    "harness.model.challenges.challenge": (
         "Challenge",
         "Contract",
         "Criterion",
@@ -73,20 +81,20 @@ _MODULES = {
         "Limits",
         "Severity",
     ),
-    "harness.model.collection": (
+    "harness.model.submissions.collection": (
         "CollectedAnswer",
         "Collection",
         "Origin",
     ),
-    "harness.model.defect": (
+    "harness.model.reviews.defect": (
         "PublishedDefect",
         "PublishedDefects",
     ),
-    "harness.model.draws": (
+    "harness.model.evidence.draws": (
         "Draws",
         "Threshold",
     ),
-    "harness.model.evidence": (
+    "harness.model.evidence.evidence": (
         "NEEDS_REVIEW",
         "UNBUILT",
         "Counterexample",
@@ -97,17 +105,17 @@ _MODULES = {
         "Obstacle",
         "Outcome",
     ),
-    "harness.model.finding": (
+    "harness.model.evidence.finding": (
         "INTEGRITY",
         "NO_ANSWER",
         "Finding",
     ),
-    "harness.model.loss": (
+    "harness.model.evidence.loss": (
         "Loss",
         "LossByDistance",
         "LossMap",
     ),
-    "harness.model.profile": ("GradeProfile",),
+    "harness.model.challenges.profile": ("GradeProfile",),
     "harness.model.record": (
         "BuildFailure",
         "Environment",
@@ -116,12 +124,12 @@ _MODULES = {
         "Score",
         "Status",
     ),
-    "harness.model.repair": (
+    "harness.model.evidence.repair": (
         "Repair",
         "RepairedGrade",
         "RepairKind",
     ),
-    "harness.model.review": (
+    "harness.model.reviews.review": (
         "Comparison",
         "Comparisons",
         "LetterGrades",
@@ -138,19 +146,19 @@ _MODULES = {
         "Rounds",
         "Row",
     ),
-    "harness.model.signal": (
+    "harness.model.evidence.signal": (
         "Signal",
         "SignalKind",
         "merge_signals",
     ),
-    "harness.model.submission": (
+    "harness.model.submissions.submission": (
         "About",
         "Claim",
         "OwnTests",
         "Provenance",
         "Submission",
     ),
-    "harness.model.suite": (
+    "harness.model.challenges.suite": (
         "ChallengeSuite",
         "ChallengeSuites",
     ),

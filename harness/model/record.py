@@ -8,15 +8,15 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import AwareDatetime, Field, model_validator
 
 from harness.model.base import Figure, Identifier, Model, NonEmpty, Stored, Text
-from harness.model.challenge import Limits
-from harness.model.collection import Origin
-from harness.model.evidence import Evidence, Location, ReadableModel
-from harness.model.finding import NO_ANSWER, Finding, build_finding, criterion_findings, signal_findings
-from harness.model.profile import GradeProfile
-from harness.model.repair import RepairedGrade
-from harness.model.signal import Signal
-from harness.model.submission import Provenance
-from harness.model.submission_name import SubmissionName
+from harness.model.challenges.challenge import Limits
+from harness.model.challenges.profile import GradeProfile
+from harness.model.evidence.evidence import Evidence, Location, ReadableModel
+from harness.model.evidence.finding import NO_ANSWER, Finding, build_finding, criterion_findings, signal_findings
+from harness.model.evidence.repair import RepairedGrade
+from harness.model.evidence.signal import Signal
+from harness.model.submissions.collection import Origin
+from harness.model.submissions.name import SubmissionName
+from harness.model.submissions.submission import Provenance
 from harness.model.tier import Tier
 from harness.model.tier_choice import TierChoice, UnusedTier
 

@@ -22,7 +22,7 @@ import numpy as np
 from harness.errors import BusyMachineError, HarnessError
 from harness.languages import AnswerFiles, literals
 from harness.languages.base import target_of
-from harness.model.submission import offers
+from harness.model.submissions.submission import offers
 from harness.probing.answers import Answer, SandboxedAnswer
 from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.diagnosis import TracedAnswer, agrees

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from harness.errors import BusyMachineError
 from harness.model import Location, Tier
-from harness.model.challenge import TEST_RUN_SECONDS
+from harness.model.challenges.challenge import TEST_RUN_SECONDS
 from harness.quality.assertions import AssertionReport, Function, count_assertions
 from harness.quality.ast_mutants import plan_mutants
 from harness.quality.boxed_suite import IDLE_SECONDS, Run, RunResult, Runs, Suite

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from harness.errors import ReplyError
 from harness.languages import Language, every_language
-from harness.model.collection import SUBMISSION_FILE
-from harness.model.file_names import is_reserved, name_problem
+from harness.model.submissions.collection import SUBMISSION_FILE
+from harness.model.submissions.file_names import is_reserved, name_problem
 from harness.replies.blocks import MARKDOWN, NEW, SHELL, CodeBlock
 from harness.replies.text import ReplyProblem
 

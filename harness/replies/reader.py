@@ -7,7 +7,7 @@ from types import MappingProxyType
 from harness.errors import ReplyError
 from harness.languages import Language, Outline
 from harness.model import Challenge
-from harness.model.collection import SUBMISSION_FILE
+from harness.model.submissions.collection import SUBMISSION_FILE
 from harness.replies.blocks import NEW, CodeBlock, find_blocks
 from harness.replies.disorder import refuse_disorder
 from harness.replies.entry import find_entry

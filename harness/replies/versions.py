@@ -5,8 +5,8 @@ from pathlib import PurePosixPath
 
 from harness.errors import ReplyError
 from harness.languages import Outline
-from harness.model.collection import SUBMISSION_FILE
-from harness.model.file_names import find_clash
+from harness.model.submissions.collection import SUBMISSION_FILE
+from harness.model.submissions.file_names import find_clash
 from harness.replies.blocks import CodeBlock
 from harness.replies.entry import ContractFile
 from harness.replies.found import BlocksOfReply, Extraction, LeftBlock, PassedOver, ReadBlock, TakenFile, imports

@@ -24,7 +24,7 @@ from harness.model import (
     Score,
     Status,
 )
-from harness.model.challenge import TEST_RUN_SECONDS
+from harness.model.challenges.challenge import TEST_RUN_SECONDS
 from harness.model.tier_choice import describe
 from harness.scoring.doubts import DoubtKind
 from harness.scoring.gates import UNMET_POINTS

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from harness.model import Challenge, ChallengeSuite, Status
-from harness.model.suite import EVERYTHING
+from harness.model.challenges.suite import EVERYTHING
 from harness.report import formatting
 from harness.scoring.doubts import DoubtKind
 from harness.scoring.ranking import APART, LEAST_COVERAGE

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from harness.model import Challenge, Criterion, Record
-from harness.model.collection import SUBMISSION_FILE
+from harness.model.submissions.collection import SUBMISSION_FILE
 from harness.report.challenge_report import Weakness, weaknesses
 from harness.report.tables import LONGEST, storable
 

@@ -8,7 +8,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from harness.errors import NotFoundError, SpecError
 from harness.model import Challenge, Identifier, Mark, Preference, Review, Reviewer
-from harness.model.submission_name import SubmissionName
+from harness.model.submissions.name import SubmissionName
 from harness.review import judge
 from harness.review.files import FOLDER, as_toml
 from harness.review.judge_prompt import Questions

@@ -9,7 +9,7 @@ import tomli_w
 from harness.errors import SpecError, nearest
 from harness.model import Challenge, Quote, Review, ReviewerKind
 from harness.model.manifest import read_toml
-from harness.model.submission_name import SubmissionName
+from harness.model.submissions.name import SubmissionName
 from harness.workspace import Workspace
 
 FOLDER = "reviews"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from harness.errors import SpecError
 from harness.model import Provenance, Quote
-from harness.model.submission_name import SubmissionName
+from harness.model.submissions.name import SubmissionName
 from harness.sandbox import snapshot
 from harness.workspace import Workspace
 

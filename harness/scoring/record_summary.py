@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from typing import Any, Self
 
 from harness.model import INTEGRITY, Challenge, Evidence, Provenance, Record, Score, Severity, Status
-from harness.model.submission_name import SubmissionName
+from harness.model.submissions.name import SubmissionName
 from harness.scoring.doubts import DoubtKind
 
 GATED = -1.0

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from harness.errors import NotFoundError, SpecError, nearest
 from harness.model import ChallengeSuite, ChallengeSuites
+from harness.model.challenges.suite import EVERYTHING
 from harness.model.manifest import read_toml
-from harness.model.suite import EVERYTHING
 from harness.workspace import Workspace
 from harness.workspace.bundled_challenges import find_bundle
 

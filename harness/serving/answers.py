@@ -7,9 +7,9 @@ from harness.errors import SpecError
 from harness.importing.bare_files import render_submission
 from harness.importing.unanswered import importer_alone
 from harness.model import Challenge
-from harness.model.collection import SUBMISSION_FILE
-from harness.model.file_names import REPLY_FILE
-from harness.model.submission_name import SubmissionName
+from harness.model.submissions.collection import SUBMISSION_FILE
+from harness.model.submissions.file_names import REPLY_FILE
+from harness.model.submissions.name import SubmissionName
 from harness.serving.requests import GradeRequest
 from harness.workspace import Workspace
 from harness.workspace.submission_folders import write_files

@@ -17,8 +17,8 @@ from pydantic import ValidationError
 
 from harness.errors import ServiceError, SpecError
 from harness.model import Record
-from harness.model.collection import SUBMISSION_FILE
-from harness.model.file_names import IGNORED
+from harness.model.submissions.collection import SUBMISSION_FILE
+from harness.model.submissions.file_names import IGNORED
 from harness.replies.text import MAX_BYTES as MAX_REPLY
 from harness.serving.requests import GradeRequest
 

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, model
 from harness.grading.options import Options
 from harness.model import GradeProfile
 from harness.model.base import Identifier, Model, RelativePath
-from harness.model.file_names import find_clash, name_problem
+from harness.model.submissions.file_names import find_clash, name_problem
 
 MAX_FILES = 100
 

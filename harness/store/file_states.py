@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Self
 
 import harness
-from harness.model.submission_name import SubmissionName
+from harness.model.submissions.name import SubmissionName
 from harness.workspace import Workspace
 from harness.workspace.signatures import PUBLIC_SUFFIX, SUFFIX
 from harness.workspace.stored_files import remedy

@@ -11,7 +11,7 @@ from typing import Any
 
 from harness.errors import StoreError
 from harness.model import GradeProfile, Record, Status
-from harness.model.submission_name import SubmissionName
+from harness.model.submissions.name import SubmissionName
 from harness.store import failing_seeds, published_records, record_rows
 from harness.store.database import Database
 from harness.workspace import Workspace

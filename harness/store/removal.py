@@ -9,7 +9,7 @@ from pathlib import Path
 
 from harness.errors import NotFoundError, SpecError, StoreError, nearest
 from harness.model import Record
-from harness.model.submission_name import SubmissionName
+from harness.model.submissions.name import SubmissionName
 from harness.sandbox import hash_folder
 from harness.store.record_store import Store
 from harness.workspace import COLLECTIONS, Workspace

@@ -5,8 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from harness.errors import NotFoundError, StoreError, nearest
-from harness.model.collection import SUBMISSION_FILE
-from harness.model.submission_name import SubmissionName
+from harness.model.submissions.collection import SUBMISSION_FILE
+from harness.model.submissions.name import SubmissionName
 from harness.store.removal import removals, remove
 from harness.workspace import Workspace
 from harness.workspace.stored_files import remedy

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from harness.errors import FilesError, SpecError
 from harness.model import Submission
-from harness.model.collection import SUBMISSION_FILE
-from harness.model.file_names import NAME_ERRORS, find_clash
-from harness.model.submission_name import ATTEMPT, SubmissionName
+from harness.model.submissions.collection import SUBMISSION_FILE
+from harness.model.submissions.file_names import NAME_ERRORS, find_clash
+from harness.model.submissions.name import ATTEMPT, SubmissionName
 
 SHOWN = 5
 """Most files that a message lists."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from harness.errors import NotFoundError, PrerequisiteError, SpecError, StoreError, nearest
 from harness.model import Challenge, CollectedAnswer, Collection, Record, Submission, WorkspaceSettings
 from harness.model.manifest import read_toml
-from harness.model.submission_name import SubmissionName
+from harness.model.submissions.name import SubmissionName
 from harness.workspace.bundled_challenges import find_bundle
 from harness.workspace.signatures import verify
 from harness.workspace.stored_files import read_stored

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from harness.model import Outcome
-from harness.model.submission import offers
+from harness.model.submissions.submission import offers
 from harness.mutation.checks.check import assess, mutant_evidence, open_in_sandbox
 from harness.mutation.checks.null_answer import NullAnswer
 from harness.probing import Mutant, Variant

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.model import Evidence, Outcome
-from harness.model.evidence import Obstacle
+from harness.model.evidence.evidence import Obstacle
 from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.challenge_code.local_answer import LocalAnswer
 from harness.probing.challenge_code.mutants import module_of

@@ -6,7 +6,7 @@ import pytest
 from softmax_topk_answers import CODE
 
 from harness.model import Evidence, Finding, Outcome
-from harness.model.finding import criterion_findings
+from harness.model.evidence.finding import criterion_findings
 from harness.mutation.checks.check import assess, open_in_sandbox
 from harness.probing.evidence.root_causes import OtherwiseCalledAnswer, link_to_races
 from harness.probing.failures import CallTimedOut

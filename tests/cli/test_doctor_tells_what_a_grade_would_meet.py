@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from cli_runs import Run
 
-from harness.cli import doctor, main
+from harness.cli import main
+from harness.cli.workspace import doctor
 from harness.errors import BoxError
 from harness.model import UnusedCause, UnusedTier
 from harness.sandbox import Tier, self_test

@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.cli.main import main
-from harness.cli.scoreboard import SourceOption
+from harness.cli.results.scoreboard import SourceOption
 from harness.report.mark_source import MarkSource
 from harness.report.tables import ReflowingTable, csv_text, markdown_table, storable
 from harness.workspace import Workspace

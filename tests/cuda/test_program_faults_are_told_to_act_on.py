@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from harness.cli import cuda_formats, cuda_output
+from harness.cli.cuda import formats as cuda_formats
+from harness.cli.cuda import output as cuda_output
 from harness.cuda.emulator.device_trace import DeviceDefect, DeviceLocation, KernelLaunch, Report
 from harness.cuda.programs import self_reported_failures
 from harness.cuda.programs.faults import leaks, program_faults

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli.cuda_output import headline
+from harness.cli.cuda.output import headline
 from harness.cuda.emulator.build import Built
 from harness.cuda.emulator.device_trace import Progress, last_progress
 from harness.cuda.programs.faults import program_faults

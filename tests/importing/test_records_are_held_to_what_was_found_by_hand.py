@@ -11,7 +11,7 @@ from harness.errors import SpecError
 from harness.importing.collection import open_collection
 from harness.importing.importer import lay_out
 from harness.importing.verification import Agreement, read_findings, verify
-from harness.model.expectation import ExpectedFinding
+from harness.model.submissions.expectation import ExpectedFinding
 from harness.workspace import Workspace
 from tests.commands import called
 

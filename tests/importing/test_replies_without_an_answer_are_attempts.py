@@ -13,7 +13,7 @@ from harness.importing.sample_attempts import ImportedSample, RefusedSample, Sam
 from harness.importing.samples import SampleFields, read_samples
 from harness.importing.unanswered import UnansweredReply, importer_alone, importer_of
 from harness.model import Status
-from harness.model.submission_name import SubmissionName
+from harness.model.submissions.name import SubmissionName
 from harness.serving.answers import lay_out
 from harness.serving.requests import GradeRequest
 from harness.workspace import Workspace

@@ -5,7 +5,7 @@ from typing import get_args
 
 import pytest
 
-from harness.model.challenge import SourceMetric
+from harness.model.challenges.challenge import SourceMetric
 from harness.quality import tools
 from harness.quality.evidence import FIGURES
 from harness.quality.metrics import CURVES, WINDOW, credit, measure

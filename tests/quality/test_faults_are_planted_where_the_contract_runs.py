@@ -8,7 +8,7 @@ import pytest
 
 from harness.languages import AnswerFiles
 from harness.model import Criterion, Submission
-from harness.model.challenge import TEST_RUN_SECONDS, Limits
+from harness.model.challenges.challenge import TEST_RUN_SECONDS, Limits
 from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.challenge_code.local_answer import LocalAnswer
 from harness.probing.diagnosis import TracedAnswer

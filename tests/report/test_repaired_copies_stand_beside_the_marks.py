@@ -10,7 +10,7 @@ from sample_records import CHALLENGE, FUTURE, NOT_OFFERED, PASSED, evidence, unb
 
 from harness.importing.verification import Agreement, find_further_faults, verify
 from harness.model import Evidence, Location, Origin, Outcome, Record, Repair, RepairedGrade, RepairKind
-from harness.model.expectation import ExpectedFinding
+from harness.model.submissions.expectation import ExpectedFinding
 from harness.report.inputs import ReportInputs
 from harness.report.junit import junit
 from harness.report.not_asked import build_note

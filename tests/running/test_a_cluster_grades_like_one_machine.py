@@ -30,7 +30,7 @@ from harness.executors.registry import new_executor
 from harness.grading.options import Options
 from harness.grading.submission_grade import Graded, grade_one
 from harness.model import Outcome, Record, Status
-from harness.model.submission_name import SubmissionName
+from harness.model.submissions.name import SubmissionName
 from harness.store.record_store import Store
 from harness.workspace import Workspace
 from tests.commands import command, environment, started

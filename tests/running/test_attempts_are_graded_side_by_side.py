@@ -8,7 +8,7 @@ import pytest
 from harness.errors import NotFoundError, SpecError, StoreError
 from harness.grading.replay import replay
 from harness.grading.submission_grade import grade_one
-from harness.model.submission_name import SubmissionName
+from harness.model.submissions.name import SubmissionName
 from harness.store.record_store import Store
 from tests.attempts import add_attempt
 from tests.commands import called

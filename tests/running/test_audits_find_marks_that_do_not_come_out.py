@@ -12,7 +12,7 @@ from harness.audit.regrading import AuditedRecord, AuditVerdict
 from harness.errors import NotFoundError
 from harness.model import Challenge, Draws, Evidence, GradeProfile, Outcome, Record
 from harness.model.seeds import seed_of
-from harness.model.submission_name import SubmissionName
+from harness.model.submissions.name import SubmissionName
 from harness.scoring import score
 from harness.scoring.reward import reward
 from harness.store.record_store import Store

@@ -12,7 +12,7 @@ from harness.errors import NotFoundError, SpecError
 from harness.grading.options import Options
 from harness.grading.submission_grade import grade_one
 from harness.model import Record
-from harness.model.submission_name import SubmissionName
+from harness.model.submissions.name import SubmissionName
 from harness.report.inputs import gather
 from harness.report.scoreboard import as_markdown, measured_scoreboard, scoreboard
 from harness.sandbox import hash_folder

@@ -8,7 +8,7 @@ import pytest
 from harness.audit.board import Board
 from harness.audit.regrading import AuditVerdict, audit
 from harness.errors import NotFoundError, PrerequisiteError, StoreError
-from harness.model.submission_name import SubmissionName
+from harness.model.submissions.name import SubmissionName
 from harness.store import file_states
 from harness.store.record_store import Store
 from harness.store.removal import removals, remove

@@ -10,7 +10,7 @@ import pytest
 from harness.cuda.compilers.host_compiler import HostCompiler
 from harness.cuda.emulator import archive
 from harness.model import Record
-from harness.model.submission_name import SubmissionName
+from harness.model.submissions.name import SubmissionName
 from harness.mutation.trials.journal import trials_folder, version_of
 from harness.store import disk_use
 from harness.store.disk_use import disk_uses, list_prunable, prune

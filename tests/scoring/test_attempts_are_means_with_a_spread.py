@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.model import BuildFailure, Outcome, Score, Severity, Status
-from harness.model.submission_name import SubmissionName
+from harness.model.submissions.name import SubmissionName
 from harness.numerics.rounding import exact
 from harness.scoring import score, standings
 from harness.scoring.attempts import Attempts, by_answer, mean_score, pass_at_k

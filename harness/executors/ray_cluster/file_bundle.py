@@ -9,7 +9,7 @@ from typing import Any
 
 from harness.errors import JudgeError
 from harness.model.base import relative
-from harness.model.file_names import find_clash
+from harness.model.submissions.file_names import find_clash
 from harness.sandbox import read_folder
 
 MAX_PATH = 600

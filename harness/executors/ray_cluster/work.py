@@ -13,7 +13,7 @@ from harness.executors.ray_cluster.file_bundle import FileBundle, GradeTask
 from harness.grading.job import Job, prepare_job
 from harness.grading.options import Options
 from harness.model import Challenge
-from harness.model.collection import SUBMISSION_FILE
+from harness.model.submissions.collection import SUBMISSION_FILE
 from harness.sandbox import read_folder
 from harness.workspace import COLLECTIONS, Workspace
 

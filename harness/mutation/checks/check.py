@@ -11,7 +11,7 @@ from typing import Any
 from harness.errors import JudgeError
 from harness.languages import AnswerFiles
 from harness.model import Evidence, Obstacle, Outcome, Severity
-from harness.model.submission import offers
+from harness.model.submissions.submission import offers
 from harness.mutation.checks.null_answer import NullAnswer, NullValues
 from harness.mutation.checks.tampering import TAMPERINGS, TamperedAnswer, Tampering
 from harness.probing.answers import Answer, SandboxedAnswer

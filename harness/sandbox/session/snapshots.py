@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from harness.errors import FilesError
 from harness.model import ASKED_FILE, Location
-from harness.model.file_names import IGNORED
+from harness.model.submissions.file_names import IGNORED
 from harness.sandbox.confinement import scratch
 
 MAX_FILES = 500

@@ -4,10 +4,18 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from harness.model.base import Identifier, NonEmpty
-from harness.model.challenge import Severity
-from harness.model.evidence import UNBUILT, Counterexample, Evidence, Location, Observation, Outcome, ReadableModel
-from harness.model.loss import Loss
-from harness.model.signal import Signal, SignalKind
+from harness.model.challenges.challenge import Severity
+from harness.model.evidence.evidence import (
+    UNBUILT,
+    Counterexample,
+    Evidence,
+    Location,
+    Observation,
+    Outcome,
+    ReadableModel,
+)
+from harness.model.evidence.loss import Loss
+from harness.model.evidence.signal import Signal, SignalKind
 
 INTEGRITY = "integrity"
 """Criterion id of findings from signals; outside every rubric."""

@@ -7,8 +7,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from harness.model.base import Identifier, Model, NonEmpty, Text
-from harness.model.evidence import Outcome
-from harness.model.repair import RepairKind
+from harness.model.evidence.evidence import Outcome
+from harness.model.evidence.repair import RepairKind
 
 
 class Necessity(StrEnum):

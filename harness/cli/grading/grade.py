@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.cli import complete, output, replies
-from harness.cli.show import show_record
-from harness.cli.sign import secret_key, sign_results
+from harness.cli.results.show import show_record
+from harness.cli.results.sign import secret_key, sign_results
 
 if TYPE_CHECKING:
     from harness.executors.base import NotGraded
@@ -232,7 +232,7 @@ def _run(
 
 
 def _format_name(folder: Path) -> str:
-    from harness.model.submission_name import SubmissionName
+    from harness.model.submissions.name import SubmissionName
 
     return str(SubmissionName.of_folder(folder.resolve()))
 

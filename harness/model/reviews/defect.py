@@ -5,8 +5,8 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from harness.model.base import Identifier, Model, Stored, Text
-from harness.model.challenge import Severity
-from harness.model.evidence import Evidence, Location
+from harness.model.challenges.challenge import Severity
+from harness.model.evidence.evidence import Evidence, Location
 
 
 class PublishedDefect(Model):

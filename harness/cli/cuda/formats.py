@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from harness import __version__
-from harness.cli.cuda_output import headline, kind_name
+from harness.cli.cuda.output import headline, kind_name
 from harness.cuda.emulator.device_trace import DeviceLocation
 from harness.cuda.programs.faults import ProgramFault, program_faults
 from harness.cuda.programs.program import ProgramRun, ProgramSource

@@ -185,7 +185,7 @@ def count(
     harness cuda count softmax.cu
     harness cuda count main.cu kernels.cu -- --rows 64
     """
-    from harness.cli import cuda_output
+    from harness.cli.cuda import output as cuda_output
     from harness.cuda.programs.program import Mode, ProgramLimits
 
     words = _build_options(defines, includes, standard)
@@ -228,7 +228,7 @@ def cc(context: typer.Context) -> None:
     make NVCC="harness cuda cc"
     harness cuda check ./softmax -- --rows 64
     """
-    from harness.cli import cuda_cc
+    from harness.cli.cuda import cc as cuda_cc
 
     code = cuda_cc.run_compiler(context.meta[_ARGUMENTS])
     if code:
@@ -336,14 +336,14 @@ def _say_checked(
     as_sarif: bool,
     annotations: Annotations | None,
 ) -> None:
-    from harness.cli import cuda_output
+    from harness.cli.cuda import output as cuda_output
 
     if as_json:
         output.data(cuda_output.as_data(source, runs))
     elif not as_sarif:
         cuda_output.defects(source, runs, quoted=annotations is not None)
     if as_sarif or annotations:
-        from harness.cli import cuda_formats  # here, since it imports the whole report package
+        from harness.cli.cuda import formats as cuda_formats  # here, since it imports the whole report package
 
         if as_sarif:
             output.line(cuda_formats.as_sarif(source, runs, Path.cwd()).rstrip("\n"))

@@ -3,10 +3,10 @@
 import errno
 from collections.abc import Iterable, Iterator
 
-from harness.model.asked import ASKED_FILE
+from harness.model.submissions.asked import ASKED_FILE
 from harness.model.base import relative
-from harness.model.collection import SUBMISSION_FILE
-from harness.model.submission_name import ATTEMPT
+from harness.model.submissions.collection import SUBMISSION_FILE
+from harness.model.submissions.name import ATTEMPT
 
 REPLY_FILE = "reply.md"
 """Raw reply of the model, beside a submission taken from it."""

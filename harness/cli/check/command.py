@@ -53,7 +53,7 @@ def check(
     """
     import secrets
 
-    from harness.cli import generated
+    from harness.cli.check import generated
     from harness.probing.challenge_code.code import ChallengeCode
     from harness.workspace import Workspace
 
@@ -80,8 +80,8 @@ def _judge_by_seeds(
     code: "ChallengeCode", seed: int, seeds: int, rewards: int, jobs: int, quiet: bool
 ) -> Sequence["RightAnswerTrial | RewardTrial"]:
     """Judge the right answers, and grade the mutants, by seeds; print unless `quiet`."""
-    from harness.cli.reward_misses import grade_by_seeds
-    from harness.cli.right_answers import judge_by_seeds
+    from harness.cli.check.reward_misses import grade_by_seeds
+    from harness.cli.check.right_answers import judge_by_seeds
 
     right = judge_by_seeds(code, seed, seeds, jobs, quiet) if seeds else ()
     return [*right, *(grade_by_seeds(code, seed, rewards, jobs, quiet) if rewards else ())]

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 
 from harness.model.base import Identifier, Model, RelativePath, Text
-from harness.model.evidence import Location
-from harness.model.submission_name import SubmissionName
+from harness.model.evidence.evidence import Location
+from harness.model.submissions.name import SubmissionName
 
 
 def _check_setting(value: Any) -> Any:

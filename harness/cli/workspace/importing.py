@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from harness.cli import complete, output
-from harness.cli.new import Shadow
+from harness.cli.workspace.new import Shadow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from harness.importing.sample_attempts import ImportedSample
-    from harness.model.submission_name import SubmissionName
+    from harness.model.submissions.name import SubmissionName
     from harness.workspace import Workspace
 
 app = typer.Typer(
@@ -97,7 +97,7 @@ def reply(
     from harness.importing.claimed import parse_claims
     from harness.importing.reply import lay_out_reply
     from harness.importing.unanswered import importer_of
-    from harness.model.submission_name import SubmissionName
+    from harness.model.submissions.name import SubmissionName
     from harness.replies.text import read_bytes
     from harness.workspace import Workspace
 
@@ -177,7 +177,7 @@ def _finish(workspace: "Workspace", made: Sequence["ImportedSample"], refused: i
 
 
 def _note_unanswered(made: "Iterable[ImportedSample]") -> None:
-    from harness.model.file_names import REPLY_FILE
+    from harness.model.submissions.file_names import REPLY_FILE
 
     for each in made:
         if each.unanswered:

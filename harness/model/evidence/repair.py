@@ -6,8 +6,8 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from harness.model.base import NonEmpty
-from harness.model.evidence import Evidence, Location, ReadableModel
-from harness.model.finding import Finding, criterion_findings
+from harness.model.evidence.evidence import Evidence, Location, ReadableModel
+from harness.model.evidence.finding import Finding, criterion_findings
 
 
 class RepairKind(StrEnum):

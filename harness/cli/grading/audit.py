@@ -10,7 +10,7 @@ from harness.cli import output
 if TYPE_CHECKING:
     from harness.audit.board import Board
     from harness.audit.regrading import AuditedRecord
-    from harness.model.submission_name import SubmissionName
+    from harness.model.submissions.name import SubmissionName
     from harness.workspace import Workspace
     from harness.workspace.signatures import PublicKey
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.cli import complete, output
-from harness.cli.scoreboard import Format
+from harness.cli.results.scoreboard import Format
 
 if TYPE_CHECKING:
     from harness.model import Record

@@ -78,7 +78,7 @@ def _list_challenges(workspace: "Workspace") -> Iterator[Row]:
 
 
 def _list_models(workspace: "Workspace") -> Iterator[Row]:
-    from harness.model.submission_name import SubmissionName
+    from harness.model.submissions.name import SubmissionName
 
     answered = [SubmissionName.of_folder(folder).model for folder in workspace.submissions()]
     for model in workspace.models():
@@ -87,7 +87,7 @@ def _list_models(workspace: "Workspace") -> Iterator[Row]:
 
 def _list_submissions(workspace: "Workspace") -> Iterator[Row]:
     from harness.errors import HarnessError
-    from harness.model.submission_name import SubmissionName
+    from harness.model.submissions.name import SubmissionName
 
     for folder in workspace.submissions():
         name = str(SubmissionName.of_folder(folder))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.cli import output
-from harness.cli.scoreboard import SourceOption
+from harness.cli.results.scoreboard import SourceOption
 
 if TYPE_CHECKING:
     from harness.report.inputs import ReportInputs

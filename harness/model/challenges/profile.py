@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from enum import StrEnum
 
-from harness.model.challenge import Challenge
+from harness.model.challenges.challenge import Challenge
 
 
 class GradeProfile(StrEnum):

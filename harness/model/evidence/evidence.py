@@ -6,9 +6,9 @@ from typing import Any, Literal, Self
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from harness.model.base import Figure, Identifier, Model, NonEmpty, is_nan, relative
-from harness.model.challenge import Criterion, Severity
-from harness.model.draws import Draws, Threshold
-from harness.model.loss import Loss
+from harness.model.challenges.challenge import Criterion, Severity
+from harness.model.evidence.draws import Draws, Threshold
+from harness.model.evidence.loss import Loss
 
 UNBUILT = "build"
 """Target of `rests_on` when the submission does not build."""

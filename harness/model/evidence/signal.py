@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from harness.model.evidence import ReadableModel
+from harness.model.evidence.evidence import ReadableModel
 
 
 class SignalKind(StrEnum):

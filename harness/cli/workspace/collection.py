@@ -42,7 +42,7 @@ def verify(
     """
     from harness.importing.verification import Agreement, find_further_faults, read_findings
     from harness.importing.verification import verify as verified
-    from harness.model.expectation import Necessity
+    from harness.model.submissions.expectation import Necessity
     from harness.store.record_store import Store
     from harness.workspace import Workspace
 

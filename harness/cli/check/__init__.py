@@ -1,0 +1,1 @@
+"""`harness check`: the command, and output of its trials."""

@@ -1,0 +1,1 @@
+"""`harness cuda`: the commands, and their output."""

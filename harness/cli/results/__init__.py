@@ -1,0 +1,1 @@
+"""Commands that read records: print, compare, publish, export and sign."""

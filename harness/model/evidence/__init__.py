@@ -1,0 +1,1 @@
+"""Evidence of criteria, signals from the sandbox, and the findings and repairs derived from them."""

@@ -1,0 +1,1 @@
+"""Submissions: names, files, conversations with models, and published collections."""
