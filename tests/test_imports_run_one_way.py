@@ -17,10 +17,12 @@ ROOMS = (
 )  # fmt: skip
 """In their order. Two folders of `mutation` come before languages, which plant by them; the rest tries mutants."""
 FOLDERS = {
+    "model": ("challenges", "evidence", "submissions", "reviews"),
     "sandbox": ("inside", "accounting", "confinement", "session", "self_test"),
     "source": ("syntax", "c", "python"),
     "probing": ("requirements", "submissions", "challenge_code", "evidence"),
     "mutation": ("operators", "planting", "checks", "trials"),
+    "cli": ("check", "cuda", "workspace", "results", "grading"),
 }
 """Folders and modules within a room, in their order."""
 FAR_SIDE = {

@@ -228,9 +228,9 @@ def cc(context: typer.Context) -> None:
     make NVCC="harness cuda cc"
     harness cuda check ./softmax -- --rows 64
     """
-    from harness.cli.cuda import cc as cuda_cc
+    from harness.cli.cuda.cc import run_compiler
 
-    code = cuda_cc.run_compiler(context.meta[_ARGUMENTS])
+    code = run_compiler(context.meta[_ARGUMENTS])
     if code:
         raise typer.Exit(code)
 
@@ -343,11 +343,11 @@ def _say_checked(
     elif not as_sarif:
         cuda_output.defects(source, runs, quoted=annotations is not None)
     if as_sarif or annotations:
-        from harness.cli.cuda import formats as cuda_formats  # here, since it imports the whole report package
+        from harness.cli.cuda import formats  # here, since it imports the whole report package
 
         if as_sarif:
-            output.line(cuda_formats.as_sarif(source, runs, Path.cwd()).rstrip("\n"))
-        for text in cuda_formats.annotations(source, runs, Path.cwd()) if annotations else ():
+            output.line(formats.as_sarif(source, runs, Path.cwd()).rstrip("\n"))
+        for text in formats.annotations(source, runs, Path.cwd()) if annotations else ():
             (output.note if as_json or as_sarif else output.line)(text)
 
 
