@@ -36,7 +36,7 @@ class Executor(Protocol):
         """
 
     def places(self) -> str:
-        """Return a phrase on where grades run now, or an empty string."""
+        """Describe where grades run now; may be empty."""
 
     def cancel(self) -> None:
         """Stop running grades and drop queued ones; keep finished grades."""

@@ -63,7 +63,7 @@ def _leave(*_: object) -> None:
 
 
 def _prepare_to_leave() -> None:
-    """Bound the time to leave; ignore SIGTERM, since Python discards an exception raised in a finalizer."""
+    # ignored because Python discards an exception that is raised in a finalizer
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(LEAVE_SECONDS)

@@ -62,7 +62,7 @@ class LocalExecutor:
         self._waiting.put(folder)
 
     def results(self, progress: Progress) -> Iterator[Graded | NotGraded]:
-        """Yield results in order of completion."""
+        """See `Executor.results`."""
         if min(self._jobs, self._unfinished) <= 1:
             while self._unfinished:
                 folder = self._waiting.get()
@@ -84,7 +84,7 @@ class LocalExecutor:
         return ""
 
     def cancel(self) -> None:
-        """End the grading processes and empty the queue."""
+        """See `Executor.cancel`."""
         with contextlib.suppress(queue.Empty):
             while True:
                 self._waiting.get_nowait()

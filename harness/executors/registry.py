@@ -32,7 +32,7 @@ def new_executor(
     """Return a new executor.
 
     Args:
-        jobs: number of parallel grades; None for the executor's own.
+        jobs: None for the executor's own number.
 
     Raises:
         NotFoundError: the kind is unknown.

@@ -33,12 +33,7 @@ JUDGE_ERROR = "judge_error"
 def kernel(challenge: str, profile: str = "correctness", workspace: str | None = None) -> Task:
     """Return the task of one challenge: its prompt as the only sample, its grader as the scorer.
 
-    Args:
-        profile: "reward" or "correctness".
-        workspace: folder that holds challenges/; found from the current folder by default.
-
-    Raises:
-        NotFoundError: the challenge or the workspace is missing.
+    See `ReplyGrader` for the arguments and errors.
     """
     from harness.asking.task import task_prompt
 
@@ -49,7 +44,7 @@ def kernel(challenge: str, profile: str = "correctness", workspace: str | None =
 
 @scorer(metrics=[mean(), stderr()])
 def kernel_reward(challenge: str, profile: str = "correctness", workspace: str | None = None) -> Scorer:
-    """Return a scorer of the files in a reply's Markdown; see `kernel` for the arguments."""
+    """Return a scorer of the files in a reply's Markdown; see `ReplyGrader`."""
     from harness.integrations.reply_grade import ReplyGrader
 
     grader = ReplyGrader(challenge, profile, workspace)
@@ -80,11 +75,10 @@ def _list_challenges() -> list[str]:
 
 
 def _register(challenge: str) -> None:
-    """Register `harness/CHALLENGE`; inspect_ai prefixes an installed package itself."""
-
     def build(profile: str = "correctness", workspace: str | None = None) -> Task:
         return kernel(challenge, profile, workspace)
 
+    # inspect_ai prefixes the tasks of an installed package itself
     installed = "site-packages" in Path(__file__).parts
     task(name=challenge if installed else f"{PACKAGE}/{challenge}")(build)
 

@@ -46,7 +46,7 @@ class Spent:
     """The accumulated cost of an answer.
 
     Attributes:
-        sandbox_seconds: wall time of its workers, including their start.
+        sandbox_seconds: wall time of its workers and their start.
         charged_seconds: time of its calls, without waits for a processor.
     """
 
@@ -73,7 +73,7 @@ class Spent:
 
 
 class Answer(Protocol):
-    """A submission as a probe sees it; if its code fails, methods raise `ProbeFailure` or a subclass."""
+    """A submission as a probe sees it; if its code fails, methods raise `ProbeFailure`."""
 
     cost: Cost
     """Cost of the last call."""
@@ -115,8 +115,7 @@ class Answer(Protocol):
             seconds: limit on processor time; by default the challenge's.
             hold: also keep the result in the worker, and return `(value, RemoteObject)`.
             echo: copy the array arguments back into `self.echo` after the call.
-            module: the submission, or a module loaded before.
-            **kwargs: like `args`.
+            module: the submission, or a loaded module.
         """
 
     def fetch(self, kept: RemoteObject, returns: Plan) -> Any:
@@ -229,7 +228,7 @@ class SandboxedAnswer:
         return self._fork_server
 
     def close(self) -> None:
-        """Close the sandbox, and the fork server unless it was passed in."""
+        """Close the sandbox, and its own fork server."""
         self._leave()
         if self._server is not None:
             self._server.close()

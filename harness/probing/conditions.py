@@ -1,4 +1,4 @@
-"""Calls that judging leaves out: those under a condition, and those that a harness adapter does not serve."""
+"""Calls that judging leaves out: under a condition, or unserved by a harness adapter."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ class Condition:
         met, of_keywords: tests of a function's name and its positional or keyword arguments.
         never: criteria that it does not explain, such as those of calls that must be refused.
         mode: true for a mode; if each call in it fails, calls outside it decide the rest.
-        lacking: true if it counts only when each call in it fails.
+        lacking: true to count only if each call in it fails.
         served: callback after each success, for conditions on earlier calls.
     """
 
@@ -54,7 +54,7 @@ class Condition:
 
 
 def missing_dtypes(at: int = 0) -> tuple[Condition, ...]:
-    """Return conditions for submissions that serve only float32 or only float64, by the dtype of argument `at`."""
+    """Return conditions for submissions that serve only float32 or float64, by argument `at`."""
 
     def of(dtype: str) -> Callable[[str, Sequence[Any]], bool]:
         return lambda function, args: getattr(args[at], "dtype", None) == dtype
@@ -84,7 +84,7 @@ class SparingAnswer(AnswerWrapper):
 
 
 class PartlyServedAnswer(AnswerWrapper):
-    """An answer behind a harness adapter, which spares calls that the adapter does not serve.
+    """An answer that spares calls which its harness adapter does not serve.
 
     A function that was never served counts as missing, so that a probe can judge the rest.
 
@@ -128,7 +128,7 @@ class PartlyServedAnswer(AnswerWrapper):
 
 
 def judge_each(attempts: Mapping[str, Callable[[], T]]) -> tuple[dict[str, T], str]:
-    """Run each attempt, and return the results by name, with a note on spared ones; raise `Spared` if all are."""
+    """Return the results by name, with a note on spared attempts; raise `Spared` if all are."""
     brought, spared = dict[str, T](), list[str]()
     for name, attempt in attempts.items():
         try:

@@ -68,7 +68,7 @@ def _fails(code: ChallengeCode, answer: Answer, mutant: Mutant, passed: Evidence
 
 
 class Counts(frozenset[tuple[str, int]]):
-    """Numbers of calls of served functions, by name."""
+    """Calls of served functions, by name."""
 
 
 class TracedAnswer(AnswerWrapper):
@@ -152,7 +152,7 @@ def diagnose(code: ChallengeCode, probe: Probe, outcome: ProbeResult, answer: An
 
 
 class Fit:
-    """The behaviour of an answer on its failed cases, for comparison with known faults."""
+    """Comparison of an answer with known faults on its failed cases."""
 
     def __init__(
         self,
@@ -180,7 +180,7 @@ class Fit:
         return _measure_agreement(self._theirs, known, self._right, self._tolerance)
 
     def make_diagnosis(self, mutant: Mutant, gap: float) -> Diagnosis:
-        """Return the diagnosis of a known fault, with vague numbers where nearby ones match too."""
+        """Return the diagnosis, with vague numbers where nearby ones match too."""
         unknown = {
             number
             for number in mutant.chosen_numbers
@@ -204,7 +204,7 @@ class Fit:
         return sum(fit.gap(mutant) is not None for fit in self._further)
 
     def refutes(self, mutant: Mutant) -> bool:
-        """Return whether a known fault fails a fixed case of these probes that the answer passes."""
+        """Return whether a fault fails a fixed case that the answer passes."""
         known = _make_local(self._code, self._answer, mutant)
         return any(_case_fails(probe, known, self._seed, case) for probe, case in self._passed)
 
@@ -232,7 +232,7 @@ class Fit:
 
 
 def _case_fails(probe: Probe, answer: Answer, seed: int, case: Case) -> bool | None:
-    """Return whether a case fails; None if it cannot run, False if it is spared."""
+    """Return None for a case that cannot run, False for a spared one."""
     with contextlib.suppress(Spared):
         try:
             once(probe, answer, seed, case)
@@ -268,7 +268,7 @@ def trace_calls(probe: Probe, answer: Answer, seed: int, case: Case) -> TracedAn
 
 
 def agrees(probe: Probe, answer: Answer, seed: int, case: Case, seen: Sequence[Any]) -> bool:
-    """Return whether an answer's notes on one case match `seen`."""
+    """Return whether the notes on one case match `seen`."""
     around = ComparedAnswer(answer, seen, AGREEMENT_TOLERANCE)
     with contextlib.suppress(Settled):
         _collect_notes(probe, around, seed, case)
@@ -306,9 +306,9 @@ def _measure_agreement(
 
 
 def distance(one: list[Any], other: list[Any], tolerance: Mapping[str, float] = AGREEMENT_TOLERANCE) -> float | None:
-    """Return the largest relative difference of two traces; None if they differ by more than the tolerance or in kind.
+    """Return the largest relative difference of two traces.
 
-    None also if the last result stayed in the worker, and so is unknown.
+    None if they differ by more than the tolerance or in kind, or if the last result stayed in the worker.
     """
     return (
         _measure_farthest(one, other, tolerance) if one and next(_iter_leaves(one[-1]), SILENT) is not SILENT else None

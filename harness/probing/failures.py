@@ -18,9 +18,9 @@ class ProbeFailure(Exception):
         measured: figures gathered so far.
         diagnosis: likeliest cause in words, if the probe can tell.
         locations: places in the submission that `detail` mentions.
-        program: calls that lead to the fault, one per line.
-        defect: kind of defect that the device reported.
-        obstacle: obstacle that kept the probe from comparing.
+        program: calls up to the fault, one per line.
+        defect: kind that the device reported.
+        obstacle: reason why the probe could not compare.
         asks_for: criteria of options that the program uses; None if unknown.
         fault_of: criterion whose property is broken, if known.
     """
@@ -158,7 +158,7 @@ class CallTimedOut(WorkerLost):
     Attributes:
         limit: processor seconds.
         spent: wall seconds.
-        exhausted: true if it used up its processor time.
+        exhausted: true if it used up `limit`.
         starved: true if other work took the processor.
     """
 

@@ -1,4 +1,4 @@
-"""Families of values that optimised code may treat differently from normal ones."""
+"""Values that optimised code may treat differently from normal ones."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

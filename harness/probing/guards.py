@@ -25,7 +25,7 @@ class Guard:
         place: expression over the place of the changed code within the call; see the language.
         element: expression over the elements of the changed array, if the language has this.
         high: largest threshold; 0 for a guard without one.
-        needs: word, such as an option's name, without which an answer accepts no call that meets the guard.
+        needs: word, such as an option's name, without which no accepted call meets the guard.
     """
 
     name: str

@@ -150,7 +150,6 @@ class DeviceCall:
         """Require success, all outputs written, and unchanged guards.
 
         Args:
-            where: sizes of the call, for the message.
             rows: mask of the rows that must be written; all by default.
         """
         defects = self.report.found()
@@ -172,7 +171,7 @@ class DeviceCall:
 
     @property
     def refused(self) -> bool:
-        """True if the function returns an error or a launch is refused, without other defects."""
+        """True if an error is returned or a launch refused, without other defects."""
         return not self.defects and bool(self.code or self.report.found())
 
     def failure(self, where: str) -> KernelFailed:
@@ -228,7 +227,7 @@ def launch(
 
 
 def read_report(report: NDArray[np.uint8], mode: str, seed: int, changed: Mapping[str, int]) -> Report:
-    """Parse a device's report, and compare it with the numbers of changed bytes by buffer; raise as `launch` does."""
+    """Parse a device's report, and compare it with the changed bytes by buffer; raise as `launch` does."""
     parsed = parse(report.tobytes())
     if parsed is None:
         raise ProbeFailure("the device's report is spoilt", "what the device says of the call is no report")

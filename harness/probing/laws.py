@@ -52,7 +52,6 @@ def inputs_stay(passed: Arrays, echo: tuple[NDArray[Any], ...]) -> None:
 
     Args:
         passed: arrays by name, in the order of the arguments.
-        echo: `Answer.echo` after the call.
     """
     for (name, before), after in zip(passed.items(), echo, strict=True):
         expect.same(name, after, before, f"a call changes {name}")
@@ -63,7 +62,6 @@ def lists_stay(answer: Answer, given: Mapping[str, Any], run: Callable[[Mapping[
 
     Args:
         given: arguments by name, as nested lists.
-        run: makes the call with these arguments, kept in the process.
     """
     answer.load("keeper", "def keep(value):\n    return value\n")
     kept = {name: answer.call("keep", value, module="keeper", returns=Keep()) for name, value in given.items()}
@@ -148,7 +146,7 @@ class Caller:
     writes: bool = False
 
     def keeps(self, *arrays: NDArray[Any]) -> tuple[RemoteObject, ...]:
-        """Keep arrays in the process, to be passed as arguments."""
+        """Keep arrays in the process."""
         self.answer.load("caller", CALLER)
         kept: tuple[RemoteObject, ...] = self.answer.call(
             "keep", *arrays, returns=(Keep(),) * len(arrays), module="caller"
@@ -198,12 +196,7 @@ def equal_calls_get_equal_replies(
 def results_stay(
     run: Callable[[], tuple[Arrays, RemoteObject]], other: ArrayCall, look: Callable[[RemoteObject], Arrays]
 ) -> None:
-    """Require that a later call leaves the result of an earlier one unchanged.
-
-    Args:
-        run: call with a result that is also held in the answer's process.
-        look: fetches the held result.
-    """
+    """Require that the call `other` leaves the held result of `run` unchanged; `look` fetches it."""
     before, held = run()
     copies = {name: array.copy() for name, array in before.items()}
     other()
@@ -221,10 +214,9 @@ def parts_stand_alone(
     """Require the first and last part along each axis to give the same alone as among others.
 
     Args:
-        whole: outputs of all parts, which have these axes.
         alone: returns the outputs of one part, by axis and index.
         axes: word for a part, by axis.
-        agree: compares an output by name with its wanted values, given a title and a description of the call.
+        agree: compares an output by name with its wanted values; takes a title and a description of the call.
     """
     for axis, part in axes.items():
         size = next(iter(whole.values())).shape[axis]
@@ -280,7 +272,7 @@ def each_refused(attempts: Mapping[str, Callable[[], object]], otherwise: float 
     """Require each attempt to raise ValueError, and list the spared ones in the detail.
 
     Args:
-        attempts: calls, by a phrase for what is wrong with their arguments.
+        attempts: calls, by a phrase for the invalid argument.
         otherwise: credit for other exceptions; 0 fails the submission.
     """
     refusals = {what: partial(_raises_value_error, attempt, what, otherwise) for what, attempt in attempts.items()}

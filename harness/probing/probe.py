@@ -49,7 +49,7 @@ def _keep_case(answer: Answer, case: Case) -> Case:
 
 @dataclass(frozen=True)
 class Probe:
-    """A probe function and its cases. See `probe` for fields not listed here.
+    """A probe function and its cases. See `probe` for other fields.
 
     Attributes:
         body: function called as `body(answer, draw, **case)`; returns figures or `Partial`, raises `ProbeFailure`.
@@ -87,7 +87,7 @@ class Probe:
 
 @dataclass(frozen=True)
 class ProbeResult:
-    """The result of one probe on one answer. See `ProbeFailure` for fields not listed here.
+    """The result of one probe on one answer. See `ProbeFailure` for other fields.
 
     Attributes:
         fraction: credit: 1 passed, 0 failed.
@@ -95,7 +95,7 @@ class ProbeResult:
         case: first failed case, as drawn.
         broken: true if the answer's process is gone.
         exhausted: true if a call used up its processor time.
-        unserved: functions with calls that a harness adapter does not serve.
+        unserved: functions that a harness adapter does not always serve.
     """
 
     probe: str
@@ -149,12 +149,11 @@ def probe(
         traced: false if time or memory is tested; failures are then not compared with known faults.
         drawn: recipe for further cases, which run last.
         shrinker: replacement for the shrinking of sizes.
-        races: true if the answer is timed against the reference.
+        races: true to time the answer against the reference.
         slow_fails: false if an answer that takes too long counts as not run.
-        measures: true if a figure is tested; a failure without one is not charged beside a failure in `rests_on`.
+        measures: true to test a figure; a failure without one is not charged beside a failure in `rests_on`.
         times: true if a clock decides without a race.
-        apart: true if the fixed cases test something else than the criterion's drawn ones, and so excuse none of their
-            failures by passing.
+        apart: true if the fixed cases test something else than the drawn ones, and so never excuse their failures.
         **case: keyword arguments common to all cases.
     """
 
@@ -176,7 +175,6 @@ def run(
     Args:
         shrink: search for a smaller case, and count the drawn ones that fail.
         share: fraction of the drawn cases to run.
-        own: judged criterion.
 
     Raises:
         NotMeasurable: this device cannot tell.

@@ -79,7 +79,7 @@ def shortest(
     """Remove whatever the failure does not need: steps, then size, then details of steps.
 
     Args:
-        fits: tests whether the contract allows a smaller program; one that it does not allow sets no threshold.
+        fits: tests whether the contract allows a smaller program; others set no threshold.
     """
     search = _Search(run, program, failed, tuple(rewrites), fits)
     if not isinstance(failed.failure, WorkerLost):
@@ -135,7 +135,6 @@ class _Search:
         return True
 
     def _accept(self, program: Program) -> bool:
-        """Keep a program, up to the failing step, if it fails too; return whether it does."""
         again = self._find_failure(program)
         if again is not None:
             self.steps, self.failure = program[: again.at + 1], again.failure

@@ -59,12 +59,12 @@ class Drawn:
 
     Attributes:
         count: number of cases in a full grade.
-        cost: cost of a case, called with its sizes; the number of elements touched will do.
+        cost: cost of a case by its sizes, such as the number of elements touched.
         most: largest cost of a case.
         choices: settings drawn evenly, plainest first.
-        brief: largest cost of a case in brief, if smaller.
-        in_large: true if the leading size of the first cases, one case per size, is one of the largest.
-        salt: seed of the order in which such draws take their settings.
+        brief: `most` in brief, if smaller.
+        in_large: true to start with a case per size in which that size is one of the largest.
+        salt: seed of the order of their settings.
         adjust: changes drawn sizes to ones that the answer can handle.
         covered: most values of a setting for brief draws to take all of them.
     """
@@ -90,9 +90,6 @@ class Drawn:
 
         Each size leads in turn; the leading size shrinks last in a case that costs too much, and so covers its range.
         Settings take all their values before one repeats.
-
-        Args:
-            rng: generator of this draw alone.
         """
         leading = list(self.axes)[index % len(self.axes)]
         places = {name: float(rng.uniform()) for name in self.axes}
@@ -119,7 +116,6 @@ class Drawn:
         return {**self.adjust(**sizes), **dealt, DRAW: index}
 
     def _choose_part(self, index: int, name: str) -> tuple[int, int]:
-        """Return the part of the leading size's range to draw from, and the number of parts."""
         parts = max(1, len(range(list(self.axes).index(name), self.count, len(self.axes))))
         order = np.random.default_rng([*name.encode()]).permutation(parts)
         return int(order[index // len(self.axes) % parts]), parts

@@ -127,7 +127,7 @@ def _format_sizes(case: Case) -> str:
 
 
 def merge(figures: dict[str, Figure], new: Mapping[str, Figure]) -> None:
-    """Add figures to others, the larger of two with the same name."""
+    """Add figures; of two with one name the larger."""
     for name, value in new.items():
         old = figures.get(name)
         larger = isinstance(old, (int, float)) and isinstance(value, (int, float)) and old > value

@@ -1,1 +1,1 @@
-"""`harness check`: the command, and output of its trials."""
+"""`harness check` and its output."""

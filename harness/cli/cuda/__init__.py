@@ -1,1 +1,1 @@
-"""`harness cuda`: the commands, and their output."""
+"""`harness cuda` and its output."""

@@ -1,1 +1,1 @@
-"""Commands that grade: submissions, replies of models, samples of a board, requests over HTTP."""
+"""Commands that grade."""

@@ -1,1 +1,1 @@
-"""Commands that read records: print, compare, publish, export and sign."""
+"""Commands that read records."""

@@ -1,1 +1,1 @@
-"""Commands for the workspace: create, list, import and remove what it holds; check the machine."""
+"""Commands that manage the workspace."""

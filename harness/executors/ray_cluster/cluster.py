@@ -43,11 +43,11 @@ class ClusterNode:
     """One node of the cluster.
 
     Attributes:
-        processors: processors offered to Ray.
+        processors: number offered to Ray.
         timing: number of grades that may measure time at once.
         facts: its report; None until received.
         refusal: reason not to use it, or empty.
-        failed_starts: failed starts of slots since the last success.
+        failed_starts: slots that failed to start since the last success.
         taken: monotonic time when others last used its processors, or 0.
     """
 
@@ -74,7 +74,7 @@ class ClusterNode:
         return {k: Environment.model_validate(v) for k, v in facts.environments.items() if k not in unable}
 
     def missing(self, language: str) -> int:
-        """Return the number of missing tools for a language."""
+        """Count the missing tools for a language."""
         return len(((self.facts and self.facts.missing) or {}).get(language, ()))
 
 
@@ -120,7 +120,7 @@ class Cluster:
 
     Args:
         jobs: largest number of slots; one per processor by default.
-        address: address as for `enter`, which lists the errors.
+        address: see `enter`, also for errors.
     """
 
     def __init__(self, options: Options, languages: Sequence[str], jobs: int | None, address: str | None) -> None:
@@ -238,7 +238,6 @@ class Cluster:
             self._ray.shutdown()
 
     def _leave_taken(self) -> None:
-        """Give up waiting slots if another node may have a processor."""
         if self._jobs is None or len(self.slots) < self._jobs or len(self._nodes) == 1:
             return
         now = time.monotonic()
@@ -302,7 +301,7 @@ def enter(address: str | None) -> bool:
     """Enter a cluster for the rest of this process; return False if already in one.
 
     Args:
-        address: address of the cluster; by default RAY_ADDRESS, this machine's cluster, or a new one.
+        address: by default RAY_ADDRESS, this machine's cluster, or a new one.
 
     Raises:
         PrerequisiteError: Ray is not installed, or the address has no cluster.
@@ -324,7 +323,7 @@ def enter(address: str | None) -> bool:
 
 
 def _assert_open(address: str | None) -> None:
-    """Raise OSError for a dead address, which Ray would try for minutes."""
+    # Ray would try a dead address for minutes
     host, _, port = (address or "").rpartition(":")
     if host and port.isdigit() and "/" not in host:
         socket.create_connection((host, int(port)), CONNECT_SECONDS).close()

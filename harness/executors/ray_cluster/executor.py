@@ -44,7 +44,7 @@ class RayExecutor:
 
     Args:
         jobs: largest number of parallel grades; one per processor by default.
-        address: address as for `cluster.enter`.
+        address: see `cluster.enter`.
 
     Raises:
         PrerequisiteError: Ray is not installed.
@@ -94,7 +94,7 @@ class RayExecutor:
                 yield from self._collect(cluster, reader, refs)
 
     def cancel(self) -> None:
-        """Stop running grades and drop queued ones; keep finished grades."""
+        """See `Executor.cancel`."""
         list(self._save_pending())  # saves records that arrived just before an interrupt
         self._folders.clear()
         self._waiting.clear()
@@ -114,10 +114,10 @@ class RayExecutor:
         return f"{nodes} node{'s' * (nodes != 1)}, {slots} at a time"
 
     def _count_room(self, cluster: Cluster) -> int:
-        """Count the folders to read now, few enough to serve slots in between."""
         slots = sum(slot.ready for slot in cluster.slots)
         if not slots or self._following >= FOLLOWERS:
             return 0
+        # few at a time, to serve slots in between
         return max(0, min(max(slots, AHEAD) - len(self._waiting), len(self._folders)))
 
     def _read(self, cluster: Cluster, reader: TaskReader) -> Iterator[Result]:
@@ -170,7 +170,7 @@ class RayExecutor:
         return sorted(self._waiting, key=lambda work: not (slot.timing and work.job.timed))
 
     def _takes(self, cluster: Cluster, slot: NodeSlot, work: Work) -> bool:
-        """Decide whether a slot takes this work; reserve its node for work that must run alone."""
+        """Decide whether a slot takes the work; may reserve its node."""
         reserved = self._reserved.get(slot.node.id)
         if reserved is not None and reserved is not work:
             return False
@@ -228,7 +228,6 @@ class RayExecutor:
             yield from self._accept_record(cluster, slot, work, record.model_copy(update={"made": work.sent}))
 
     def _handle_loss(self, work: Work, why: str) -> Iterator[Result]:
-        """Retry after losing a node or Ray worker, up to `LOSSES` times."""
         work = self._pick_retry(work)
         work.losses += 1
         if work.losses > LOSSES:
@@ -244,7 +243,7 @@ class RayExecutor:
         return work.control_of
 
     def _handle_death(self, reader: TaskReader, slot: NodeSlot, work: Work, status: int) -> Iterator[Result]:
-        """Retry alone after a first death of the grading process; grade the reference after a second."""
+        """Retry alone after a first death; grade the reference after a second."""
         how = f"signal {-status}" if status < 0 else f"exit status {status}"
         work.deaths.append(f"{how} on {slot.node.name}")
         work.tried.add(slot.node.id)
@@ -313,7 +312,6 @@ class RayExecutor:
                     job.failing_seeds.keep(item.criterion, item.seed)
 
     def _save_pending(self) -> Iterator[Result]:
-        """Save pending records; yield results of all submissions with their content."""
         made, self._made = self._made, []
         own = [record.model_copy(update={"outside": work.job.outside}) for work, record, _ in made]
         options = [work.job.options for work, _, _ in made]

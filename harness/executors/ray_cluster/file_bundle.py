@@ -77,16 +77,15 @@ class FileBundle:
 
 @dataclass(frozen=True)
 class GradeTask:
-    """Order to grade one submission: plain data that can be sent again, and to another node.
+    """Order to grade one submission, as plain data for any node.
 
     Attributes:
-        id: hash of everything the grade depends on except the machine.
+        id: hash of all that decides the grade except the machine.
         place: the submission's folder, relative to the node's workspace.
         answer: the submission's files, by path in the workspace.
         surroundings: Ray reference of the challenge's bundle, in a list so that Ray does not resolve it.
         untimed: true to omit criteria that a clock decides.
         seeds: failing seeds of these files, by criterion.
-        hashes: SHA-256 of the submission's files.
     """
 
     id: str

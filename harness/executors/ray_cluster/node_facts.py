@@ -23,7 +23,7 @@ class NodeFacts:
     Attributes:
         refusal: reason not to grade, or empty.
         isolation: its `TierChoice` as JSON.
-        environments: environments as in records, by language.
+        environments: as in records, by language.
         missing: missing tools, a sentence each, by language.
         unable: reasons, by language, why it cannot run submissions.
     """
@@ -38,11 +38,7 @@ class NodeFacts:
 
 
 def node_facts(device: str, languages: Sequence[str]) -> dict[str, Any]:
-    """Return the arguments of `NodeFacts` for this machine, from a separate process.
-
-    Args:
-        device: device for submissions, named as in `--device`.
-    """
+    """Return the arguments of `NodeFacts` for this machine, from a separate process."""
     command = (interpreter.EXECUTABLE, "-P", "-m", "harness.executors.ray_cluster.node_facts", device, *languages)
     done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False, cwd="/")
     if done.returncode:

@@ -27,7 +27,6 @@ class GradingSlot:
 
     Args:
         options: grading options as JSON.
-        variables: environment variables to set.
     """
 
     def __init__(self, options: str, variables: Mapping[str, str]) -> None:

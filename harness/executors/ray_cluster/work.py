@@ -27,7 +27,7 @@ class Work:
     """One submission to grade.
 
     Attributes:
-        job: the grade, before a machine is chosen.
+        job: the grade, without a machine.
         followers: jobs of the same content that wait for this record.
         tried: ids of the nodes on which our side failed.
         deaths: ends of its grading processes, in words.
@@ -80,11 +80,7 @@ class HeldWorkspace(Workspace):
 
 
 class TaskReader:
-    """Reader of folders.
-
-    Args:
-        put: function that stores a bundle in Ray's object store and returns its reference.
-    """
+    """Reader of folders; `put` stores a bundle in Ray's object store and returns its reference."""
 
     def __init__(self, workspace: Workspace, options: Options, put: Callable[[FileBundle], Any]) -> None:
         self._workspace, self._options, self._put = HeldWorkspace(workspace.root), options, put
@@ -141,9 +137,9 @@ class TaskReader:
         )
 
     def _find_place(self, job: Job) -> str:
-        """Return the submission's folder on the node: the path it has here, so that it is read alike."""
         if job.outside:
             return f"{ELSEWHERE}/answer"
+        # the path it has here, so that the node reads it alike
         name = job.submission.about
         attempt = [] if name.attempt is None else [f"attempt-{name.attempt}"]
         root = f".harness/{COLLECTIONS}/{job.origin.collection}" if job.origin else "submissions"

@@ -1,1 +1,1 @@
-"""Challenges, the suites they form, and the profiles by which they are graded."""
+"""Challenges, suites and profiles."""

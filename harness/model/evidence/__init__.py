@@ -1,1 +1,1 @@
-"""Evidence of criteria, signals from the sandbox, and the findings and repairs derived from them."""
+"""Evidence of criteria, and findings and repairs derived from it."""

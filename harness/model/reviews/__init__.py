@@ -1,1 +1,1 @@
-"""Marks by people and models, and defects that published reviews named."""
+"""Reviews, and defects that they named."""

@@ -1,1 +1,1 @@
-"""Submissions: names, files, conversations with models, and published collections."""
+"""Submissions, their names and files, and published collections."""

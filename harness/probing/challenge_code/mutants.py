@@ -35,12 +35,12 @@ class Mutant:
 
     @property
     def chosen_numbers(self) -> tuple[str, ...]:
-        """Numbers in both the fault's words and its edits; a similar fault may have others."""
+        """Numbers in both the fault's words and its edits."""
         planted = {_parse_number(found) for _, new in self.edits for found in NUMBER.findall(new)}
         return tuple(text for text in dict.fromkeys(NUMBER.findall(self.fault)) if _parse_number(text) in planted)
 
     def with_number_near(self, number: str, factor: float) -> "Mutant":
-        """Return the fault with another number: an integer changes by one, another number by `factor`."""
+        """Return the fault with another number: an integer one off, others times `factor`."""
         value = _parse_number(number)
         other = value + (1 if factor > 1 else -1) if value.is_integer() else value * factor
 
@@ -79,7 +79,7 @@ class Variant:
 
     Attributes:
         name: difference in two or three words.
-        why: description of its way of working.
+        why: its way of working.
         edits, file: see `Mutant`.
         unmet: criteria of cost that it does not meet.
         capabilities: claims as in submission.toml; all if empty.

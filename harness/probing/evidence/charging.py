@@ -123,8 +123,7 @@ def charge_once(code: ChallengeCode, evidence: Iterable[Evidence], *, marked: bo
 def _leave_to_owners(code: ChallengeCode, items: Sequence[Evidence], marked: bool) -> list[Evidence]:
     """Move each failure to the criterion whose property it breaks, if that fails and meets its thresholds.
 
-    Further failures move likewise; the rest are the criterion's own if fixed cases showed some. With `marked`, the
-    anchor stays failed.
+    Further failures move likewise; the rest are the criterion's own if fixed cases showed some.
     """
     anchor = code.challenge.anchor if marked else ""
     charged = {e.criterion: e for e in items if e.outcome is Outcome.FAILED and e.faulty and not e.fault_of}
@@ -207,7 +206,6 @@ def _shows_past(thresholds: Iterable[Threshold], other: Evidence) -> bool:
 
 
 def _may_be_anothers(code: ChallengeCode, evidence: Evidence) -> bool:
-    """Return whether each failed probe drew its cases, or lacks the figure that it measures."""
     probes = [(code.probes[example.probe], example.measured) for example in _collect_examples(evidence)]
     return all(probe.drawn is not None or (probe.measures and not figures) for probe, figures in probes)
 
@@ -237,16 +235,12 @@ def _measures(code: ChallengeCode, e: Evidence) -> bool:
 
 
 def _has_fixed_cases(code: ChallengeCode, e: Evidence) -> bool:
-    """Return whether fixed cases test the same as the failed drawn ones."""
     probes = code.probes_of(code.challenge.criterion(e.criterion))
     return not _measures(code, e) and any(probe.drawn is None and not probe.apart for probe in probes)
 
 
 def _raises_as(code: ChallengeCode, e: Evidence, other: Evidence) -> bool:
-    """Return whether a more severe criterion saw the same exception, in drawn cases only.
-
-    An exception in its fixed cases may mean a missing function, a fault of each criterion that calls it.
-    """
+    # an exception in the other's fixed cases may mean a missing function, a fault of each criterion that calls it
     called = e.obstacle is Obstacle.CALL and bool(e.locations) and _list_ways(e) <= _list_ways(other)
     values = code.challenge.criterion(other.criterion).judges == "value" and other.obstacle is not Obstacle.FAULT
     return called and values and _may_be_anothers(code, other) and other.severity.weight > e.severity.weight

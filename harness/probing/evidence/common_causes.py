@@ -52,7 +52,7 @@ def _get_name(evidence: Evidence) -> str | None:
 def _find_fitting(
     code: ChallengeCode, evidence: Evidence, known: Sequence[Mutant], answer: Answer
 ) -> Mapping[str, Callable[[], Diagnosis]]:
-    """Return functions that make the diagnoses of faults as close as the diagnosed one and matching as many cases."""
+    """Return makers of diagnoses for faults as close as the diagnosed one that match as many cases."""
     seen = evidence.counterexample
     assert seen is not None and evidence.seed is not None
     fit = Fit(code, code.probes[seen.probe], [seen.case], seen, answer, evidence.seed)

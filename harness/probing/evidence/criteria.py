@@ -44,8 +44,8 @@ def probe_criterion(
     """Run the probes of one criterion.
 
     Args:
-        seed: seed of the criterion, from `seed_of`.
-        submission: claims of the submission; without it every capability counts as claimed.
+        seed: value of `seed_of`.
+        submission: its claims; without it every capability counts as claimed.
         explain: search for smaller counterexamples and for the fault's name.
         adapters: files of the harness; exceptions from their lines alone count as not run.
         brief: draw few cases (`Drawn.in_brief`) in one worker for all probes, because its start dominates.
@@ -136,7 +136,6 @@ def _describe_refusals(verb: str, refused: Mapping[str, str]) -> str:
 
 
 def _replace_nan(result: ProbeResult) -> ProbeResult:
-    """Replace NaN figures of a failed result by infinity; raise `NotRun` for those of a passed one."""
     unreal = [name for name, value in result.figures.items() if is_nan(value)]
     if unreal and result.passed:
         raise NotRun(f"the figure `{unreal[0]}` is NaN, which assesses nothing")
@@ -243,7 +242,7 @@ def _sum_draws(draws: Iterable[Draws | None]) -> Draws | None:
 
 
 def _collect_further(first: ProbeResult, others: Sequence[ProbeResult]) -> tuple[Observation, ...]:
-    """Return all further observations, each once; skip failures from an unknown fault elsewhere, unless it is first."""
+    # skip failures from an unknown fault elsewhere, unless one is first
     if first.obstacle is not Obstacle.FAULT:
         others = [o for o in others if o.obstacle is not Obstacle.FAULT or o.fault_of]
     distinct = dict[tuple[str, str], Observation]()

@@ -12,7 +12,7 @@ from harness.sandbox import RemoteObject
 
 
 def nondeterminism(answer: Answer, probe: Probe, seed: int) -> Signal | None:
-    """Run a probe's first case in two new processes and return a signal if a result differs."""
+    """Return a signal if results of a probe's first case differ between two new processes."""
     seen = []
     for _ in range(2):
         answer.fresh()

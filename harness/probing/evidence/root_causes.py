@@ -52,7 +52,7 @@ def judge_without_conditions(
 def _judge_again(
     code: ChallengeCode, conditions: Sequence[Condition], evidence: Evidence, answer: Answer, adapters: Collection[str]
 ) -> Evidence:
-    """Judge a failed criterion again without the conditions; a mode here is one in which no call works."""
+    """Judge a failed criterion without the conditions; no call works in those that are modes."""
     probes = code.probes_of(code.challenge.criterion(evidence.criterion)) if evidence.faulty else []
     possible = [condition for condition in conditions if evidence.criterion not in condition.never]
     if not possible or not probes or any(probe.measures_cost for probe in probes):

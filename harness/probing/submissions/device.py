@@ -218,7 +218,7 @@ class GpuAnswer:
 
 
 def timed(answer: Answer, symbol: str, arguments: Sequence[Any], outputs: Sequence[Array], necessary: int) -> Measured:
-    """Time a submission on a GPU, interleaved with PyTorch's equivalent if PyTorch is installed.
+    """Time a submission on a GPU, interleaved with PyTorch's equivalent if installed.
 
     Args:
         arguments: ints, "stream", inputs as `{"shape", "dtype", "seeds"}` and outputs as `{"shape", "dtype"}`.

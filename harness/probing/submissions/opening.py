@@ -70,7 +70,7 @@ def _make_answer(runnable: Runnable, target: WorkerSpec, files: AnswerFiles, nam
 
 
 def _first_opening(answer: GradedAnswer) -> Reply:
-    """Open the answer; after a wait or starvation, once more with no other grade beside it."""
+    """Open the answer; after a wait, once more with no other grade beside it."""
     with beside_others():
         reply = answer.open()
     if reply.status is not CallStatus.TIMEOUT or reply.exhausted:

@@ -52,7 +52,7 @@ def make_timeout(title: str, reply: Reply, what: str) -> CallTimedOut:
 
 
 def describe_wait(reply: Reply, what: str) -> str:
-    """Describe a wait that timed out, by its limit, or by the time left if that was less."""
+    """Describe a wait that timed out, by its limit or, if less, the time left."""
     used = f"{reply.processor:.1f} s of processor time"
     if reply.serving >= LEAST_SERVING:
         used += f", the functions that it calls {reply.serving:.1f} s,"
