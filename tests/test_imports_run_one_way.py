@@ -1,6 +1,7 @@
 """Imports run one way: a room of the package imports only rooms listed before it."""
 
 import ast
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -110,3 +111,15 @@ def test_inside_a_room_imports_run_one_way_too(room: str) -> None:
 def test_what_authors_of_challenges_import_knows_nothing_of_evidence() -> None:
     for path in (PACKAGE / "probing").glob("*.py"):
         assert "evidence" not in folders_imported(path, "probing"), path
+
+
+@pytest.mark.every_run
+def test_challenges_import_only_what_authors_are_offered() -> None:
+    """Names of `model`, `numerics`, `probing` and its modules."""
+    offered = re.compile(r"harness\.(numerics(\.\w+)?|model|probing(\.\w+)?)")
+    for path in (*(PACKAGE.parent / "challenges").rglob("*.py"), *(PACKAGE.parent / "references").rglob("*.py")):
+        modules = {
+            node.module or "" for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)
+        }
+        for module in modules:
+            assert not module.startswith("harness") or offered.fullmatch(module), f"{path}: {module}"

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.probing import Answer, Array, Draw, Keep, Partial, Tree, expect, laws, probe
-from harness.sandbox.session.returns import converted
+from harness.probing import Answer, Array, Draw, Keep, Partial, Tree, converted, expect, laws, probe
 
 from .binding import BACKWARD, DTYPES, FIELDS, FORWARD, GRADIENTS, alive, backward, draw_inputs, forward, gradient_plan
 from .bounds import alike, right

@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.cuda.emulator.device_trace import Report
 from harness.probing import Answer, Draw, ProbeFailure
 from harness.probing.checked import require_launches
 from harness.probing.failures import CallRefused, KernelFailed, WrittenOutside, WrongOutputs
-from harness.probing.launching import STREAM, DeviceCall, InputBuffer, OutputBuffer
+from harness.probing.launching import STREAM, DeviceCall, InputBuffer, OutputBuffer, Report
 from harness.probing.launching import launch as launch_symbol
 from harness.probing.sizes import Case
 

@@ -1,7 +1,16 @@
 """Time, which only a GPU has: against PyTorch's softmax and top-k, in turns, by two clocks."""
 
-from harness.cuda.gpu.figures import necessary_bytes, plan_rows
-from harness.probing import Answer, Array, Draw, NotMeasurable, ProbeFailure, probe, timed
+from harness.probing import (
+    Answer,
+    Array,
+    Draw,
+    NotMeasurable,
+    ProbeFailure,
+    necessary_bytes,
+    plan_rows,
+    probe,
+    timed,
+)
 
 from .binding import SYMBOL, served
 

@@ -22,9 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.model.submissions.submission import offers
 from harness.numerics import PASS, conditioning, instead, judge
-from harness.probing import Answer, Array, Draw, Keep, ProbeFailure, Scalar, expect, laws
+from harness.probing import Answer, Array, Draw, Keep, ProbeFailure, Scalar, expect, laws, offers
 from harness.probing.diagnosis import TracedAnswer
 from harness.probing.failures import FaultElsewhere, NotOffered, Spared
 

@@ -7,8 +7,19 @@ from collections.abc import Callable
 
 import numpy as np
 
-from harness.probing import Answer, ArgumentsRejected, Array, Draw, InputUse, Keep, ProbeFailure, expect, laws, probe
-from harness.sandbox import RemoteFunction
+from harness.probing import (
+    Answer,
+    ArgumentsRejected,
+    Array,
+    Draw,
+    InputUse,
+    Keep,
+    ProbeFailure,
+    RemoteFunction,
+    expect,
+    laws,
+    probe,
+)
 
 from .binding import (
     SHARPNESS,

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.probing import Answer, Draw, NotMeasurable, Partial, ProbeFailure, Tree, expect, probe
+from harness.probing import Answer, Draw, NotMeasurable, Partial, ProbeFailure, Tree, expect, probe, scratch_folder
 from harness.probing.answers import SandboxedAnswer
-from harness.sandbox.confinement import scratch
 
 from . import model_oracle, oracle, reference
 from .texts import config_of, text_of, windows_of
@@ -174,7 +173,7 @@ def training_costs_little_more_than_the_reference(answer: Answer, draw: Draw, *,
 
 def _reference_seconds(answer: SandboxedAnswer, text: Any, config: dict[str, Any]) -> float:
     """Processor seconds of the reference, in a box like the answer's."""
-    with scratch.folder() as folder:
+    with scratch_folder() as folder:
         (folder / "reference.py").write_bytes(Path(reference.__file__).read_bytes())
         other = SandboxedAnswer(replace(answer.target, folder=folder, entry="reference.py"))
         try:

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.probing import Answer, ProbeFailure, Tree
-from harness.sandbox.session.returns import converted
+from harness.probing import Answer, ProbeFailure, Tree, converted
 
 from . import oracle, reference
 from .texts import Bytes, Text, config_of, windows_of

@@ -11,12 +11,17 @@
 * `ServedFunction` is an argument that runs in its own process and counts its calls.
 * `InputUse` sets the layout and use of array arguments.
 * `Location` and `Loss` (`LossMap`, `LossByDistance`) place a failure in the submission's files and outputs.
+* `offers` reads the capabilities of a submission, `converted` converts an array without loss, and `scratch_folder`
+  makes a temporary folder.
 * `timings`, `require_subquadratic` and `timing_lock` measure cost; `harness.probing.speed` races the reference.
 * `Mutant`, `PropertyMutant` and `Variant` edit right answers.
-* For CUDA see `harness.probing.launching`, `.checked`, `.traffic`, `timed` and `located`.
+* For CUDA see `harness.probing.launching`, `.checked` and `.traffic`, `timed`, `located`, `necessary_bytes` and
+  `plan_rows`.
 """
 
+from harness.cuda.gpu.figures import necessary_bytes, plan_rows
 from harness.model import Location, Loss, LossByDistance, LossMap
+from harness.model.submissions.submission import offers
 from harness.probing import laws
 from harness.probing.answers import Answer
 from harness.probing.challenge_code.mutants import Mutant, PropertyMutant, Variant
@@ -39,6 +44,8 @@ from harness.probing.shrinking import Shrunk
 from harness.probing.sizes import Axis, Drawn
 from harness.probing.submissions.device import located, timed
 from harness.sandbox import Array, InputUse, Keep, Nothing, RemoteFunction, RemoteObject, Scalar, ServedFunction, Tree
+from harness.sandbox.confinement.scratch import folder as scratch_folder
+from harness.sandbox.session.returns import converted
 from harness.timing.exclusive import timing_lock
 
 __all__ = [
@@ -73,11 +80,16 @@ __all__ = [
     "Tree",
     "Variant",
     "WorkerLost",
+    "converted",
     "expect",
     "laws",
     "located",
+    "necessary_bytes",
+    "offers",
+    "plan_rows",
     "probe",
     "require_subquadratic",
+    "scratch_folder",
     "timed",
     "timing_lock",
     "timings",

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.cuda.emulator.device_trace import DeviceDefect, Report, parse
+from harness.cuda.emulator.device_trace import DeviceDefect, parse
+from harness.cuda.emulator.device_trace import Report as Report
 from harness.cuda.emulator.trace_validation import contradiction
 from harness.cuda.inside.driver import MODES, REPORT_BYTES
 from harness.probing.answers import Answer
