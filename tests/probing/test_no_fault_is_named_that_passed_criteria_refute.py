@@ -7,8 +7,11 @@ import pytest
 from harness.model import Diagnosis, Evidence, Outcome
 from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.challenge_code.local_answer import LocalAnswer
+from harness.probing.challenge_code.mutants import module_of
 from harness.probing.diagnosis import drop_refuted
+from harness.probing.evidence.criteria import probe_criterion
 from harness.workspace import Workspace
+from tests.toy import CHALLENGE_ID, REFERENCE, TOML, make_workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[2])
 CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("kv_cache"))
@@ -33,3 +36,28 @@ def test_what_was_observed_is_no_name() -> None:
     failed = evidence("prefill_then_decode", Outcome.FAILED, observed)
     seen, _ = drop_refuted(CODE, [failed, evidence("causality", Outcome.PASSED)], LocalAnswer(CODE.import_source()))
     assert seen.diagnosis == observed
+
+
+ROWS, DOUBLING = "rows_match_the_oracle", "doubling_doubles"
+ADDS_ONE = """
+from harness.probing import Mutant
+MUTANTS = (Mutant("one added", "adds one", criterion="values", edits=(("total * scale", "total * scale + 1"),)),)
+"""
+
+
+@pytest.mark.parametrize(("probes", "added", "named"), [
+    ((ROWS,), "(scale == 3)", "one added"),
+    ((ROWS, DOUBLING), "(scale == 3)", None),
+    ((ROWS, DOUBLING), "1", "one added"),
+])  # fmt: skip
+def test_no_name_fails_what_the_answer_passes_in_a_probe_beside(
+    tmp_path: Path, probes: tuple[str, ...], added: str, named: str | None
+) -> None:
+    """Rows are scaled by 3 and doubled ones by 1: who adds one to every sum breaks both."""
+    rubric = TOML.replace(f'["{ROWS}"]', str(list(probes)))
+    workspace = make_workspace(tmp_path, toml=rubric, mutants=ADDS_ONE)
+    code = ChallengeCode(workspace, workspace.challenge(CHALLENGE_ID))
+    answer = LocalAnswer(module_of("answer", REFERENCE.replace("total * scale", f"total * scale + {added}")))
+    seen = probe_criterion(code, code.challenge.criterion("values"), answer, seed=7)
+    assert seen.counterexample is not None and seen.counterexample.probe == ROWS
+    assert (seen.diagnosis.mutant if seen.diagnosis else None) == named
