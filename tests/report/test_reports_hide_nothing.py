@@ -8,6 +8,7 @@ import sample_records as sample
 from harness.errors import SpecError
 from harness.model import ErrorRatioScale, Observation, Outcome, Provenance
 from harness.report import formatting
+from harness.report.challenge_report import weaknesses
 from harness.report.inputs import ReportInputs
 from harness.report.pages import render_all
 
@@ -197,6 +198,22 @@ def test_a_fault_that_several_criteria_saw_is_one_weakness_with_all_that_was_see
     assert "* Also: causality: out[1] is 2" in text
     assert text.count("* Also: out is NaN") == 2  # once for each weakness
     assert "Likeliest fault: off by 0" in text
+
+
+@pytest.mark.parametrize(("options", "merged"), [
+    ((None, None), True), (("gqa", "gqa"), True), (("gqa", "window"), False), (("gqa", None), False),
+])  # fmt: skip
+def test_what_two_options_fail_in_the_same_words_is_two_weaknesses(options, merged):
+    """Nor does an option share one with what every answer is asked."""
+    gqa = next(c for c in sample.CRITERIA if c.id == "gqa")
+    pair = [gqa.model_copy(update={"id": id, "capability": o}) for id, o in zip(("one", "two"), options, strict=True)]
+    challenge = sample.CHALLENGE.model_copy(update={"criteria": (sample.CRITERIA[0], *pair)})
+    wrong = {"outcome": Outcome.FAILED, "title": "out is wrong"}
+    seen = {sample.CRITERIA[0].id: sample.PASSED, "one": wrong, "two": wrong}
+    record = sample.record(outcomes=seen, challenge=challenge)
+    assert {f.title for f in record.findings} == {"out is wrong"} and len({f.severity for f in record.findings}) == 1
+    found = [w.criteria for w in weaknesses(challenge, record)]
+    assert found == ([("one", "two")] if merged else [("one",), ("two",)])
 
 
 def test_a_record_of_another_rubric_is_pointed_out_and_still_shown():
