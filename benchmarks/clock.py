@@ -26,7 +26,7 @@ from harness.numerics.paired import PairedVerdict
 from harness.probing import Answer, NotMeasurable, NotRun, ProbeFailure
 from harness.probing.answers import SandboxedAnswer
 from harness.probing.speed import credit, measure
-from harness.sandbox import Array, Box, CallStatus, WorkerSpec, detect
+from harness.sandbox import Array, CallStatus, WorkerSession, WorkerSpec, detect
 from harness.timing import clock
 from harness.timing.contest import ContestResult
 
@@ -206,7 +206,7 @@ def trips() -> None:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "answer.py").write_text(ECHO, encoding="utf-8")
         target = WorkerSpec(Path(folder), "answer.py", ("echo",), Limits(memory_mib=4096, scratch_mib=128), detect())
-        with Box(target) as box:
+        with WorkerSession(target) as box:
             box.open()
             for name, (nbytes, rounds) in PAYLOADS.items():
                 x = np.ones(nbytes // 8)

@@ -18,7 +18,7 @@ from harness.cuda.compilers.nvcc import cuda_compiler
 from harness.cuda.gpu.device import Bench, GpuDevice, Measured, build_for, gpu_device, target
 from harness.cuda.gpu.figures import necessary_bytes, plan_rows
 from harness.errors import HarnessError
-from harness.sandbox import Array, Box, CallStatus, detect
+from harness.sandbox import Array, CallStatus, WorkerSession, detect
 
 SYMBOL = "fused_softmax_topk"
 REFERENCE = Path(__file__).parents[1] / "references" / SYMBOL
@@ -61,7 +61,7 @@ def table(device: GpuDevice, folder: Path) -> None:
     build = build_for(device, REFERENCE, ["reference.cu"], folder, tier=detect())
     if not build.ok:
         raise HarnessError(f"the reference does not build: {build.errors}")
-    with Box(target(device, build, [SYMBOL], detect())) as box:
+    with WorkerSession(target(device, build, [SYMBOL], detect())) as box:
         reply = box.open()
         if reply.status is not CallStatus.RETURNED:
             raise HarnessError(f"the driver does not load: {reply.text}\n{box.output()}")

@@ -18,7 +18,7 @@ import numpy as np
 from harness.model import Limits
 from harness.mutation.checks.check import assess, open_in_sandbox
 from harness.probing.challenge_code.code import ChallengeCode
-from harness.sandbox import Array, Box, CallStatus, Tier, WorkerSpec, start_fork_server
+from harness.sandbox import Array, CallStatus, Tier, WorkerSession, WorkerSpec, start_fork_server
 from harness.sandbox.session.tiers import why_not
 from harness.workspace import Workspace
 
@@ -55,17 +55,17 @@ def round_trips(tier: Tier) -> None:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "answer.py").write_text(ECHO, encoding="utf-8")
         target = WorkerSpec(Path(folder), "answer.py", ("echo",), Limits(memory_mib=4096, scratch_mib=128), tier)
-        _print_opened(f"ready (tier {tier})", lambda: Box(target))
+        _print_opened(f"ready (tier {tier})", lambda: WorkerSession(target))
         fork_server = start_fork_server(target)
-        _print_opened(f"forked (tier {tier})", lambda: Box(target, fork_server))
+        _print_opened(f"forked (tier {tier})", lambda: WorkerSession(target, fork_server))
         fork_server.close()
-        with Box(target) as box:
+        with WorkerSession(target) as box:
             box.open()
             for name, (nbytes, rounds) in PAYLOADS.items():
                 print(f"round trip {name}".ljust(24) + f"{_echo(box, nbytes, rounds) * 1e6:8.0f} us")
 
 
-def _print_opened(what: str, make: Callable[[], Box]) -> None:
+def _print_opened(what: str, make: Callable[[], WorkerSession]) -> None:
     opened = []
     for _ in range(ROUNDS):
         with make() as box:
@@ -73,7 +73,7 @@ def _print_opened(what: str, make: Callable[[], Box]) -> None:
     print(what.ljust(24) + f"{statistics.median(opened) * 1e3:8.1f} ms")
 
 
-def _echo(box: Box, nbytes: int, rounds: int) -> float:
+def _echo(box: WorkerSession, nbytes: int, rounds: int) -> float:
     x = np.ones(nbytes // 8)
     replies = [box.call("echo", x, returns=Array(x.shape, "float64")) for _ in range(rounds + 1)]
     if any(reply.status is not CallStatus.RETURNED for reply in replies):

@@ -9,13 +9,13 @@ from harness.model import Signal
 from harness.probing.failures import NotRun, TimeUsedUp, WorkerLost
 from harness.probing.submissions.reply_failure import IMPORT, failure_of, make_timeout, misuse
 from harness.sandbox import (
-    Box,
     CallStatus,
     InputUse,
     Plan,
     RemoteObject,
     Reply,
     ServedUse,
+    WorkerSession,
     WorkerSpec,
     start_fork_server,
 )
@@ -169,7 +169,7 @@ class SandboxedAnswer:
         self._fork_server = fork_server
         self._borrowed = fork_server is not None
         self._server: FunctionServer | None = None
-        self._box: Box | None = None
+        self._box: WorkerSession | None = None
         self._kept: list[RemoteObject] = []
         self._loaded: dict[str, str] = {}
         self._waits: dict[str, float] = {}
@@ -208,7 +208,7 @@ class SandboxedAnswer:
         try:
             fork_server = self.fork_server()
             self._server = self._server or FunctionServer(fork_server, rlimits(self.target))
-            self._box = Box(self.target, fork_server, self._server)
+            self._box = WorkerSession(self.target, fork_server, self._server)
             with span("worker", self.target.entry):
                 reply = self._box.open()
         except BaseException:  # including KeyboardInterrupt: only this call ends the worker
@@ -315,7 +315,7 @@ class SandboxedAnswer:
         except ProcessLookupError:
             raise WorkerLost("crashes", "the process ended") from None
 
-    def box(self) -> Box:
+    def box(self) -> WorkerSession:
         """Open the sandbox if necessary, and return it.
 
         Raises:

@@ -19,7 +19,7 @@ from harness.model import Limits, Tier
 from harness.sandbox.confinement import scratch
 from harness.sandbox.session.reply import CallStatus, Reply
 from harness.sandbox.session.returns import Scalar
-from harness.sandbox.session.worker_session import Box
+from harness.sandbox.session.worker_session import WorkerSession
 from harness.sandbox.session.worker_spec import WorkerSpec
 
 _ATTACKER = Path(__file__).with_name("inside") / "attacker.py"
@@ -95,7 +95,7 @@ def assert_holds(tier: Tier) -> None:
 
 
 def _run(scene: Scene, tier: Tier) -> Iterator[Attack]:
-    box: Box | None = None
+    box: WorkerSession | None = None
     try:
         for attack in ATTACKS:
             box = box or _open_box(scene, tier)
@@ -110,8 +110,8 @@ def _run(scene: Scene, tier: Tier) -> Iterator[Attack]:
             box.close()
 
 
-def _open_box(scene: Scene, tier: Tier) -> Box:
-    box = Box(WorkerSpec(scene.answer, _ATTACKER.name, (), _LIMITS, tier))
+def _open_box(scene: Scene, tier: Tier) -> WorkerSession:
+    box = WorkerSession(WorkerSpec(scene.answer, _ATTACKER.name, (), _LIMITS, tier))
     try:
         reply = box.open()
         if reply.status is not CallStatus.RETURNED:

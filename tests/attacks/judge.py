@@ -25,7 +25,7 @@ from harness.quality.evidence import claims_evidence, own_tests_evidence
 from harness.quality.own_tests import grade_own_tests
 from harness.sandbox import detect, snapshot
 from harness.sandbox.confinement import scratch
-from harness.sandbox.session.worker_session import Box
+from harness.sandbox.session.worker_session import WorkerSession
 from harness.workspace import Workspace
 from tests.attacks.attack import Attack, Expect
 from tests.attacks.world import World, world
@@ -223,22 +223,22 @@ def _run_own_tests(
 def listening() -> Iterator[list[str]]:
     """Everything that boxes print and reply for the length of the block."""
     said: list[str] = []
-    call, close = Box.call, Box.close
+    call, close = WorkerSession.call, WorkerSession.close
 
-    def heard(box: Box, *args: Any, **kwargs: Any) -> Any:
+    def heard(box: WorkerSession, *args: Any, **kwargs: Any) -> Any:
         reply = call(box, *args, **kwargs)
         said.append(f"{reply.text} {_text(reply.value)} {_text(reply.echo)}")
         return reply
 
-    def closed(box: Box) -> None:
+    def closed(box: WorkerSession) -> None:
         said.append(box.output())
         close(box)
 
-    Box.call, Box.close = heard, closed  # type: ignore[method-assign]
+    WorkerSession.call, WorkerSession.close = heard, closed  # type: ignore[method-assign]
     try:
         yield said
     finally:
-        Box.call, Box.close = call, close  # type: ignore[method-assign]
+        WorkerSession.call, WorkerSession.close = call, close  # type: ignore[method-assign]
 
 
 def _text(value: Any) -> str:

@@ -12,7 +12,7 @@ import pytest
 from harness.cuda.compilers.nvcc import nvcc
 from harness.cuda.gpu.device import Bench, GpuDevice, build_for, gpu_device, out_of_reach, target
 from harness.cuda.gpu.figures import necessary_bytes
-from harness.sandbox import Array, Box, CallStatus, Scalar, detect
+from harness.sandbox import Array, CallStatus, Scalar, WorkerSession, detect
 
 DEVICE, SANITIZER = gpu_device(), shutil.which("compute-sanitizer")
 CHECKOUT = Path(__file__).parents[2]
@@ -34,13 +34,13 @@ def device() -> GpuDevice:
 
 
 @pytest.fixture(scope="module")
-def box(device: GpuDevice, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
+def box(device: GpuDevice, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerSession]:
     pytest.importorskip("cupy", reason="no CuPy: pip install 'kernel-harness[cuda]' brings it")
     into, reference = tmp_path_factory.mktemp("built"), CHECKOUT / "references" / SYMBOL
     for name in ("answer.so", "reference.so"):
         build = build_for(device, reference, ["reference.cu"], into, tier=detect(), name=name)
         assert build.ok, build.errors
-    with Box(target(device, build, [SYMBOL], detect())) as opened:
+    with WorkerSession(target(device, build, [SYMBOL], detect())) as opened:
         reply = opened.open()
         assert reply.status is CallStatus.RETURNED, reply.text + opened.output()
         yield opened
@@ -55,7 +55,7 @@ def right(logits: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     return np.take_along_axis(shares, order, axis=1), order
 
 
-def test_the_reference_is_right_in_the_box(box: Box) -> None:
+def test_the_reference_is_right_in_the_box(box: WorkerSession) -> None:
     generator = np.random.default_rng(1)
     logits = generator.permuted(np.tile(np.linspace(-8, 8, VOCAB, dtype=np.float32), (ROWS, 1)), axis=1)
     probs, indices = np.full((ROWS, K), np.nan, np.float32), np.full((ROWS, K), -1, np.int32)
@@ -74,7 +74,7 @@ def test_the_reference_is_right_in_the_box(box: Box) -> None:
     assert np.abs(found / shares - 1).max() < 1e-4
 
 
-def test_times_are_borne_out_by_the_parents_clock(box: Box) -> None:
+def test_times_are_borne_out_by_the_parents_clock(box: WorkerSession) -> None:
     rows = 1024
     arguments = [
         {"shape": [rows, VOCAB], "dtype": "float32", "seeds": [1, 2]}, rows, VOCAB, K,
@@ -111,5 +111,5 @@ def test_the_box_can_use_the_gpu(device: GpuDevice) -> None:
     assert out_of_reach(device, detect()) == ""
 
 
-def test_an_honest_call_leaves_no_sign_of_misuse(box: Box) -> None:
+def test_an_honest_call_leaves_no_sign_of_misuse(box: WorkerSession) -> None:
     assert box.signals == []

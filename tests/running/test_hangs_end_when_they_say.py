@@ -21,7 +21,7 @@ from harness.model import GradeProfile, Limits, Outcome, Record, Status
 from harness.probing.submissions import opening
 from harness.sandbox import CallStatus, Reply
 from harness.sandbox.accounting import wall_bound
-from harness.sandbox.session.worker_session import Box
+from harness.sandbox.session.worker_session import WorkerSession
 from tests.toy import PROBES, TOML, add_submission, make_workspace
 
 LIMITS = {"start_seconds": 1.0, "call_seconds": 0.5, "probes_seconds": 2.0}
@@ -60,14 +60,14 @@ class Waits:
 @pytest.fixture
 def waits(monkeypatch: pytest.MonkeyPatch) -> Waits:
     """Of all that is graded in a test."""
-    found, real = Waits(), Box._ask
+    found, real = Waits(), WorkerSession._ask
 
-    def asked(self: Box, *words: Any, **options: Any) -> Reply:
+    def asked(self: WorkerSession, *words: Any, **options: Any) -> Reply:
         reply = real(self, *words, **options)
         found.replies += [reply] if reply.status is CallStatus.TIMEOUT else []
         return reply
 
-    monkeypatch.setattr(Box, "_ask", asked)
+    monkeypatch.setattr(WorkerSession, "_ask", asked)
     return found
 
 
@@ -184,7 +184,7 @@ def test_what_took_all_the_time_there_is_is_not_begun_anew(tmp_path, jobs):
 def test_an_import_that_is_starved_twice_fails_nobody(toy, submit, monkeypatch):
     """The worker is stopped from outside for most of its time, as a busy machine would have it."""
     starved = Reply(CallStatus.TIMEOUT, text="no answer within 1 s", seconds=4.0, queued=3.9, limit=1.0, starved=True)
-    monkeypatch.setattr(Box, "_import", lambda self, folder: starved)
+    monkeypatch.setattr(WorkerSession, "_import", lambda self, folder: starved)
     record = grade_with_retries(toy.workspace, submit("m", RIGHT), Options(profile=GradeProfile.REWARD)).record
     assert record.status is Status.JUDGE_ERROR
     assert "other work left the import 0.0 s of processor time in 4.0 s" in (record.error or "")

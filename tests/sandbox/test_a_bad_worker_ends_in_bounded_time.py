@@ -41,7 +41,7 @@ def test_the_end_is_named(opened, tier, function, status, words):
 
 def test_a_submission_that_does_not_load_says_why(tmp_path, tier):
     from harness.model import Limits
-    from harness.sandbox import Box, WorkerSpec
+    from harness.sandbox import WorkerSession, WorkerSpec
 
     for source, words in (
         ("import nothing_like_this", "nothing_like_this"),
@@ -51,7 +51,7 @@ def test_a_submission_that_does_not_load_says_why(tmp_path, tier):
         ("while True: pass", "no answer"),
     ):
         (tmp_path / "answer.py").write_text(source)
-        with Box(WorkerSpec(tmp_path, "answer.py", (), Limits(start_seconds=2.0), tier)) as box:
+        with WorkerSession(WorkerSpec(tmp_path, "answer.py", (), Limits(start_seconds=2.0), tier)) as box:
             reply = box.open()
         assert reply.status is not CallStatus.RETURNED and words in reply.text, source
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.model import Limits, Tier
-from harness.sandbox import Box, CallStatus, Scalar, WorkerSpec
+from harness.sandbox import CallStatus, Scalar, WorkerSession, WorkerSpec
 
 ANSWER = """
 import socket
@@ -52,21 +52,23 @@ def in_a_thread():
 
 
 @pytest.fixture
-def box(tier: Tier, tmp_path: Path) -> Iterator[Box]:
+def box(tier: Tier, tmp_path: Path) -> Iterator[WorkerSession]:
     (tmp_path / "answer.py").write_text(ANSWER)
     functions = ("named", "in_a_thread", "reach")
-    with Box(WorkerSpec(tmp_path, "answer.py", functions, Limits(), tier, (Path("/dev/null"), Path("/sys")))) as opened:
+    with WorkerSession(
+        WorkerSpec(tmp_path, "answer.py", functions, Limits(), tier, (Path("/dev/null"), Path("/sys")))
+    ) as opened:
         assert opened.open().status is CallStatus.RETURNED
         yield opened
 
 
 @pytest.mark.parametrize("thread", ["named", "in_a_thread"])
-def test_threads_are_named(box: Box, thread: str) -> None:
+def test_threads_are_named(box: WorkerSession, thread: str) -> None:
     reply = box.call(thread, returns=Scalar(str))
     assert (reply.status, reply.value) == (CallStatus.RETURNED, "driver"), reply.text
 
 
-def test_a_socket_reaches_nobody(box: Box, tier: Tier, tmp_path: Path) -> None:
+def test_a_socket_reaches_nobody(box: WorkerSession, tier: Tier, tmp_path: Path) -> None:
     if tier is Tier.UNSAFE:
         pytest.skip("a bare process holds nothing back")
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as server:

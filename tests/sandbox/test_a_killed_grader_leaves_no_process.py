@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from harness.model import Limits
-from harness.sandbox import Box, CallStatus, Nothing, Tier, WorkerSpec, run
+from harness.sandbox import CallStatus, Nothing, Tier, WorkerSession, WorkerSpec, run
 from tests import shares
 
 WORK = {
     "a worker that hangs": """
-        with Box(WorkerSpec(folder, "answer.py", ("hang",), Limits(), tier)) as box:
+        with WorkerSession(WorkerSpec(folder, "answer.py", ("hang",), Limits(), tier)) as box:
             box.open()
             box.call("hang", returns=Nothing(), seconds=60)
     """,
@@ -28,7 +28,7 @@ WORK = {
     "workers one after the other": """
         fork_server = start_fork_server(WorkerSpec(folder, "answer.py", ("hang",), Limits(), tier))
         while True:
-            with Box(WorkerSpec(folder, "answer.py", ("hang",), Limits(), tier), fork_server) as box:
+            with WorkerSession(WorkerSpec(folder, "answer.py", ("hang",), Limits(), tier), fork_server) as box:
                 box.open()
     """,
 }
@@ -53,7 +53,7 @@ FILES = {
 GRADER = """
 import sys
 from pathlib import Path
-from harness.sandbox import Box, Nothing, WorkerSpec, Tier, run, start_fork_server
+from harness.sandbox import WorkerSession, Nothing, WorkerSpec, Tier, run, start_fork_server
 from harness.model import Limits
 folder, tier = Path(sys.argv[1]), Tier(sys.argv[2])
 print("ready", flush=True)
@@ -170,7 +170,7 @@ def test_what_a_command_leaves_behind_ends_with_it(folder, tier, kind):
 def test_what_a_worker_leaves_behind_ends_with_it(folder, tier):
     name = f"h{os.getpid()}worker"
     (folder / "answer.py").write_text(DAEMON)
-    with Box(WorkerSpec(folder, "answer.py", ("daemon",), Limits(), tier)) as box:
+    with WorkerSession(WorkerSpec(folder, "answer.py", ("daemon",), Limits(), tier)) as box:
         assert box.open().status is CallStatus.RETURNED
         assert box.call("daemon", name, returns=Nothing()).status is CallStatus.RETURNED
         time.sleep(0.3)

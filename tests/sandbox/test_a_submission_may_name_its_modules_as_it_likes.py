@@ -3,7 +3,7 @@
 import pytest
 
 from harness.model import Limits
-from harness.sandbox import Box, CallStatus, RemoteFunction, Scalar, WorkerSpec
+from harness.sandbox import CallStatus, RemoteFunction, Scalar, WorkerSession, WorkerSpec
 
 OURS = ("wire", "worker", "suite", "planted", "submission", "harness", "helper")
 
@@ -18,7 +18,7 @@ def test_its_modules_are_found_first(tmp_path, tier, entry):
     (tmp_path / entry).write_text(
         f"import {', '.join(names)}\ndef total(): return sum([{', '.join(f'{n}.MINE' for n in names)}])\n"
     )
-    with Box(WorkerSpec(tmp_path, entry, ("total",), Limits(), tier)) as box:
+    with WorkerSession(WorkerSpec(tmp_path, entry, ("total",), Limits(), tier)) as box:
         reply = box.open()
         assert (reply.status, reply.value) == (CallStatus.RETURNED, ["total"]), reply.text
         assert box.call("total", returns=Scalar(int)).value == len(names)
@@ -27,7 +27,7 @@ def test_its_modules_are_found_first(tmp_path, tier, entry):
 def test_a_module_of_ours_is_not_shadowed(tmp_path, tier):
     (tmp_path / "answer.py").write_text("import planted\ndef ask(f): return f()\n")
     (tmp_path / "planted.py").write_text("def right(): return False\n")
-    with Box(WorkerSpec(tmp_path, "answer.py", ("ask",), Limits(), tier)) as box:
+    with WorkerSession(WorkerSpec(tmp_path, "answer.py", ("ask",), Limits(), tier)) as box:
         box.open()
         box.load("planted", "def right(): return True\n")
         assert box.call("ask", RemoteFunction("planted", "right"), returns=Scalar(bool)).value is True

@@ -9,7 +9,7 @@ from harness.model import Limits
 from harness.sandbox import WorkerSpec, detect
 from harness.sandbox.session.pool import NAMESPACED, WarmForkServers, keep_warm, lender
 from harness.sandbox.session.returns import Scalar
-from harness.sandbox.session.worker_session import Box, start_fork_server
+from harness.sandbox.session.worker_session import WorkerSession, start_fork_server
 
 LEAVES = """
 import os, pathlib
@@ -43,7 +43,7 @@ def answer(folder: Path, name: str) -> WorkerSpec:
 def asked(spec: WorkerSpec, *functions: str) -> list[str]:
     server = start_fork_server(spec)
     try:
-        with Box(spec, server) as box:
+        with WorkerSession(spec, server) as box:
             assert box.open().value == list(FUNCTIONS)
             return [box.call(function, returns=Scalar(str)).value for function in functions]
     finally:
@@ -62,7 +62,7 @@ def test_the_next_answer_finds_nothing_of_the_one_before(tmp_path: Path) -> None
 def test_answers_that_are_open_at_once_have_one_each(tmp_path: Path) -> None:
     first, second = answer(tmp_path / "a", "one.py"), answer(tmp_path / "b", "two.py")
     servers = [start_fork_server(spec) for spec in (first, second)]
-    with Box(first, servers[0]) as one, Box(second, servers[1]) as two:
+    with WorkerSession(first, servers[0]) as one, WorkerSession(second, servers[1]) as two:
         for box in (one, two):
             box.open()
         seen = [box.call("look", returns=Scalar(str)).value for box in (one, two)]

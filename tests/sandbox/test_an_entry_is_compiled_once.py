@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from harness.model import Limits, Tier
-from harness.sandbox import Box, CallStatus, Reply, Scalar, WorkerSpec, start_fork_server
+from harness.sandbox import CallStatus, Reply, Scalar, WorkerSession, WorkerSpec, start_fork_server
 
 TAMPERS = """
 import builtins, importlib.machinery, marshal
@@ -24,20 +24,20 @@ def told():
 '''
 
 
-def workers(folder: Path, source: str, tier: Tier, count: int) -> Iterator[Box]:
+def workers(folder: Path, source: str, tier: Tier, count: int) -> Iterator[WorkerSession]:
     """Workers of one answer, one after the other."""
     (folder / "answer.py").write_text(source)
     spec = WorkerSpec(folder, "answer.py", ("told",), Limits(), tier, sources=("answer.py",))
     server = start_fork_server(spec)
     try:
         for _ in range(count):
-            with Box(spec, server) as box:
+            with WorkerSession(spec, server) as box:
                 yield box
     finally:
         server.close()
 
 
-def told(box: Box) -> Reply:
+def told(box: WorkerSession) -> Reply:
     assert box.open().value == ["told"]
     return box.call("told", returns=Scalar(str))
 

@@ -46,7 +46,7 @@ import json, sys
 from pathlib import Path
 import harness
 from harness.model import Limits, Tier
-from harness.sandbox import Box, Scalar, WorkerSpec, run
+from harness.sandbox import WorkerSession, Scalar, WorkerSpec, run
 from harness.sandbox.self_test import breaches
 
 folder, site = Path(sys.argv[1]), Path(harness.__file__).parents[1]
@@ -60,7 +60,7 @@ FILES = (
 PLACES = [way / file for file in FILES for way in (site, prefix / "lib64" / site.relative_to(prefix / "lib"))]
 said = {"site": str(site)}
 for tier in map(Tier, sys.argv[2:]):
-    with Box(WorkerSpec(folder, "answer.py", ("names", "read"), Limits(), tier)) as box:
+    with WorkerSession(WorkerSpec(folder, "answer.py", ("names", "read"), Limits(), tier)) as box:
         box.open()
         read = lambda place: box.call("read", str(place), returns=Scalar(str)).value
         said[tier] = {

@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from harness.sandbox import Array, Box, CallStatus, Nothing, Scalar
+from harness.sandbox import Array, CallStatus, Nothing, Scalar, WorkerSession
 from harness.sandbox.accounting import process_stats
 from harness.sandbox.session.memory_file import MemoryFile
 from harness.timing import clock
@@ -53,7 +53,7 @@ def f(x):
 SIZE = 8_000_000
 
 
-def spied(box: Box) -> list[float]:
+def spied(box: WorkerSession) -> list[float]:
     """Moments right before a request of the box is on its way."""
     worker, sent = box._worker, []
     assert worker is not None

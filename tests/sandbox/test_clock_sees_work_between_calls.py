@@ -10,7 +10,7 @@ import pytest
 
 from harness.model import Limits
 from harness.numerics.paired import PairedVerdict
-from harness.sandbox import Array, Box, CallStatus, WorkerSpec
+from harness.sandbox import Array, CallStatus, WorkerSession, WorkerSpec
 from harness.sandbox.accounting import process_stats
 from harness.timing.contest import CallCost, Role, Trial, contest
 
@@ -38,7 +38,7 @@ SIZE = 1 << 14
 class Sorter:
     """A worker that sorts."""
 
-    box: Box
+    box: WorkerSession
 
     @property
     def pid(self) -> int:
@@ -64,7 +64,7 @@ def raced(tmp_path: Path):
             with ExitStack() as opened:
 
                 def sorter(role: Role) -> Sorter:
-                    box = opened.enter_context(Box(WorkerSpec(tmp_path, f"{role}.py", ("f",), Limits())))
+                    box = opened.enter_context(WorkerSession(WorkerSpec(tmp_path, f"{role}.py", ("f",), Limits())))
                     assert box.open().status is CallStatus.RETURNED
                     return Sorter(box)
 

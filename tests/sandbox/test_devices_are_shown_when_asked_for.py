@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from harness.model import Limits
-from harness.sandbox import Box, CallStatus, Scalar, Tier, WorkerSpec
+from harness.sandbox import CallStatus, Scalar, Tier, WorkerSession, WorkerSpec
 from tests.tiers_here import NAMESPACED
 
 ASKING = """
@@ -31,7 +31,7 @@ def test_what_is_named_is_shown(tmp_path: Path, tier: Tier, shown: bool) -> None
     folder.mkdir()
     (folder / "answer.py").write_text(ASKING)
     devices = (DEVICE, BESIDE.parent) if shown else ()
-    with Box(WorkerSpec(folder, "answer.py", FUNCTIONS, Limits(), tier, devices)) as box:
+    with WorkerSession(WorkerSpec(folder, "answer.py", FUNCTIONS, Limits(), tier, devices)) as box:
         assert box.open().status is CallStatus.RETURNED
         seen = [box.call("sees", str(p), returns=Scalar(int)).value for p in (DEVICE, BESIDE)]
         assert seen == ([1, 1] if shown or tier not in NAMESPACED else [0, 0])

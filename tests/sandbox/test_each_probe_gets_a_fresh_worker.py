@@ -3,7 +3,7 @@
 import pytest
 
 from harness.model import Limits
-from harness.sandbox import Box, CallStatus, Scalar, WorkerSpec, start_fork_server
+from harness.sandbox import CallStatus, Scalar, WorkerSession, WorkerSpec, start_fork_server
 from tests.tiers_here import TIERS
 
 SOURCE = """
@@ -67,7 +67,7 @@ def fork_server(target):
 
 def ask(target, fork_server, *functions):
     """What each function says, one after the other in a worker of their own."""
-    with Box(target, fork_server) as box:
+    with WorkerSession(target, fork_server) as box:
         assert box.open().status is CallStatus.RETURNED
         replies = [box.call(function, returns=Scalar(str)) for function in functions]
     assert all(reply.status is CallStatus.RETURNED for reply in replies), replies

@@ -11,7 +11,7 @@ import pytest
 
 from harness.model import Limits
 from harness.probing.answers import SandboxedAnswer
-from harness.sandbox import Box, CallStatus, Nothing, Scalar, WorkerSpec, run
+from harness.sandbox import CallStatus, Nothing, Scalar, WorkerSession, WorkerSpec, run
 from harness.sandbox.confinement import scratch
 
 FORKS = """
@@ -77,11 +77,11 @@ def test_an_interrupt_while_a_box_opens_leaves_nothing(tmp_path, tier, temporary
     (tmp_path / "answer.py").write_text("def f(): return 1\n")
     answer = SandboxedAnswer(WorkerSpec(tmp_path, "answer.py", ("f",), Limits(), tier))
 
-    def interrupted(box: Box, folder: str) -> None:
+    def interrupted(box: WorkerSession, folder: str) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(Box, "_import", interrupted)
+        patch.setattr(WorkerSession, "_import", interrupted)
         answer.open()
     assert not list(temporary.iterdir()) and not running(temporary)
     assert answer.call("f", returns=Scalar(int)) == 1

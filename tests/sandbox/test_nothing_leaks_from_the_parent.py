@@ -10,7 +10,17 @@ import pytest
 
 from harness.errors import BoxError
 from harness.model import Limits
-from harness.sandbox import Box, CallStatus, CommandLimit, Nothing, Scalar, Tier, WorkerSpec, run, start_fork_server
+from harness.sandbox import (
+    CallStatus,
+    CommandLimit,
+    Nothing,
+    Scalar,
+    Tier,
+    WorkerSession,
+    WorkerSpec,
+    run,
+    start_fork_server,
+)
 from harness.sandbox.confinement import cgroup
 from harness.sandbox.confinement.protocol import FileAccess
 from harness.sandbox.session.tiers import why_not
@@ -56,7 +66,7 @@ def held() -> tuple[int, list[str], list[str]]:
 
 
 def once(target):
-    with Box(target) as box:
+    with WorkerSession(target) as box:
         assert box.open().status is CallStatus.RETURNED
         box.call("closed_folders", returns=Nothing())
         box.call("leave", returns=Nothing())
@@ -76,7 +86,10 @@ def test_bubblewrap_that_goes_away_during_a_run_is_said_and_no_word_about_the_an
     with monkeypatch.context() as patch:
         patch.setenv("PATH", str(tmp_path))
         if target.tier in NAMESPACED:
-            with pytest.raises(BoxError, match=r"bwrap is not on PATH any more\n  try: install"), Box(target) as box:
+            with (
+                pytest.raises(BoxError, match=r"bwrap is not on PATH any more\n  try: install"),
+                WorkerSession(target) as box,
+            ):
                 box.open()
             with pytest.raises(BoxError, match=r"bwrap is not on PATH any more\n  try: install"):
                 run(["python", "-c", "pass"], target.folder, tier=target.tier, seconds=20)
@@ -89,12 +102,12 @@ def test_a_zygote_that_is_killed_is_said(target):
     once(target)
     before = held()
     with start_fork_server(target) as fork_server:
-        with Box(target, fork_server) as box:
+        with WorkerSession(target, fork_server) as box:
             assert box.open().status is CallStatus.RETURNED
             assert fork_server._process is not None
             fork_server._process.kill()
             assert box.call("f", returns=Scalar(int), seconds=5).status in (CallStatus.CRASHED, CallStatus.RETURNED)
-        with pytest.raises(BoxError, match=r"cannot fork|did not start"), Box(target, fork_server) as box:
+        with pytest.raises(BoxError, match=r"cannot fork|did not start"), WorkerSession(target, fork_server) as box:
             fork_server._process.wait()
             box.open()
     assert held() == before
@@ -111,10 +124,10 @@ def test_a_zygote_that_cannot_start_leaves_nothing(target, monkeypatch):
 
 def test_the_thread_that_opened_a_box_may_end(target):
     # the kernel's signal at a parent's death is sent when the thread ends that started the child
-    opened: list[Box] = []
+    opened: list[WorkerSession] = []
 
     def open_one() -> None:
-        opened.append(Box(target))
+        opened.append(WorkerSession(target))
         assert opened[0].open().status is CallStatus.RETURNED
 
     thread = threading.Thread(target=open_one)
@@ -128,7 +141,7 @@ def test_the_thread_that_opened_a_box_may_end(target):
 def test_files_without_a_byte_are_bounded_too(target):
     # each takes memory of the kernel; where scratch is mounted for the worker alone it holds so many and no more
     if target.tier in NAMESPACED:
-        with Box(target) as box:
+        with WorkerSession(target) as box:
             assert box.open().status is CallStatus.RETURNED
             assert 1000 < box.call("empty_files", returns=Scalar(int), seconds=60).value < 10_000
 
@@ -139,7 +152,7 @@ def test_the_group_bounds_memory_where_no_limit_of_addresses_does(tmp_path):
     (tmp_path / "answer.py").write_text("def eat():\n    held = []\n    while True: held.append(bytearray(1 << 26))\n")
     # a driver of a device needs more addresses than any limit, so that only the group is left
     target = WorkerSpec(tmp_path, "answer.py", (), Limits(memory_mib=256), Tier.A, (Path("/dev/null"),))
-    with Box(target) as box:
+    with WorkerSession(target) as box:
         assert box.open().status is CallStatus.RETURNED
         reply = box.call("eat", returns=Nothing(), seconds=30)
     assert reply.status is CallStatus.CRASHED and "signal 9" in reply.text

@@ -3,7 +3,7 @@
 import pytest
 
 from harness.model import Limits
-from harness.sandbox import Box, CallStatus, Scalar, WorkerSpec
+from harness.sandbox import CallStatus, Scalar, WorkerSession, WorkerSpec
 from tests.tiers_here import HELD, NAMESPACED
 
 SOURCE = """
@@ -35,7 +35,7 @@ SCRATCH = 4
 
 def ask(tier, folder, function):
     (folder / "answer.py").write_text(SOURCE)
-    with Box(WorkerSpec(folder, "answer.py", (), Limits(scratch_mib=SCRATCH), tier)) as box:
+    with WorkerSession(WorkerSpec(folder, "answer.py", (), Limits(scratch_mib=SCRATCH), tier)) as box:
         assert box.open().status is CallStatus.RETURNED
         reply = box.call(function, returns=Scalar(int))
     assert reply.status is CallStatus.RETURNED, reply.text

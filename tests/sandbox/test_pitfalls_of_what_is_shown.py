@@ -7,7 +7,7 @@ import pytest
 
 import harness.grading.submission_grade
 from harness.model import Limits
-from harness.sandbox import Box, CallStatus, Scalar, WorkerSpec, run
+from harness.sandbox import CallStatus, Scalar, WorkerSession, WorkerSpec, run
 from tests.tiers_here import HELD, NAMESPACED
 
 SECRET = "a word that must not come out"
@@ -88,7 +88,7 @@ def box(request, tmp_path):
     folder = tmp_path / "answer"
     folder.mkdir()
     (folder / "answer.py").write_text(SOURCE)
-    with Box(WorkerSpec(folder, "answer.py", (), Limits(), request.param)) as box:
+    with WorkerSession(WorkerSpec(folder, "answer.py", (), Limits(), request.param)) as box:
         yield box
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.model import Limits
-from harness.sandbox import Box, CallStatus, Scalar, Tier, WorkerSpec
+from harness.sandbox import CallStatus, Scalar, Tier, WorkerSession, WorkerSpec
 from harness.sandbox.session.channel import Channel
 from harness.sandbox.session.output import Output
 from tests.reaching_in import REACHING_IN
@@ -69,18 +69,18 @@ def test_who_spoke_first_is_heard_again() -> None:
 
 
 @pytest.fixture
-def unfenced(tmp_path: Path) -> Iterator[Box]:
+def unfenced(tmp_path: Path) -> Iterator[WorkerSession]:
     """A worker that can start processes: behind the fence nothing is forked at all."""
     (tmp_path / "answer.py").write_text(REACHING_IN + SENDS)
-    with Box(WorkerSpec(tmp_path, "answer.py", (), Limits(), Tier.UNSAFE)) as box:
+    with WorkerSession(WorkerSpec(tmp_path, "answer.py", (), Limits(), Tier.UNSAFE)) as box:
         assert box.open().status is CallStatus.RETURNED
         yield box
 
 
-def test_a_child_of_the_worker_cannot_reply_for_it(unfenced: Box) -> None:
+def test_a_child_of_the_worker_cannot_reply_for_it(unfenced: WorkerSession) -> None:
     reply = unfenced.call("from_a_child", returns=Scalar(float), seconds=20)
     assert reply.status is CallStatus.PROTOCOL_VIOLATION
 
 
-def test_the_same_bytes_of_the_worker_itself_are_a_reply(unfenced: Box) -> None:
+def test_the_same_bytes_of_the_worker_itself_are_a_reply(unfenced: WorkerSession) -> None:
     assert unfenced.call("from_itself", returns=Scalar(float), seconds=20).value == 1.0

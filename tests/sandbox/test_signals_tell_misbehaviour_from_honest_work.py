@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from harness.model import Limits, SignalKind
-from harness.sandbox import Array, Box, CallStatus, Nothing, Scalar, WorkerSpec
+from harness.sandbox import Array, CallStatus, Nothing, Scalar, WorkerSession, WorkerSpec
 from tests.tiers_here import HELD, NAMESPACED, TIERS
 
 HONEST = """
@@ -98,7 +98,7 @@ def f(x):
 @pytest.fixture(params=TIERS)
 def honest(request, tmp_path):
     (tmp_path / "answer.py").write_text(HONEST)
-    with Box(WorkerSpec(tmp_path, "answer.py", (), Limits(), request.param)) as box:
+    with WorkerSession(WorkerSpec(tmp_path, "answer.py", (), Limits(), request.param)) as box:
         assert box.open().status is CallStatus.RETURNED
         yield box
 
@@ -118,7 +118,7 @@ def test_each_kind_is_raised_by_what_it_is_named_after(tmp_path, held, kind):
         f"    {line}\n" for line in ["try:", *(f"    {one}" for one in deed.split("\n")), "except OSError: pass"]
     )
     (tmp_path / "answer.py").write_text(f"import time\ndef quiet(): time.sleep(0.01)\ndef f():\n{body}")
-    with Box(WorkerSpec(tmp_path, "answer.py", (), Limits(), held)) as box:
+    with WorkerSession(WorkerSpec(tmp_path, "answer.py", (), Limits(), held)) as box:
         assert box.open().status is CallStatus.RETURNED
         assert box.call("quiet", returns=Nothing()).status is CallStatus.RETURNED and box.signals == []
         box.call("f", returns=Nothing())
@@ -131,7 +131,7 @@ def test_each_kind_is_raised_by_what_it_is_named_after(tmp_path, held, kind):
 @pytest.mark.parametrize("held", [tier for tier in HELD if tier.values[0] in NAMESPACED])
 def test_an_output_that_can_still_be_written_is_a_late_write(tmp_path, held):
     (tmp_path / "answer.py").write_text(LATE)
-    with Box(WorkerSpec(tmp_path, "answer.py", (), Limits(), held)) as box:
+    with WorkerSession(WorkerSpec(tmp_path, "answer.py", (), Limits(), held)) as box:
         assert box.open().status is CallStatus.RETURNED
         reply = box.call("f", np.ones(1000), returns=Array((1000,), "float64"))
     assert reply.status is CallStatus.PROTOCOL_VIOLATION and [signal.kind for signal in box.signals] == [
@@ -144,7 +144,10 @@ def test_what_lies_in_a_temporary_folder_of_the_machine_is_not_the_answers(tmp_p
     (tmp_path / "answer.py").write_text(
         "def f(path):\n    try:\n        open(path)\n    except OSError:\n        return 1\n    return 0\n"
     )
-    with tempfile.TemporaryDirectory(dir=place) as folder, Box(WorkerSpec(tmp_path, "answer.py", (), Limits())) as box:
+    with (
+        tempfile.TemporaryDirectory(dir=place) as folder,
+        WorkerSession(WorkerSpec(tmp_path, "answer.py", (), Limits())) as box,
+    ):
         Path(folder, "notes.txt").write_text("")
         assert box.open().status is CallStatus.RETURNED
         assert box.call("f", f"{folder}/never-written.txt", returns=Scalar(int)).value == 1

@@ -23,14 +23,14 @@ PROGRAM = """
 import json, os, sys
 from pathlib import Path
 from harness.model import Limits, Tier
-from harness.sandbox import Box, Scalar, WorkerSpec, detect, run
+from harness.sandbox import WorkerSession, Scalar, WorkerSpec, detect, run
 from harness.sandbox.self_test import breaches
 
 folder, elsewhere, tiers = Path(sys.argv[1]), sys.argv[2], sys.argv[3:]
 os.chdir(elsewhere or ".")
 said = {"chosen": detect().value}
 for tier in map(Tier, tiers):
-    with Box(WorkerSpec(folder, "answer.py", ("f",), Limits(), tier)) as box:
+    with WorkerSession(WorkerSpec(folder, "answer.py", ("f",), Limits(), tier)) as box:
         opened = box.open().text
         reply = box.call("f", returns=Scalar(str))
         done = run(["python", "-c", "import numpy; print('ran')"], folder, tier=tier, seconds=30)

@@ -29,7 +29,7 @@ from harness.cuda.gpu.figures import (
 )
 from harness.errors import BusyMachineError, PrerequisiteError
 from harness.model import Limits
-from harness.sandbox import Array, Box, CallStatus, Plan, Scalar, Tier, WorkerSpec
+from harness.sandbox import Array, CallStatus, Plan, Scalar, Tier, WorkerSession, WorkerSpec
 from harness.sandbox.confinement import scratch
 from harness.timing.exclusive import gpu_alone, gpu_beside_others
 
@@ -197,7 +197,7 @@ def _set_up(device: GpuDevice, tier: Tier) -> tuple[tuple[str, ...], str]:
     """Set up the device in a tier; return the files closed to its driver, and any error."""
     with scratch.folder() as folder:
         _lay_driver(device, folder)
-        with Box(target(device, GpuBuild(folder, ""), (), tier)) as box:
+        with WorkerSession(target(device, GpuBuild(folder, ""), (), tier)) as box:
             opened = box.open()
             reply = box.call("ready", returns=Scalar(int)) if opened.status is CallStatus.RETURNED else opened
             why = "" if reply.status is CallStatus.RETURNED else reply.text or reply.status.value
@@ -233,7 +233,7 @@ class Measured:
 class Bench:
     """A sandbox with builds to compare on the GPU."""
 
-    def __init__(self, box: Box, symbol: str) -> None:
+    def __init__(self, box: WorkerSession, symbol: str) -> None:
         self.box = box
         self.symbol = symbol
 

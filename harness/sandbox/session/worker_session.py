@@ -38,12 +38,12 @@ PROCESSES = 64
 SHORT_BY = 2 * SHORTEST
 """Tolerance, in seconds, in comparing the time used with the limit of a call that timed out."""
 BEAT_SECONDS = 2.0
-"""Interval between reports to `Box.under_way`, in seconds."""
+"""Interval between reports to `WorkerSession.under_way`, in seconds."""
 UnderWay = Callable[[str, float], None]
 """Callback for a long call: the function's name, and the seconds since the call began."""
 
 
-class Box:
+class WorkerSession:
     """One worker process with one submission in it.
 
     After a reply that is not `alive`, only `close` makes sense. Without a `fork_server` the box starts its own, which
