@@ -26,8 +26,8 @@ from harness.grading.retry import grade_with_retries
 from harness.grading.submission_grade import Graded
 from harness.importing.bare_files import render_submission
 from harness.model import GradeProfile, Record
-from harness.report.data_frames import data_frame
-from harness.report.data_tables import evidence_table, record_table
+from harness.report.exports.data_frames import data_frame
+from harness.report.exports.data_tables import evidence_table, record_table
 from harness.sandbox import hash_folder, snapshot
 from harness.store.record_store import Store
 from harness.workspace import Workspace

@@ -5,19 +5,19 @@ from itertools import combinations
 from pathlib import Path
 
 from harness.errors import SpecError, StoreError
-from harness.report.challenge_report import challenge_report
 from harness.report.formatting import pair_page
-from harness.report.head_to_head import HeadToHeads
-from harness.report.inputs import ReportInputs
-from harness.report.letter_table import letter_table
-from harness.report.mark_source import Marks, MarkSource, marks
-from harness.report.not_asked_board import not_asked_board
 from harness.report.page import page
-from harness.report.published_vs_measured import published_vs_measured
-from harness.report.render import render
-from harness.report.rounds import round_view
-from harness.report.scoreboard import Scoreboard, as_markdown, scoreboard
-from harness.report.scoreboard_svg import as_svg
+from harness.report.views.board.not_asked_board import not_asked_board
+from harness.report.views.board.rounds import round_view
+from harness.report.views.challenge import challenge_report
+from harness.report.views.head_to_head import HeadToHeads
+from harness.report.views.inputs import ReportInputs
+from harness.report.views.mark_source import Marks, MarkSource, marks
+from harness.report.views.published.letter_table import letter_table
+from harness.report.views.published.published_vs_measured import published_vs_measured
+from harness.report.writers.render import render
+from harness.report.writers.scoreboard import Scoreboard, as_markdown, scoreboard
+from harness.report.writers.scoreboard_svg import as_svg
 from harness.workspace.stored_files import remedy, write_atomically
 
 SCOREBOARD = "scoreboard.md"

@@ -8,8 +8,8 @@ from chromium import Tab
 
 from harness.model import Location, Provenance, Record
 from harness.report import formatting
-from harness.report.inputs import ReportInputs, gather
 from harness.report.page import page
+from harness.report.views.inputs import ReportInputs, gather
 from harness.workspace import Workspace
 
 pytestmark = pytest.mark.browser

@@ -13,9 +13,9 @@ import pytest
 
 from harness.cli.main import main
 from harness.model import Evidence, Outcome, Record, Severity
-from harness.report.answers import ModelAnswer, answers
-from harness.report.comparison import ModelComparison, compare_challenge, compared_markdown
-from harness.report.criterion_sides import AnswerSides, CriterionSide
+from harness.report.views.answers import ModelAnswer, answers
+from harness.report.views.comparison import ModelComparison, compare_challenge, compared_markdown
+from harness.report.views.criterion_sides import AnswerSides, CriterionSide
 from harness.scoring.duels import duel
 from harness.workspace import Workspace
 

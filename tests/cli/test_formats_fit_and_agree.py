@@ -17,8 +17,8 @@ from rich.text import Text
 
 from harness.cli.main import main
 from harness.cli.results.scoreboard import SourceOption
-from harness.report.mark_source import MarkSource
 from harness.report.tables import ReflowingTable, csv_text, markdown_table, storable
+from harness.report.views.mark_source import MarkSource
 from harness.workspace import Workspace
 
 CHECKOUT = Workspace(Path(__file__).parents[2])

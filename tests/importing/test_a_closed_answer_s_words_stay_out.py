@@ -14,10 +14,10 @@ from harness.grading.submission_grade import grade_one
 from harness.importing.collection import open_collection
 from harness.importing.importer import lay_out
 from harness.model import Outcome, Record, Status
-from harness.report.inputs import gather
-from harness.report.junit import junit
+from harness.report.exports.junit import junit
+from harness.report.exports.sarif import sarif
 from harness.report.pages import render_all
-from harness.report.sarif import sarif
+from harness.report.views.inputs import gather
 from tests.commands import called
 from tests.toy import CHALLENGE_ID
 

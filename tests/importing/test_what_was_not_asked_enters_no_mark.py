@@ -12,7 +12,7 @@ from harness.grading.submission_grade import grade_one
 from harness.importing.collection import open_collection
 from harness.importing.importer import lay_out
 from harness.model import Outcome, Record
-from harness.report.record_view import shown_markdown
+from harness.report.writers.record import shown_markdown
 from harness.scoring.doubts import find_doubts
 from harness.scoring.record_summary import RecordSummary
 from harness.workspace import Workspace

@@ -10,9 +10,9 @@ from toy_suites import written
 
 from harness.errors import NotFoundError, SpecError
 from harness.model import Challenge, ChallengeSuite, Record
-from harness.report.inputs import ReportInputs
 from harness.report.page import page
-from harness.report.scoreboard import Scoreboard, as_json, as_markdown, scoreboard
+from harness.report.views.inputs import ReportInputs
+from harness.report.writers.scoreboard import Scoreboard, as_json, as_markdown, scoreboard
 from harness.scoring.suites import ALL_MARKED, board_suite, find_suite, read_suites
 from harness.store.own_suite import ranking_suite
 from harness.workspace import Workspace

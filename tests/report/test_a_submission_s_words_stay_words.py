@@ -14,10 +14,10 @@ from rich.console import Console
 
 from harness.model import Counterexample, Outcome
 from harness.report.escape import code, fenced, markdown, plain
-from harness.report.inputs import ReportInputs
 from harness.report.pages import render_all
-from harness.report.record_view import show
-from harness.report.scoreboard import as_table, scoreboard
+from harness.report.views.inputs import ReportInputs
+from harness.report.writers.record import show
+from harness.report.writers.scoreboard import as_table, scoreboard
 
 PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
@@ -176,7 +176,7 @@ def test_long_words_are_clipped_and_the_rest_is_left_to_the_record():
 
 
 def test_an_undefined_value_is_an_error_and_not_an_empty_text():
-    from harness.report.render import markdown_environment
+    from harness.report.writers.render import markdown_environment
 
     with pytest.raises(UndefinedError):
         markdown_environment().from_string("{{ report.nothing }}").render(report=sample.CHALLENGE)

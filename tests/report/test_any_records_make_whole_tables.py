@@ -13,8 +13,8 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from harness.model import Challenge, Provenance, Record, Score, Status
-from harness.report.inputs import ReportInputs
-from harness.report.scoreboard import Scoreboard, as_csv, as_json, as_markdown, as_table, scoreboard
+from harness.report.views.inputs import ReportInputs
+from harness.report.writers.scoreboard import Scoreboard, as_csv, as_json, as_markdown, as_table, scoreboard
 from tests import shares
 
 names = st.from_regex(r"[a-z0-9][a-z0-9._-]{0,12}", fullmatch=True)

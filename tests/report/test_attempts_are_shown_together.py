@@ -8,13 +8,13 @@ import pytest
 import sample_records as sample
 
 from harness.model import BuildFailure, Outcome, Record
-from harness.report.answers import answers
-from harness.report.attempts_report import attempts_report
-from harness.report.attempts_view import attempts_csv, attempts_json, attempts_markdown
-from harness.report.comparison import compare, compared_csv, compared_data, compared_markdown
-from harness.report.inputs import ReportInputs
 from harness.report.pages import render_all
-from harness.report.scoreboard import as_csv, as_json, scoreboard
+from harness.report.views.answers import answers
+from harness.report.views.attempts import attempts_report
+from harness.report.views.comparison import compare, compared_csv, compared_data, compared_markdown
+from harness.report.views.inputs import ReportInputs
+from harness.report.writers.attempts import attempts_csv, attempts_json, attempts_markdown
+from harness.report.writers.scoreboard import as_csv, as_json, scoreboard
 from harness.scoring.attempts import Attempts
 
 

@@ -10,9 +10,9 @@ import pytest
 import sample_records as sample
 
 from harness.model import Outcome, Record
-from harness.report.inputs import ReportInputs
-from harness.report.mark_source import MarkSource
 from harness.report.pages import render_all
+from harness.report.views.inputs import ReportInputs
+from harness.report.views.mark_source import MarkSource
 from tests.commands import called
 from tests.reconstructed import folder_of
 

@@ -6,7 +6,7 @@ import pytest
 import sample_records as sample
 
 from harness.model import Outcome, Record, Signal, SignalKind, Status
-from harness.report.junit import junit
+from harness.report.exports.junit import junit
 
 # attributes (required ones first) and children by element, as Jenkins's junit-10.xsd allows them
 ALLOWED: dict[str, tuple[set[str], set[str], set[str]]] = {

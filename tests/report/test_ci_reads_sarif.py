@@ -8,8 +8,8 @@ import pytest
 import sample_records as sample
 
 from harness.model import INTEGRITY, Location, Outcome, Record, Signal, SignalKind, Status
-from harness.report.challenge_report import weaknesses
-from harness.report.sarif import MOST_PLACES, sarif
+from harness.report.exports.sarif import MOST_PLACES, sarif
+from harness.report.views.challenge import weaknesses
 
 PASSING = sample.RIGHT | {"kill_rate": sample.PASSED}
 

@@ -10,10 +10,10 @@ import sample_records as sample
 from rich.console import Console
 
 from harness.model import Signal, SignalKind
-from harness.report.inputs import ReportInputs
 from harness.report.pages import render_all
-from harness.report.record_view import show
-from harness.report.scoreboard import as_csv, as_json, as_markdown, as_table, scoreboard
+from harness.report.views.inputs import ReportInputs
+from harness.report.writers.record import show
+from harness.report.writers.scoreboard import as_csv, as_json, as_markdown, as_table, scoreboard
 
 SIGNALS = [
     Signal(kind=SignalKind.UNSEEN_FILE, detail="/etc/passwd"),

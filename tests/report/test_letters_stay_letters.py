@@ -8,10 +8,10 @@ import sample_records as sample
 
 from harness.errors import SpecError
 from harness.model import LetterGrades, Score
-from harness.report.inputs import ReportInputs, gather
-from harness.report.letter_table import PairCounts, letter_table
-from harness.report.mark_source import MarkSource
 from harness.report.pages import AGAINST, LETTERS, SCOREBOARD, render_all
+from harness.report.views.inputs import ReportInputs, gather
+from harness.report.views.mark_source import MarkSource
+from harness.report.views.published.letter_table import PairCounts, letter_table
 from harness.review.published import read_letters
 from harness.workspace import Workspace
 

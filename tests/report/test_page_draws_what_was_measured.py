@@ -12,10 +12,10 @@ from page_reader import read
 
 from harness.model import Counterexample, Loss, LossByDistance, LossMap, Observation, Outcome
 from harness.probing.patterns import pattern_of
-from harness.report.inputs import ReportInputs
 from harness.report.page import losses, page
 from harness.report.page.drawings import sections
 from harness.report.page.series import Point, error_ratios, exponents, time_ratios
+from harness.report.views.inputs import ReportInputs
 
 ROOT = Path(__file__).parents[2]
 

@@ -7,8 +7,8 @@ import sample_records as sample
 from page_reader import Element, read
 
 from harness.model import Challenge, Location, Mark, Outcome, Provenance, Review, Reviewer
-from harness.report.inputs import ReportInputs
 from harness.report.page import page, submission_details
+from harness.report.views.inputs import ReportInputs
 
 OTHER = sample.CHALLENGE.model_copy(update={"id": "another", "title": "Another task"})
 GOOD = sample.record("good", sample.RIGHT, provenance=Provenance.MODEL_OUTPUT)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import sample_records as sample
 
-from harness.report.inputs import ReportInputs, gather
 from harness.report.page import page
+from harness.report.views.inputs import ReportInputs, gather
 from harness.workspace import Workspace
 
 ROOT = Path(__file__).parents[2]
@@ -27,7 +27,7 @@ def test_another_process_with_other_settings_makes_the_same_bytes(tmp_path):
     (tmp_path / "matplotlibrc").write_text("font.size: 20\nlines.linewidth: 5\nsvg.fonttype: path\n")
     script = (
         "import sys; sys.path.insert(0, sys.argv[1]); import sample_records as s;"
-        "from harness.report.inputs import ReportInputs;"
+        "from harness.report.views.inputs import ReportInputs;"
         "from harness.report.page import page; records = [s.record(), s.unbuilt(), s.record('good', s.RIGHT)];"
         "sys.stdout.buffer.write(page(ReportInputs([s.CHALLENGE], records)).encode())"
     )

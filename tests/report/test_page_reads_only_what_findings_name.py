@@ -3,7 +3,7 @@
 import sample_records as sample
 
 from harness.model import Location
-from harness.report.excerpts import MAX_BYTES, cited_files, excerpts
+from harness.report.views.excerpts import MAX_BYTES, cited_files, excerpts
 from harness.workspace import Workspace
 
 

@@ -9,11 +9,11 @@ import pytest
 import sample_records as sample
 
 from harness.model import BuildFailure, LetterGrades, Mark, Outcome, Provenance, PublishedDefect, Review, Reviewer
-from harness.report.inputs import gather
-from harness.report.mark_source import MarkSource
 from harness.report.pages import render_all
-from harness.report.published_vs_measured import PublishedVsMeasured, published_vs_measured
-from harness.report.render import render
+from harness.report.views.inputs import gather
+from harness.report.views.mark_source import MarkSource
+from harness.report.views.published.published_vs_measured import PublishedVsMeasured, published_vs_measured
+from harness.report.writers.render import render
 from harness.review.defects import DefectRuling, read_defects
 from harness.scoring.agreement import alpha
 from harness.workspace import Workspace

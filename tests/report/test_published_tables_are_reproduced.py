@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from harness.report.head_to_head import HeadToHeads
-from harness.report.inputs import gather
-from harness.report.mark_source import MarkSource, marks
 from harness.report.pages import render_all
-from harness.report.rounds import RoundView, round_view
-from harness.report.scoreboard import scoreboard
+from harness.report.views.board.rounds import RoundView, round_view
+from harness.report.views.head_to_head import HeadToHeads
+from harness.report.views.inputs import gather
+from harness.report.views.mark_source import MarkSource, marks
+from harness.report.writers.scoreboard import scoreboard
 from harness.workspace import Workspace
 
 FIGURES: dict[str, Any] = json.loads(Path(__file__).with_name("published_reviews.json").read_text(encoding="utf-8"))

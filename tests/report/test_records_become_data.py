@@ -17,9 +17,9 @@ from sample_records import RIGHT, record
 import harness
 from harness.errors import PrerequisiteError
 from harness.model import Counterexample, Outcome, Record
-from harness.report.data_files import as_csv, as_json_lines, as_parquet
-from harness.report.data_frames import data_frame
-from harness.report.data_tables import ANY, DataTable, evidence_table, record_table
+from harness.report.exports.data_files import as_csv, as_json_lines, as_parquet
+from harness.report.exports.data_frames import data_frame
+from harness.report.exports.data_tables import ANY, DataTable, evidence_table, record_table
 from harness.workspace import Workspace
 
 CHECKOUT = Path(__file__).parents[2]

@@ -11,13 +11,13 @@ from sample_records import CHALLENGE, FUTURE, NOT_OFFERED, PASSED, evidence, unb
 from harness.importing.verification import Agreement, find_further_faults, verify
 from harness.model import Evidence, Location, Origin, Outcome, Record, Repair, RepairedGrade, RepairKind
 from harness.model.submissions.expectation import ExpectedFinding
-from harness.report.inputs import ReportInputs
-from harness.report.junit import junit
-from harness.report.not_asked import build_note
+from harness.report.exports.junit import junit
+from harness.report.exports.sarif import sarif
 from harness.report.pages import render_all
-from harness.report.record_view import show, shown_markdown
-from harness.report.repaired_copy import HEADING
-from harness.report.sarif import sarif
+from harness.report.views.inputs import ReportInputs
+from harness.report.views.not_asked import build_note
+from harness.report.views.repaired_copy import HEADING
+from harness.report.writers.record import show, shown_markdown
 
 REPAIR = Repair(
     kind=RepairKind.UNCLOSED_COMMENT, locations=(Location(file="answer.py", line=3),),

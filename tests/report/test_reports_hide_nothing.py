@@ -8,9 +8,9 @@ import sample_records as sample
 from harness.errors import SpecError
 from harness.model import ErrorRatioScale, Observation, Outcome, Provenance
 from harness.report import formatting
-from harness.report.challenge_report import weaknesses
-from harness.report.inputs import ReportInputs
 from harness.report.pages import render_all
+from harness.report.views.challenge import weaknesses
+from harness.report.views.inputs import ReportInputs
 
 UNREVIEWED = "GPU mapping"
 

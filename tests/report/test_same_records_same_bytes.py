@@ -9,8 +9,8 @@ from pathlib import Path
 import sample_records as sample
 
 from harness.model import Record
-from harness.report.inputs import ReportInputs
 from harness.report.pages import render_all, write
+from harness.report.views.inputs import ReportInputs
 
 OTHER = sample.CHALLENGE.model_copy(update={"id": "another", "title": "Another"})
 
@@ -43,7 +43,7 @@ def test_a_record_read_back_from_its_file_gives_the_same_report():
 def test_another_process_with_another_hash_seed_renders_the_same_bytes():
     script = (
         "import sys; sys.path.insert(0, sys.argv[1]);"
-        "import sample_records as s; from harness.report.inputs import ReportInputs;"
+        "import sample_records as s; from harness.report.views.inputs import ReportInputs;"
         "from harness.report.pages import render_all;"
         "reports = render_all(ReportInputs([s.CHALLENGE], [s.record(), s.unbuilt()]));"
         "sys.stdout.buffer.write(''.join(reports.values()).encode())"

@@ -10,9 +10,9 @@ import sample_records as sample
 from rich.console import Console
 
 from harness.model import ChallengeSuite
-from harness.report.inputs import ReportInputs
 from harness.report.pages import render_all
-from harness.report.scoreboard import as_csv, as_json, as_markdown, as_table, scoreboard
+from harness.report.views.inputs import ReportInputs
+from harness.report.writers.scoreboard import as_csv, as_json, as_markdown, as_table, scoreboard
 
 OTHER = sample.CHALLENGE.model_copy(update={"id": "another", "title": "Another task"})
 RECORDS = [

@@ -15,13 +15,13 @@ import pytest
 from page_reader import read
 
 from harness.model import LossMap, Record
-from harness.report.challenge_report import challenge_report
-from harness.report.inputs import gather
-from harness.report.junit import junit
+from harness.report.exports.junit import junit
+from harness.report.exports.sarif import sarif
 from harness.report.page.losses import losses
 from harness.report.page.series import error_ratios
 from harness.report.pages import render_all
-from harness.report.sarif import sarif
+from harness.report.views.challenge import challenge_report
+from harness.report.views.inputs import gather
 from harness.workspace import Workspace
 from tests import shares
 

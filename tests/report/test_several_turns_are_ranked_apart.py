@@ -7,13 +7,13 @@ import json
 import sample_records as sample
 
 from harness.model import Round
-from harness.report.inputs import ReportInputs
-from harness.report.mark_source import MarkSource
 from harness.report.page import page
 from harness.report.pages import render_all
-from harness.report.rounds import round_view
-from harness.report.scoreboard import Scoreboard, as_csv, as_json, as_markdown, scoreboard
-from harness.report.scoreboard_svg import as_svg
+from harness.report.views.board.rounds import round_view
+from harness.report.views.inputs import ReportInputs
+from harness.report.views.mark_source import MarkSource
+from harness.report.writers.scoreboard import Scoreboard, as_csv, as_json, as_markdown, scoreboard
+from harness.report.writers.scoreboard_svg import as_svg
 
 ONCE = [sample.record("good", sample.RIGHT), sample.record("poor", sample.NON_CAUSAL)]
 MENDED = sample.record("mended-3-turns", sample.RIGHT).model_copy(update={"turns": 3})

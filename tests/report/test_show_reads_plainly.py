@@ -7,7 +7,7 @@ import sample_records as sample
 from rich.console import Console
 
 from harness.model import Location, Observation, Outcome
-from harness.report.record_view import show
+from harness.report.writers.record import show
 
 
 def told(record, **options) -> str:

@@ -4,8 +4,8 @@ import pytest
 import sample_records as sample
 
 from harness.model import Score
-from harness.report.answers import answers, in_order
-from harness.report.verdict import verdict
+from harness.report.views.answers import answers, in_order
+from harness.report.views.verdict import verdict
 
 
 def told(*records) -> str:

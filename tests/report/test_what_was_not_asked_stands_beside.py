@@ -7,12 +7,12 @@ import sample_records as sample
 from rich.console import Console
 
 from harness.model import Observation, Origin, Outcome, Record
-from harness.report.inputs import ReportInputs
-from harness.report.not_asked import not_asked
-from harness.report.not_asked_board import MarkPair, not_asked_board
-from harness.report.origins import origin_facts
 from harness.report.pages import NOT_ASKED, SCOREBOARD, render_all
-from harness.report.record_view import show, shown_markdown
+from harness.report.views.board.not_asked_board import MarkPair, not_asked_board
+from harness.report.views.inputs import ReportInputs
+from harness.report.views.not_asked import not_asked
+from harness.report.views.origins import origin_facts
+from harness.report.writers.record import show, shown_markdown
 from harness.scoring import score
 
 HOW = "Rule 4 hides the past, rule 7 shows it."

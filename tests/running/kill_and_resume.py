@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.model import Record
-from harness.report.inputs import ReportInputs
-from harness.report.scoreboard import as_json, as_markdown, scoreboard
+from harness.report.views.inputs import ReportInputs
+from harness.report.writers.scoreboard import as_json, as_markdown, scoreboard
 from harness.store.record_store import Store
 from harness.workspace import Workspace
 from tests.toy import REFERENCE, add_submission, make_workspace

@@ -9,7 +9,7 @@ from harness.errors import SpecError
 from harness.grading.options import Options
 from harness.grading.submission_grade import grade_one
 from harness.model import NO_ANSWER, Asked, Outcome, Record, Status
-from harness.report import notes
+from harness.report.views import notes
 from harness.scoring.record_summary import RecordSummary
 from harness.workspace import Workspace
 from tests.commands import called

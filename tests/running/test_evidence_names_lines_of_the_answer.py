@@ -7,9 +7,9 @@ import pytest
 
 from harness.grading.submission_grade import grade_one
 from harness.model import Evidence, Outcome, Record, Status
-from harness.report.junit import junit
-from harness.report.record_view import shown_markdown
-from harness.report.sarif import sarif
+from harness.report.exports.junit import junit
+from harness.report.exports.sarif import sarif
+from harness.report.writers.record import shown_markdown
 from tests.conftest import SUBMISSION
 
 HELPER = "def mean(x):\n    return x.mean()\n\n\ndef fail(x):\n    raise RuntimeError('lost')\n"

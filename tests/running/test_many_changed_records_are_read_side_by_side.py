@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.model import Provenance, Record
-from harness.report.scoreboard import as_json, measured_scoreboard
+from harness.report.writers.scoreboard import as_json, measured_scoreboard
 from harness.store import indexing
 from harness.store.file_states import SETTLED_SECONDS
 from harness.store.record_store import Store

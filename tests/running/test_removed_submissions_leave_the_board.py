@@ -13,8 +13,8 @@ from harness.grading.options import Options
 from harness.grading.submission_grade import grade_one
 from harness.model import Record
 from harness.model.submissions.name import SubmissionName
-from harness.report.inputs import gather
-from harness.report.scoreboard import as_markdown, measured_scoreboard, scoreboard
+from harness.report.views.inputs import gather
+from harness.report.writers.scoreboard import as_markdown, measured_scoreboard, scoreboard
 from harness.sandbox import hash_folder
 from harness.store import file_states
 from harness.store.record_store import Store

@@ -14,8 +14,8 @@ import pytest
 
 from harness.errors import StoreError
 from harness.model import Provenance, Record
-from harness.report.inputs import gather
-from harness.report.scoreboard import as_csv, as_json, as_markdown, measured_scoreboard
+from harness.report.views.inputs import gather
+from harness.report.writers.scoreboard import as_csv, as_json, as_markdown, measured_scoreboard
 from harness.scoring import doubts
 from harness.scoring.duels import round_robin
 from harness.scoring.record_summary import RecordSummary

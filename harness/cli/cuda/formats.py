@@ -8,7 +8,7 @@ from harness.cli.cuda.output import headline, kind_name
 from harness.cuda.emulator.device_trace import DeviceLocation
 from harness.cuda.programs.faults import ProgramFault, program_faults
 from harness.cuda.programs.program import ProgramRun, ProgramSource
-from harness.report import sarif
+from harness.report.exports import sarif
 
 _LEVEL = {"error": "error", "warning": "warning", "info": "note"}
 _COMMAND = {"error": "error", "warning": "warning", "info": "notice"}

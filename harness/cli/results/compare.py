@@ -9,7 +9,7 @@ from harness.cli import complete, output
 from harness.cli.results.scoreboard import Format
 
 if TYPE_CHECKING:
-    from harness.report.comparison import ModelComparison
+    from harness.report.views.comparison import ModelComparison
     from harness.workspace import Workspace
 
 Name = Annotated[
@@ -35,7 +35,7 @@ def compare(
     harness compare glm-5 qwen3.6-27b
     harness compare glm-5 qwen3.6-27b -c kv_cache --format md
     """
-    from harness.report.comparison import compared_csv, compared_data, compared_markdown, compared_table
+    from harness.report.views.comparison import compared_csv, compared_data, compared_markdown, compared_table
     from harness.workspace import Workspace
 
     compared = _compare(Workspace.find(), first, second, challenge)
@@ -56,7 +56,7 @@ def compare(
 
 def _compare(workspace: "Workspace", first: str, second: str, challenge: str | None) -> "ModelComparison":
     from harness.errors import NotFoundError
-    from harness.report.comparison import compare
+    from harness.report.views.comparison import compare
     from harness.store.record_store import Store
 
     left, right = (name.partition("/")[0] for name in (first, second))

@@ -10,7 +10,7 @@ import typer
 from harness.cli import output
 
 if TYPE_CHECKING:
-    from harness.report.data_tables import DataTable
+    from harness.report.exports.data_tables import DataTable
     from harness.store.record_store import Store
 
 STANDARD_OUTPUT = "-"
@@ -78,7 +78,7 @@ def _write_tasks(wanted: Mapping[str, tuple[str, Path]]) -> None:
 
 
 def _write_tables(what: ExportedTable, wanted: Mapping[str, str], made_here: bool) -> None:
-    from harness.report.data_files import check_installed, write_file, write_text
+    from harness.report.exports.data_files import check_installed, write_file, write_text
     from harness.store.record_store import Store
     from harness.workspace import Workspace
 
@@ -103,7 +103,7 @@ def _print(text: str) -> None:
 
 def _make_tables(store: "Store", what: ExportedTable, made_here: bool) -> "Callable[[], Iterator[DataTable]]":
     """Return a function that makes the parts of the table anew for each output format."""
-    from harness.report.data_tables import evidence_parts, parts_of, record_parts
+    from harness.report.exports.data_tables import evidence_parts, parts_of, record_parts
 
     published = None if made_here else store.published.read()
 

@@ -9,7 +9,7 @@ from harness.cli import output
 from harness.cli.results.scoreboard import SourceOption
 
 if TYPE_CHECKING:
-    from harness.report.inputs import ReportInputs
+    from harness.report.views.inputs import ReportInputs
 
 
 def report(
@@ -28,9 +28,9 @@ def report(
 
     Grades nothing. Files whose content would not change are left alone. Reports on published marks go to published/.
     """
-    from harness.report.inputs import gather
-    from harness.report.mark_source import MarkSource
     from harness.report.pages import render_all, write
+    from harness.report.views.inputs import gather
+    from harness.report.views.mark_source import MarkSource
     from harness.workspace import Workspace
 
     workspace = Workspace.find()
@@ -49,8 +49,8 @@ def report(
 
 def _write_for_ci(material: "ReportInputs", junit: Path | None, sarif: Path | None) -> None:
     import harness
-    from harness.report.junit import junit as as_junit
-    from harness.report.sarif import sarif as as_sarif
+    from harness.report.exports.junit import junit as as_junit
+    from harness.report.exports.sarif import sarif as as_sarif
     from harness.workspace.stored_files import write_atomically
 
     if junit:

@@ -9,7 +9,7 @@ from harness.cli import output
 
 if TYPE_CHECKING:
     from harness.model import ChallengeSuite
-    from harness.report.scoreboard import Scoreboard
+    from harness.report.writers.scoreboard import Scoreboard
     from harness.scoring.measured_marks import MeasuredMarks
     from harness.workspace import Workspace
 
@@ -24,7 +24,7 @@ class Format(StrEnum):
 
 
 class SourceOption(StrEnum):
-    """Marks to rank by: names of `harness.report.mark_source.MarkSource`, which is slow to import."""
+    """Marks to rank by: names of `harness.report.views.mark_source.MarkSource`, which is slow to import."""
 
     MEASURED = "measured"
     PUBLISHED = "published"
@@ -66,9 +66,9 @@ def scoreboard(
 
 
 def _draw_published(workspace: "Workspace", format: Format) -> list[str]:
-    from harness.report.inputs import gather
-    from harness.report.mark_source import MarkSource
-    from harness.report.scoreboard import scoreboard
+    from harness.report.views.inputs import gather
+    from harness.report.views.mark_source import MarkSource
+    from harness.report.writers.scoreboard import scoreboard
 
     return _draw_board(scoreboard(gather(workspace), MarkSource.PUBLISHED), format)
 
@@ -80,13 +80,13 @@ def _draw_measured(
     unranked: tuple[str, ...],
     suites: "tuple[ChallengeSuite, ...]",
 ) -> list[str]:
-    from harness.report.scoreboard import measured_scoreboard
+    from harness.report.writers.scoreboard import measured_scoreboard
 
     return _draw_board(measured_scoreboard(marks, suite, unranked, suites), format)
 
 
 def _draw_board(board: "Scoreboard", format: Format) -> list[str]:
-    from harness.report.scoreboard import as_csv, as_json, as_markdown, as_table
+    from harness.report.writers.scoreboard import as_csv, as_json, as_markdown, as_table
 
     notes = [] if board.rows else ["no records yet\n  try: harness grade --all"]
     if format is Format.TABLE:

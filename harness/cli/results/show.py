@@ -32,8 +32,8 @@ def show(
     harness show qwen3.6-27b/kv_cache
     """
     from harness.report import formatting
-    from harness.report.origins import unfetched
-    from harness.report.record_view import shown_csv, shown_markdown
+    from harness.report.views.origins import unfetched
+    from harness.report.writers.record import shown_csv, shown_markdown
     from harness.store.record_store import Store
     from harness.workspace import Workspace
 
@@ -57,8 +57,8 @@ def show(
 
 def show_record(workspace: "Workspace", record: "Record") -> None:
     """Print a submission's whole record."""
-    from harness.report.origins import unfetched
-    from harness.report.record_view import show as drawn
+    from harness.report.views.origins import unfetched
+    from harness.report.writers.record import show as drawn
 
     output.show(drawn(workspace.challenge(record.challenge), record, unfetched(workspace)))
 
@@ -77,7 +77,7 @@ def _find_attempts(workspace: "Workspace", name: str) -> "Attempts | None":
 
 def _show_attempts(workspace: "Workspace", attempts: "Attempts", format: Format) -> None:
     from harness.report import formatting
-    from harness.report.attempts_view import attempts_csv, attempts_json, attempts_markdown, attempts_shown
+    from harness.report.writers.attempts import attempts_csv, attempts_json, attempts_markdown, attempts_shown
 
     for one in attempts.summaries:
         if doubtful := formatting.doubts(one.doubts):

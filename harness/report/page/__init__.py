@@ -2,12 +2,12 @@
 
 from harness.model import Provenance
 from harness.report import formatting
-from harness.report.answers import answers
-from harness.report.inputs import ReportInputs
 from harness.report.page.html import data, render
 from harness.report.page.submission_details import MOST_DETAILED, challenge_details
 from harness.report.page.views import board_rows, comparison, heat_maps
-from harness.report.scoreboard import Scoreboard, scoreboard
+from harness.report.views.answers import answers
+from harness.report.views.inputs import ReportInputs
+from harness.report.writers.scoreboard import Scoreboard, scoreboard
 
 __all__ = ["page"]
 

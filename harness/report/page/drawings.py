@@ -8,10 +8,10 @@ from markupsafe import Markup
 from harness.model import Challenge, Record
 from harness.numerics import FULL, PASS
 from harness.report import formatting
-from harness.report.answers import in_order
 from harness.report.page.figures import MOST_LINES, FigureAxis, dots, drawn, loss_map
 from harness.report.page.losses import losses
 from harness.report.page.series import Point, Series, error_ratios, exponents, time_ratios
+from harness.report.views.answers import in_order
 
 MOST_MAPS = 24
 """Most loss maps drawn."""

@@ -10,7 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from harness.report import escape
-from harness.report.excerpts import ExcerptLine
+from harness.report.views.excerpts import ExcerptLine
 
 MOST_WIDE = 200
 """Most characters on a line of a block of code or compiler output."""

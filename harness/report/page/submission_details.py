@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from harness.model import Challenge, Record, Review
 from harness.report import formatting
-from harness.report.challenge_report import ChallengeReport, SubmissionReport, Weakness, challenge_report
-from harness.report.criteria_tables import CriterionRow
-from harness.report.excerpts import Excerpt, Sources, excerpts
+from harness.report.views.challenge import ChallengeReport, SubmissionReport, Weakness, challenge_report
+from harness.report.views.criteria_tables import CriterionRow
+from harness.report.views.excerpts import Excerpt, Sources, excerpts
 
 MOST_DETAILED = 200
 """Most submissions with every criterion on the page; with more, only gates and findings, to keep it light."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from harness.model import Challenge, Score, Status
 from harness.report import formatting
-from harness.report.answers import ModelAnswer, in_order
-from harness.report.board_rows import ScoreboardRow, SuitePlaces
-from harness.report.scoreboard import Scoreboard
+from harness.report.views.answers import ModelAnswer, in_order
+from harness.report.views.board.rows import ScoreboardRow, SuitePlaces
+from harness.report.writers.scoreboard import Scoreboard
 from harness.scoring import Standing
 
 MOST_RANKS = 3

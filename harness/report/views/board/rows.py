@@ -6,8 +6,8 @@ from functools import cached_property
 
 from harness.model import INTEGRITY, Challenge, Provenance, Score, Severity, Status
 from harness.report import formatting
-from harness.report.attempts_report import common_faults, mean_of
-from harness.report.mark_source import Marks
+from harness.report.views.attempts import common_faults, mean_of
+from harness.report.views.mark_source import Marks
 from harness.scoring import Standing
 from harness.scoring.attempts import Attempts, MeasuredAnswer
 from harness.scoring.doubts import DoubtKind

@@ -12,7 +12,9 @@ from rich.text import Text
 
 from harness.model import Challenge, Evidence, Outcome, Record, Status
 from harness.report import formatting
-from harness.report.challenge_report import (
+from harness.report.escape import code, markdown, plain
+from harness.report.tables import ReflowingTable, csv_text, markdown_table
+from harness.report.views.challenge import (
     Ceiling,
     Failure,
     Weakness,
@@ -20,11 +22,9 @@ from harness.report.challenge_report import (
     unassessed,
     weaknesses,
 )
-from harness.report.escape import code, markdown, plain
-from harness.report.not_asked import asked, build_note, not_asked
-from harness.report.origins import origin_facts
-from harness.report.repaired_copy import RepairedCopyReport, fault_lines, labelled_lines, repaired_copy_report
-from harness.report.tables import ReflowingTable, csv_text, markdown_table
+from harness.report.views.not_asked import asked, build_note, not_asked
+from harness.report.views.origins import origin_facts
+from harness.report.views.repaired_copy import RepairedCopyReport, fault_lines, labelled_lines, repaired_copy_report
 
 _STYLE = {
     "passed": "green",

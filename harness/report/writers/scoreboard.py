@@ -16,12 +16,21 @@ from rich.text import Text
 
 from harness.model import Challenge, ChallengeSuite
 from harness.report import formatting
-from harness.report.attempts_report import AttemptsReport, attempts_data, attempts_report
-from harness.report.board_rows import Column, Entry, ScoreboardRow, SuitePlaces
-from harness.report.mark_source import Marks, MarkSource, marks, measured_marks
-from harness.report.notes import left_out_note, notes, removed_note, suite_notes, thin_note
-from harness.report.summary import ChallengeWinner, Gap, Hybrid, Meeting, challenge_winners, gaps, hybrids, meetings
 from harness.report.tables import SplitTable
+from harness.report.views.attempts import AttemptsReport, attempts_data, attempts_report
+from harness.report.views.board.rows import Column, Entry, ScoreboardRow, SuitePlaces
+from harness.report.views.board.summary import (
+    ChallengeWinner,
+    Gap,
+    Hybrid,
+    Meeting,
+    challenge_winners,
+    gaps,
+    hybrids,
+    meetings,
+)
+from harness.report.views.mark_source import Marks, MarkSource, marks, measured_marks
+from harness.report.views.notes import left_out_note, notes, removed_note, suite_notes, thin_note
 from harness.review.consistency import Contradiction, contradictions
 from harness.scoring import standings
 from harness.scoring.marked import first_group
@@ -32,7 +41,7 @@ from harness.scoring.strength import STABLE
 from harness.scoring.suites import ALL_MARKED
 
 if TYPE_CHECKING:
-    from harness.report.inputs import ReportInputs
+    from harness.report.views.inputs import ReportInputs
 
 
 @dataclass(frozen=True)
@@ -206,7 +215,7 @@ def as_table(board: Scoreboard) -> Group:
 def as_markdown(board: Scoreboard, beside: Names[str] = ()) -> str:
     """Return `reports/scoreboard.md`, with links to the pages in `beside`."""
     # loaded here: other formats need no templates
-    from harness.report.render import render
+    from harness.report.writers.render import render
 
     return render("scoreboard.md.j2", board=board, beside=beside)
 

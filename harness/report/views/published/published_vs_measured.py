@@ -20,9 +20,9 @@ from harness.model import (
     Severity,
 )
 from harness.report import formatting
-from harness.report.challenge_report import CriteriaGroup, grouped
-from harness.report.published_agreement import AlphaRow, Pair, TauRow, alpha_row, tau_rows
-from harness.report.published_defects import (
+from harness.report.views.challenge import CriteriaGroup, grouped
+from harness.report.views.published.agreement import AlphaRow, Pair, TauRow, alpha_row, tau_rows
+from harness.report.views.published.defects import (
     DefectRow,
     UnpublishedFailure,
     defect_row,

@@ -13,12 +13,12 @@ from rich.text import Text
 
 from harness.model import Challenge, Criterion, Record, Status
 from harness.report import formatting
-from harness.report.answers import ModelAnswer, answers
-from harness.report.attempts_report import attempts_data, mean_of, passed
-from harness.report.criterion_sides import ABSENT, AnswerSides, CriterionSide, sides
 from harness.report.escape import markdown, plain
-from harness.report.notes import notes
 from harness.report.tables import ReflowingTable, csv_text, markdown_table
+from harness.report.views.answers import ModelAnswer, answers
+from harness.report.views.attempts import attempts_data, mean_of, passed
+from harness.report.views.criterion_sides import ABSENT, AnswerSides, CriterionSide, sides
+from harness.report.views.notes import notes
 from harness.scoring.doubts import DoubtKind
 from harness.scoring.duels import Duel, attempts_duel, win_table
 from harness.scoring.record_summary import RecordSummary

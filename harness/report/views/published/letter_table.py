@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from harness.model import Challenge, LetterGrades, Score
 from harness.report import formatting
-from harness.report.mark_source import measured_marks
-from harness.report.published_agreement import TauRow, tau_row
+from harness.report.views.mark_source import measured_marks
+from harness.report.views.published.agreement import TauRow, tau_row
 from harness.scoring.duels import NOISE
 
 if TYPE_CHECKING:
-    from harness.report.inputs import ReportInputs
+    from harness.report.views.inputs import ReportInputs
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from harness.model import (
     Review,
     Round,
 )
-from harness.report.excerpts import Sources, cited_files
-from harness.report.origins import unfetched
+from harness.report.views.excerpts import Sources, cited_files
+from harness.report.views.origins import unfetched
 from harness.review import reviews_of
 from harness.review.defects import read_defects
 from harness.review.published import read_comparisons, read_letters, read_ranking, read_rounds

@@ -14,7 +14,7 @@ from harness.scoring.marked import Marked
 from harness.scoring.measured_marks import MeasuredMarks
 
 if TYPE_CHECKING:
-    from harness.report.inputs import ReportInputs
+    from harness.report.views.inputs import ReportInputs
 
 
 class MarkSource(StrEnum):

@@ -7,8 +7,8 @@ from typing import Self
 
 from harness.model import Challenge, Criterion, Evidence, Finding, Outcome
 from harness.report import formatting
-from harness.report.answers import ModelAnswer
-from harness.report.attempts_report import met
+from harness.report.views.answers import ModelAnswer
+from harness.report.views.attempts import met
 from harness.scoring.attempts import Attempts, CriterionTally
 
 

@@ -10,8 +10,8 @@ from xml.etree import ElementTree as ET
 
 from harness.model import INTEGRITY, Evidence, Finding, Outcome, Record
 from harness.report import formatting
-from harness.report.origins import origin_facts
 from harness.report.tables import LONGEST, storable
+from harness.report.views.origins import origin_facts
 
 _COUNTS = {"failure": "failures", "error": "errors", "skipped": "skipped"}
 

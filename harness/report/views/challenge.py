@@ -20,15 +20,15 @@ from harness.model import (
     Status,
 )
 from harness.report import formatting
-from harness.report.answers import ModelAnswer, answers, in_order
-from harness.report.attempts_report import AttemptsReport, attempts_report
-from harness.report.criteria_tables import DimensionSection, criteria_tables
-from harness.report.not_asked import NotAsked, asked, build_note, contradictions, not_asked
-from harness.report.notes import notes
-from harness.report.origins import Facts, origin_facts
-from harness.report.repaired_copy import RepairedCopyReport, repaired_copy_report
-from harness.report.submission_reviews import SubmissionReviews, submission_reviews
-from harness.report.verdict import ChallengeVerdict, verdict
+from harness.report.views.answers import ModelAnswer, answers, in_order
+from harness.report.views.attempts import AttemptsReport, attempts_report
+from harness.report.views.criteria_tables import DimensionSection, criteria_tables
+from harness.report.views.not_asked import NotAsked, asked, build_note, contradictions, not_asked
+from harness.report.views.notes import notes
+from harness.report.views.origins import Facts, origin_facts
+from harness.report.views.repaired_copy import RepairedCopyReport, repaired_copy_report
+from harness.report.views.submission_reviews import SubmissionReviews, submission_reviews
+from harness.report.views.verdict import ChallengeVerdict, verdict
 from harness.scoring.doubts import DoubtKind
 from harness.scoring.record_summary import RecordSummary
 

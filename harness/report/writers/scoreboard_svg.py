@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from harness.report import formatting
-from harness.report.board_rows import Entry
 from harness.report.escape import plain
-from harness.report.render import render_svg
-from harness.report.scoreboard import Scoreboard
+from harness.report.views.board.rows import Entry
+from harness.report.writers.render import render_svg
+from harness.report.writers.scoreboard import Scoreboard
 
 LEFT, RIGHT, TOP, ROW, FOOT = 190, 92, 84, 50, 16
 MARKS = 700

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from harness.model import Comparison, Provenance
 from harness.report import formatting
-from harness.report.answers import answers
-from harness.report.attempts_report import mean_of, passed
-from harness.report.comparison import CriterionPair, compare_challenge
-from harness.report.criterion_sides import sides
-from harness.report.inputs import ReportInputs
-from harness.report.mark_source import Marks, MarkSource
+from harness.report.views.answers import answers
+from harness.report.views.attempts import mean_of, passed
+from harness.report.views.comparison import CriterionPair, compare_challenge
+from harness.report.views.criterion_sides import sides
+from harness.report.views.inputs import ReportInputs
+from harness.report.views.mark_source import Marks, MarkSource
 from harness.scoring.attempts import Attempts
 from harness.scoring.duels import Duel, HeadToHead, tally
 from harness.scoring.marked import Marked

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from harness.model import Challenge, Outcome, Record, Score, Severity, Status
 from harness.report import formatting
-from harness.report.board_rows import Column, mean
-from harness.report.inputs import ReportInputs
+from harness.report.views.board.rows import Column, mean
+from harness.report.views.inputs import ReportInputs
 from harness.scoring import Standing, score, standings
 from harness.scoring.doubts import DoubtKind
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from harness.model import Challenge, Outcome, Provenance, Severity, Status
 from harness.report import formatting
-from harness.report.answers import ModelAnswer
+from harness.report.views.answers import ModelAnswer
 from harness.scoring.duels import NOISE
 from harness.scoring.marked import first_group
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from harness.model import Challenge, Evidence, Outcome, PublishedDefect, Record, Severity
 from harness.report import formatting
-from harness.report.challenge_report import CriteriaGroup, grouped
+from harness.report.views.challenge import CriteriaGroup, grouped
 from harness.review.defects import NOT_ASKED, OTHER_FAULT, DefectRuling, RuledDefect, out_of_sight
 
 

@@ -7,8 +7,8 @@ from statistics import fmean
 
 from harness.model import Evidence, Outcome
 from harness.report import formatting
-from harness.report.answers import ModelAnswer
-from harness.report.attempts_report import met
+from harness.report.views.answers import ModelAnswer
+from harness.report.views.attempts import met
 from harness.scoring.attempts import Attempts, CommonFault, CriterionTally
 
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from harness.model import Round
 from harness.report import formatting
-from harness.report.inputs import ReportInputs
-from harness.report.mark_source import MarkSource, marks
-from harness.report.notes import notes
-from harness.report.summary import ChallengeWinner, challenge_winners
+from harness.report.views.board.summary import ChallengeWinner, challenge_winners
+from harness.report.views.inputs import ReportInputs
+from harness.report.views.mark_source import MarkSource, marks
+from harness.report.views.notes import notes
 from harness.scoring import Standing, standings
 from harness.scoring.attempts import Attempts, MeasuredAnswer
 from harness.scoring.marked import first_group

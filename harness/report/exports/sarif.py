@@ -10,8 +10,8 @@ from urllib.parse import quote
 
 from harness.model import Challenge, Criterion, Record
 from harness.model.submissions.collection import SUBMISSION_FILE
-from harness.report.challenge_report import Weakness, weaknesses
 from harness.report.tables import LONGEST, storable
+from harness.report.views.challenge import Weakness, weaknesses
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
 MOST_PLACES = 20

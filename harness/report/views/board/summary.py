@@ -8,7 +8,7 @@ from itertools import combinations, pairwise
 from harness.model import Challenge, Provenance
 from harness.numerics.rounding import exact, half_up
 from harness.report import formatting
-from harness.report.mark_source import Marks
+from harness.report.views.mark_source import Marks
 from harness.scoring import Standing
 from harness.scoring.duels import tally
 from harness.scoring.marked import Marked, first_group

@@ -8,9 +8,9 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.model import Challenge
-from harness.report.attempts_report import AttemptsReport, attempts_data, attempts_report
 from harness.report.escape import markdown, plain
 from harness.report.tables import ReflowingTable, csv_text, markdown_table
+from harness.report.views.attempts import AttemptsReport, attempts_data, attempts_report
 from harness.scoring.attempts import Attempts, passes
 
 _ATTEMPTS = ("Attempt", "Mark", "Passes", "Gravest finding")

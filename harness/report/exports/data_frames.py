@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from harness.report.data_tables import DataTable
+from harness.report.exports.data_tables import DataTable
 
 if TYPE_CHECKING:
     import pandas

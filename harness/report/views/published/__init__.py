@@ -1,0 +1,1 @@
+"""Published marks, letters and defects beside measured ones."""
