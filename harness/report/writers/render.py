@@ -28,7 +28,7 @@ def render_svg(template: str, **views: object) -> str:
 @cache
 def _svg_environment() -> Environment:
     return Environment(
-        loader=PackageLoader("harness.report"),
+        loader=PackageLoader("harness.report.writers"),
         undefined=StrictUndefined,
         autoescape=True,
         trim_blocks=True,
@@ -40,7 +40,7 @@ def _svg_environment() -> Environment:
 def markdown_environment() -> Environment:
     """Return a template environment that escapes every expression for Markdown, unless a filter made it safe."""
     environment = Environment(
-        loader=PackageLoader("harness.report"),
+        loader=PackageLoader("harness.report.writers"),
         undefined=StrictUndefined,
         autoescape=True,
         finalize=escape.markdown,
