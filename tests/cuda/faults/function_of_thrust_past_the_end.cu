@@ -1,5 +1,6 @@
 // The function that Thrust calls reaches one element too far.
 #include <thrust/device_vector.h>
+#include <thrust/execution_policy.h>
 #include <thrust/for_each.h>
 #include <thrust/iterator/counting_iterator.h>
 
