@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
+from typing import Any
 
 from harness.model import Draws, Figure, Location, Loss, Observation, Obstacle
 
@@ -98,7 +99,10 @@ class WrittenOutside(WrongOutputs):
 
 
 class FromUnwritten(ProbeFailure):
-    """A result that depends on unwritten memory, and so on chance."""
+    """A result that is right for some values of unwritten memory and wrong for others."""
+
+    def __init__(self, title: str, detail: str = "", **known: Any) -> None:
+        super().__init__(title, f"{detail}; right where unwritten memory holds other values", **known)
 
 
 class ArgumentsRejected(CallFailed):

@@ -306,9 +306,14 @@ PASSES_FIRST = "as the first calls of a new process the same calls pass"
 
 
 def _describe_settings(probe: Probe, small: Shrunk) -> str:
-    choices = probe.drawn.choices if probe.drawn else {}
-    special = [f"{name} = {small.case[name]}" for name, values in choices.items() if small.case[name] != values[0]]
-    return f" (with {', '.join(special)})" if special else ""
+    """Return the sizes and settings that the thresholds were found with, without the plainest settings."""
+    if probe.drawn is None:
+        return ""
+    along = {threshold.axis for threshold in small.thresholds}
+    held = [f"{name} = {small.case[name]:,}" for name in probe.drawn.axes if name not in along]
+    choices = probe.drawn.choices.items()
+    held += [f"{name} = {small.case[name]}" for name, values in choices if small.case[name] != values[0]]
+    return f" (with {', '.join(held)})" if held else ""
 
 
 def once(probe: Probe, answer: Answer, seed: int, case: Case) -> Partial:

@@ -224,8 +224,14 @@ def _measure_documentation(files: Sequence[SourceFile], functions: Sequence[Func
 def _find_worst_documentation(
     named: Sequence[tuple[tuple[Location, ...], DocumentedName]],
 ) -> tuple[tuple[Location, ...], str]:
-    place, name = max(named, key=lambda each: _count_lacks(each[1]), default=((), None))
-    if name is None or not _count_lacks(name):
+    """Return the name whose lacks cost the metric most, and a sentence on it."""
+    parameters = sum(len(name.annotated) for _, name in named)
+
+    def cost(each: tuple[tuple[Location, ...], DocumentedName]) -> float:
+        return (not each[1].documented) / len(named) + each[1].annotated.count(False) / max(parameters, 1)
+
+    place, name = max(named, key=cost, default=((), None))
+    if name is None or not cost((place, name)):
         return (), ""
     bare = name.annotated.count(False)
     lacks = [] if name.documented else ["documentation"]
@@ -233,10 +239,6 @@ def _find_worst_documentation(
     alike = sum((n.documented, n.annotated.count(False)) == (name.documented, bare) for _, n in named) - 1
     words = f"{', '.join(map(str, place))} lacks {' and '.join(lacks)}"
     return place, words + (f"; {alike} more lack{'s' * (alike == 1)} the same" if alike else "")
-
-
-def _count_lacks(name: DocumentedName) -> int:
-    return (not name.documented) + name.annotated.count(False)
 
 
 def _find_public_names(

@@ -49,7 +49,8 @@ def test_the_size_from_which_it_is_wrong_is_found(threshold):
     result = run(sums_are_right, answer(wrong_when(f"D > {threshold}")), 5)
     (found,) = result.thresholds
     assert (found.axis, found.right_at, found.wrong_from, found.onward) == ("D", threshold, threshold + 1, True)
-    assert result.detail.startswith(f"right up to D = {threshold:,}, wrong from D = {threshold + 1:,} on: out[0] is ")
+    begins = f"right up to D = {threshold:,}, wrong from D = {threshold + 1:,} on (with rows = 1): out[0] is "
+    assert result.detail.startswith(begins)
     assert result.counterexample.case | {"draw": 0} == {"rows": 1, "D": threshold + 1, "dtype": "float64", "draw": 0}
     assert 0 < result.draws.failed < result.draws.tried < 60
 
