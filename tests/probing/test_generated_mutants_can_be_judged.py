@@ -64,7 +64,7 @@ def test_a_fault_in_cuda_stands_under_its_guard() -> None:
     cuda, source = language("cuda"), code_of("fused_softmax_topk").source()
     guard = GuardCode(call="rows > 7", place="blockIdx.x == 3", functions=("fused_softmax_topk",))
     for change in cuda.changes(source)[::40]:
-        text = cuda.plant(source, change, guard)
+        text = cuda.planted(source, change, guard)
         assert "fault_on_host = (rows > 7) ? 1 : 0;" in text.split('extern "C"')[-1]
         shown = cuda.display(source, change, guard)
         host = change.start > source.index('extern "C" int')
