@@ -66,7 +66,7 @@ def test_a_fault_in_cuda_stands_under_its_guard() -> None:
     for change in cuda.changes(source)[::40]:
         text = cuda.planted(source, change, guard)
         assert "fault_on_host = (rows > 7) ? 1 : 0;" in text.split('extern "C"')[-1]
-        shown = cuda.display(source, change, guard)
+        shown = cuda.shown(source, change, guard)
         host = change.start > source.index('extern "C" int')
         assert ("fault_acts_on_host()" if host else "fault_acts()") in shown
         assert shown.count("fault_acts") == 1
