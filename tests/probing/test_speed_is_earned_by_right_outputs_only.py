@@ -163,7 +163,7 @@ def test_an_answer_five_times_as_slow_is_called_slower(raced):
     partly = raced(
         REFERENCE.replace("return np.sort(x, kind='stable')", "return [np.sort(x, kind='stable') for _ in range(5)][0]")
     )
-    assert 0.1 < partly.fraction < 0.4
+    assert 0 < partly.fraction < 0.4  # on a busy machine the measured ratio can be far above five
     assert partly.figures["processes"] == 3
     assert "x the reference's time" in partly.detail
 
