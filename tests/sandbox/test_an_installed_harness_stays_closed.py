@@ -89,11 +89,16 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     here, folder = Path(sysconfig.get_path("purelib")), tmp_path_factory.mktemp("installed") / "venv"
     venv.create(folder, symlinks=True)
     site = next((folder / "lib").glob("python3*/site-packages"))
-    for package in ("numpy", "numpy.libs"):
-        if (here / package).exists():
-            shutil.copytree(here / package, site / package, copy_function=linked)
-    skip = shutil.ignore_patterns("__pycache__", "challenges", "references")
-    shutil.copytree(Path(harness.__file__).parent, site / "harness", ignore=skip)
+    for name in ("numpy", "numpy.libs"):
+        if (here / name).exists():
+            shutil.copytree(here / name, site / name, copy_function=linked)
+    package, caches = Path(harness.__file__).parent, shutil.ignore_patterns("__pycache__")
+
+    def skip(place: str, names: list[str]) -> set[str]:
+        bundled = {"challenges", "references"} if Path(place) == package else set()
+        return caches(place, names) | bundled
+
+    shutil.copytree(package, site / "harness", ignore=skip)
     (site / "rest.pth").write_text(f"{here}\n")
     return folder
 
