@@ -269,8 +269,9 @@ def _make_failure_result(
     why = small.failure
     pattern = failure if failure.diagnosis else why  # the larger case shows patterns better
     words = pattern.diagnosis
-    begins = "; ".join(map(str, small.thresholds)) + _describe_settings(probe, small) if small.thresholds else ""
-    detail = f"{begins}: {why.detail}" if begins else why.detail
+    called = dict(probe.fit(answer, small.case))
+    begins = "; ".join(map(str, small.thresholds)) + _describe_settings(probe, small, called)
+    detail = f"{begins}: {why.detail}" if small.thresholds else why.detail
     return ProbeResult(
         probe.name,
         0.0,
@@ -280,7 +281,7 @@ def _make_failure_result(
         case,
         counterexample=Counterexample(
             probe=probe.name,
-            case=dict(probe.fit(answer, small.case)),
+            case=called,
             where=why.where,
             expected=why.expected,
             got=why.got,
@@ -305,12 +306,12 @@ def _make_failure_result(
 PASSES_FIRST = "as the first calls of a new process the same calls pass"
 
 
-def _describe_settings(probe: Probe, small: Shrunk) -> str:
-    """Return the sizes and settings that the thresholds were found with, without the plainest settings."""
-    if probe.drawn is None:
+def _describe_settings(probe: Probe, small: Shrunk, called: Case) -> str:
+    """Return the sizes called and settings that thresholds were found with, without the plainest settings."""
+    if probe.drawn is None or not small.thresholds:
         return ""
     along = {threshold.axis for threshold in small.thresholds}
-    held = [f"{name} = {small.case[name]:,}" for name in probe.drawn.axes if name not in along]
+    held = [f"{name} = {called[name]:,}" for name in probe.drawn.axes if name not in along]
     choices = probe.drawn.choices.items()
     held += [f"{name} = {small.case[name]}" for name, values in choices if small.case[name] != values[0]]
     return f" (with {', '.join(held)})" if held else ""

@@ -12,7 +12,7 @@ from harness.model.evidence.repair import RepairKind
 
 
 class Necessity(StrEnum):
-    """Whether a grade has to show a finding."""
+    """How a grade must treat a finding: it has to, may or must not show it."""
 
     MUST = "must"
     MAY = "may"
