@@ -37,6 +37,8 @@ FEW = 10
 """A k that answers with a limit serve."""
 LARGEST_K = 256
 """What an answer serves that states no limit of its own."""
+CONTENTS = ("nan", "zeros", "mixed", "mixed", "mixed")
+"""Fills of memory that nobody has written, with which a call that is wrong is made again."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,11 @@ class Launched:
         """Return how many rows the launch had."""
         return self.of_rows or self.rows
 
+    @property
+    def sizes(self) -> str:
+        """Return the sizes of the launch in words."""
+        return f"rows = {self.launched_rows}, vocab = {self.vocab}, k = {self.k}"
+
     def number(self, row: int) -> int:
         """Return which row of the launch one of these rows is."""
         return row if self.numbers is None else int(self.numbers[row])
@@ -98,6 +105,11 @@ class Launched:
     def exact(self) -> Precise:
         """The softmax over each row: (rows, vocab)."""
         return oracle.softmax(self.logits, self.depths)
+
+    @cached_property
+    def refilled(self) -> "tuple[Launched, ...]":
+        """Return the same call with each of `CONTENTS` in memory that nobody has written, if it can be made again."""
+        return tuple(self.replying(self.again(fill)) for fill in CONTENTS) if self.again else ()
 
     def part(self, rows: NDArray[np.bool_]) -> "Launched":
         """Return what was given and returned for some of the rows, which keep their numbers."""
@@ -126,9 +138,7 @@ def serving(answer: Answer, case: Case) -> Case:
     return {**case, "k": k}
 
 
-def call(
-    answer: Answer, draw: Draw, logits: Floats, k: int, *, shift: int = 0, **options: Any
-) -> DeviceCall:
+def call(answer: Answer, draw: Draw, logits: Floats, k: int, *, shift: int = 0, **options: Any) -> DeviceCall:
     """Call the answer's function with any k; the outputs have room for at least one entry a row.
 
     `shift` is by how many bytes the logits are off the alignment of device memory; the rest is as for

@@ -9,7 +9,8 @@ from harness.probing import Answer, Draw, ProbeFailure
 
 from .binding import Floats, Launched, launch, normal
 from .families import good_rows
-from .judging import passes, require_right, right_under
+from .judging import require_right, right_under
+from .unwritten import passes
 
 INFINITE = "-inf is not served"
 STRETCHES = "long stretches of -inf are not served"

@@ -26,9 +26,10 @@ from harness.probing.checked import require_same_work
 from harness.probing.failures import FromUnwritten, TrivialOutput
 
 from . import oracle
-from .binding import Floats, Launched, launch, normal
+from .binding import CONTENTS, Floats, Launched, launch, normal
 from .losses import Lost, loss_map
 from .rounding import SMALLEST, UNIT, apart, best_left_out, chosen_alike
+from .unwritten import alters, find_always_lost, passes, unwritten_decides
 
 CONSTANT = 64.0
 CHANCE = 0.01
@@ -47,7 +48,7 @@ def inner_indices(run: Launched) -> None:
         row, i = (int(n) for n in np.argwhere(outside)[0])
         got = int(run.indices[row, i])
         place = f"indices[{run.number(row)}, {i}]"
-        detail = f"{_size(run)}: {place} is {got}"
+        detail = f"{run.sizes}: {place} is {got}"
         failure, owner = _blamed(run, row, CHOICE)
         raise failure("an index lies outside its row", detail, where=place, got=got, fault_of=owner)
 
@@ -62,25 +63,44 @@ def legal_indices(run: Launched) -> None:
         got = int(ordered[row, i])
         places = [int(p) for p in np.flatnonzero(run.indices[row] == got)]
         number = run.number(row)
-        detail = f"{_size(run)}: row {number} names column {got} at places {', '.join(map(str, places[:4]))}"
+        detail = f"{run.sizes}: row {number} names column {got} at places {', '.join(map(str, places[:4]))}"
         failure, owner = _blamed(run, row, CHOICE)
         raise failure("a column is named twice", detail, where=f"indices[{number}]", got=got, fault_of=owner)
 
 
-def _blamed(run: Launched, row: int, owner: str) -> tuple[type[ProbeFailure], str]:
+def _blamed(run: Launched, row: int, owner: str, shown: int | None = None) -> tuple[Callable[..., ProbeFailure], str]:
     """Return how a launch fails and the criterion whose property it breaks: `owner` where nothing else decides.
 
     Args:
         run: the launch.
         row: one that is wrong.
         owner: the criterion that judges what is wrong, the columns or the probabilities.
+        shown: a column that is wrongly left out.
+
+    Raises:
+        ProbeFailure: other columns are wrong with other values in unwritten memory, but one is always left out.
     """
     judged = _right_columns if owner == CHOICE else right_probabilities
-    if _unwritten_decides(run.part(np.arange(run.rows) == row), judged):
+    here = np.arange(run.rows) == row
+    if unwritten_decides(run, judged, here):
         return FromUnwritten, SAFETY
+    owner = _owner_among_rows(run, row, judged, owner)
+    if owner == CHOICE and alters(run, here):
+        column = find_always_lost(run, row)
+        if column is None:
+            return partial(FromUnwritten, otherwise="wrong in another way"), SAFETY
+        if column != shown:
+            contents = f"each of {len(CONTENTS)} contents of memory that nobody has written"
+            detail = f"{run.sizes}: {_left_out(run, row, column)} with {contents}"
+            place = f"indices[{run.number(row)}]"
+            raise ProbeFailure("candidates are lost", detail, where=place, expected=column, fault_of=CHOICE)
+    return ProbeFailure, owner
+
+
+def _owner_among_rows(run: Launched, row: int, judged: Callable[[Launched], object], owner: str) -> str:
     relaunch = run.relaunch
     if relaunch is None or run.rows < 2:
-        return ProbeFailure, owner
+        return owner
 
     def fault(rows: Floats) -> ProbeFailure | None:
         try:
@@ -91,30 +111,14 @@ def _blamed(run: Launched, row: int, owner: str) -> tuple[type[ProbeFailure], st
 
     alone = fault(run.logits[row : row + 1])
     if isinstance(alone, FromUnwritten):
-        return ProbeFailure, SAFETY
-    return ProbeFailure, ROWS if alone is None and fault(run.logits) is not None else owner
+        return SAFETY
+    return ROWS if alone is None and fault(run.logits) is not None else owner
 
 
-def _unwritten_decides(run: Launched, judged: Callable[[Launched], object]) -> bool:
-    """Say whether a launch that is wrong is right with other values in memory that nobody has written.
-
-    A call that differs from itself, with the same in that memory, changes for another reason.
-    """
-    if run.again is None:
-        return False
-    plain, *others = map(run.again, ("nan", "zeros", "mixed", "mixed", "mixed"))
-    if not any(passes(partial(judged, run.replying(one))) for one in (plain, *others)):
-        return False
-    return bool((run.again("nan") == plain).all())
-
-
-def passes(check: Callable[[], object]) -> bool:
-    """Say whether a check finds nothing wrong."""
-    try:
-        check()
-    except ProbeFailure:
-        return False
-    return True
+def _left_out(run: Launched, row: int, column: int) -> str:
+    logits = run.logits[row]
+    rank = int((logits > logits[column]).sum()) + 1
+    return f"column {column}, number {rank} of row {run.number(row)} ({logits[column]:.6g}), is left out"
 
 
 def right_choice(run: Launched, answer: Answer, draw: Draw, title: str = "candidates are lost") -> None:
@@ -124,19 +128,17 @@ def right_choice(run: Launched, answer: Answer, draw: Draw, title: str = "candid
     if not below.any():
         return
     row = int(np.argwhere(below.any(axis=1))[0][0])
-    logits, column = run.logits[row], best_left_out(run, row)
-    rank = int((logits > logits[column]).sum()) + 1
-    number = run.number(row)
-    seen = f"column {column}, number {rank} of row {number} ({logits[column]:.6g}), is left out"
-    failure, owner = _blamed(run, row, CHOICE)
+    column = best_left_out(run, row)
+    failure, owner = _blamed(run, row, CHOICE, column)
     cause = _of_another_row(run, row)
     if owner == CHOICE and _lost_by_rounding(run, np.flatnonzero(below.any(axis=1))):
         owner, title = RANGE, "logits whose probabilities round alike come in any order"
     elif owner == CHOICE:
         cause = cause or loss_map(answer, draw, run.k)
     count = f"{int(below.sum())} of {run.indices.size} places hold a smaller logit than they should"
+    detail = f"{run.sizes}: {_left_out(run, row, column)}; {count}"
     raise failure(
-        title, f"{_size(run)}: {seen}; {count}", where=f"indices[{number}]", expected=column,
+        title, detail, where=f"indices[{run.number(row)}]", expected=column,
         diagnosis=cause.words if cause else None, loss=cause.loss if cause else None, fault_of=owner,
     )  # fmt: skip
 
@@ -154,7 +156,7 @@ def _right_columns(run: Launched) -> None:
     below = _below(run)
     if below.any():
         failure, owner = _blamed(run, int(np.argmax(below.any(axis=1))), CHOICE)
-        raise failure("the k largest are not chosen", _size(run), fault_of=owner)
+        raise failure("the k largest are not chosen", run.sizes, fault_of=owner)
 
 
 def _lost_by_rounding(run: Launched, rows: NDArray[np.int_]) -> bool:
@@ -195,7 +197,7 @@ def right_probabilities(run: Launched) -> float:
     wanted, got = float(exact[row, i]), float(run.probs[row, i])
     place = f"probs[{run.number(row)}, {i}]"
     ratio, most = distinct(worst, 1.0, 3)
-    detail = f"{_size(run)}: {place} is {instead(got, wanted)}: error ratio {ratio}, at most {most} passes"
+    detail = f"{run.sizes}: {place} is {instead(got, wanted)}: error ratio {ratio}, at most {most} passes"
     failure, owner = _blamed(run, row, PROBABILITIES)
     cause = _factor(run, np.asarray(exact, np.float64)) if owner == PROBABILITIES else None
     raise failure(
@@ -209,7 +211,7 @@ def alive(run: Launched) -> None:
     try:
         expect.alive("probs", run.probs)
     except TrivialOutput as why:
-        if _unwritten_decides(run, right_probabilities):
+        if unwritten_decides(run, right_probabilities, np.ones(run.rows, bool)):
             raise FromUnwritten(why.title, why.detail, fault_of=SAFETY) from None
         raise
 
@@ -240,7 +242,7 @@ def _require_no_common_factor(run: Launched) -> None:
     wanted, got = float(exact[judged][0]), float(run.probs[judged][0])
     which = "every probability" if inside.all() else "every probability beside a column of its row"
     raise ProbeFailure(
-        "probabilities are wrong", f"{_size(run)}: {place} is {instead(got, wanted)}", where=place, expected=wanted,
+        "probabilities are wrong", f"{run.sizes}: {place} is {instead(got, wanted)}", where=place, expected=wanted,
         got=got, diagnosis=f"{which} is {_times(middle)} the right one", fault_of=PROBABILITIES,
     )  # fmt: skip
 
@@ -262,7 +264,7 @@ def descending(run: Launched) -> None:
         row, i = (int(n) for n in np.argwhere(rises)[0])
         place = f"probs[{run.number(row)}"
         pair = f"{place}, {i}] = {run.probs[row, i]:.9g}, {place}, {i + 1}] = {run.probs[row, i + 1]:.9g}"
-        raise ProbeFailure("probabilities are not in descending order", f"{_size(run)}: {pair}", where=f"{place}]",
+        raise ProbeFailure("probabilities are not in descending order", f"{run.sizes}: {pair}", where=f"{place}]",
                            fault_of=CHOICE)  # fmt: skip
 
 
@@ -390,7 +392,3 @@ def _times(factor: float) -> str:
         if round(number) >= 2 and abs(number / round(number) - 1) < UNIFORM:
             return words.format(round(number)) + (" of" if words.startswith("1/") else "")
     return f"{factor:.4g} times"
-
-
-def _size(run: Launched) -> str:
-    return f"rows = {run.launched_rows}, vocab = {run.vocab}, k = {run.k}"

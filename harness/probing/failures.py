@@ -99,10 +99,10 @@ class WrittenOutside(WrongOutputs):
 
 
 class FromUnwritten(ProbeFailure):
-    """A result that is right for some values of unwritten memory and wrong for others."""
+    """A wrong result that is right, or `otherwise`, where unwritten memory holds other values."""
 
-    def __init__(self, title: str, detail: str = "", **known: Any) -> None:
-        super().__init__(title, f"{detail}; right where unwritten memory holds other values", **known)
+    def __init__(self, title: str, detail: str = "", *, otherwise: str = "right", **known: Any) -> None:
+        super().__init__(title, f"{detail}; {otherwise} where unwritten memory holds other values", **known)
 
 
 class ArgumentsRejected(CallFailed):

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from softmax_topk_answers import CODE, Launch, answer, blind, exact
+from softmax_topk_answers import CODE, Launch, Row, answer, blind, exact
 
 from harness.probing.challenge_code.local_answer import LocalAnswer
 from harness.probing.draw import Draw
-from harness.probing.failures import FaultElsewhere, ProbeFailure
+from harness.probing.failures import FaultElsewhere, FromUnwritten, ProbeFailure
 from harness.probing.probe import once
 
 BLAMED = {
@@ -111,6 +111,47 @@ def test_columns_that_are_lost_whatever_nobody_wrote_are_a_matter_of_selection()
     with pytest.raises(ProbeFailure) as failure:
         once(CODE.probes["every_column_can_win"], answer(row, around=around), 1, {"vocab": 37, "k": 8})
     assert failure.value.fault_of == "selection"
+
+
+def crowded(seen: Row) -> LocalAnswer:
+    """Rank the k columns of `seen` with one of a list that nobody wrote."""
+    candidates = {"nan": (np.inf, -1), "zeros": (0.0, 0), "mixed": (3.4e38, 0x7F7F7F7F)}
+    other = [candidates["nan"]]
+
+    def around(plain: Launch) -> Launch:
+        def launch(*given: Any, fill: str, **options: Any) -> tuple[Any, ...]:
+            other[0] = candidates[fill]
+            return plain(*given, **options)
+
+        return launch
+
+    def row(logits: Any, k: int) -> tuple[Any, Any]:
+        probs, columns = seen(logits, k)
+        value, column = other[0]
+        order = np.argsort(-np.append(logits[columns], value), kind="stable")[:k]
+        return probs, np.append(columns, column)[order]
+
+    return answer(row, around=around)
+
+
+def test_the_column_shown_is_lost_whatever_nobody_wrote() -> None:
+    one = crowded(blind(lambda columns, vocab: columns % 2 > 0))
+    for seed in range(12):
+        with pytest.raises(ProbeFailure) as failure:
+            once(CODE.probes["every_column_can_win"], one, seed, {"vocab": 37, "k": 8})
+        assert (failure.value.title, failure.value.fault_of) == ("candidates are lost", "selection")
+        assert isinstance(failure.value.expected, int) and failure.value.expected % 2 == 0
+        assert "with each of 5 contents of memory that nobody has written" in failure.value.detail
+
+
+@pytest.mark.parametrize(("above", "otherwise"), [(9, "right"), (-9, "wrong in another way")])
+def test_columns_that_only_unwritten_memory_crowds_out_are_no_matter_of_selection(above: int, otherwise: str) -> None:
+    logits = (np.linspace(-1, 1, 40) + above).astype(np.float32)[None]
+    judging, launch = CODE.module("judging"), CODE.module("binding").launch
+    with pytest.raises(FromUnwritten) as failure:
+        judging.right_choice(launch(crowded(exact), Draw(1, "unwritten"), logits, 5), crowded(exact), Draw(1, "map"))
+    assert failure.value.fault_of == "memory_safety"
+    assert f"; {otherwise} where unwritten memory holds other values" in failure.value.detail
 
 
 def test_rows_that_are_left_out_by_chance_begin_at_no_size() -> None:
