@@ -39,6 +39,7 @@ from .binding import (
     stepped,
     weighed,
 )
+from .probes_attention import LESS_EXACT
 
 CALLER = """
 KEPT = {}
@@ -314,15 +315,22 @@ def results_belong_to_the_caller(answer: Answer, draw: Draw, *, S: int, H: int, 
 @probe({"H": 1, "D": 4, "dtype": "float64"}, {"H": 1, "D": 4, "dtype": "float32"}, {"H": 3, "D": 7, "dtype": "float64"},
        {"H": 3, "D": 7, "dtype": "float32"})  # fmt: skip
 def stored_values_keep_their_precision(answer: Answer, draw: Draw, *, H: int, D: int, dtype: str) -> dict[str, float]:
-    """K13 for one token held: a decode that asks for it gets its value with every digit of the dtype."""
+    """K13 for one token held: a decode that asks for it gets its value with every digit of the dtype.
+
+    Only where the same value comes back exactly if the decode itself brings it, the other token then being held: else
+    what loses digits is not shown to be what is held.
+    """
     tokens = normal(draw, 1, H, 2, D, dtype)
     k = np.stack([tokens.q[:, :, 1], -tokens.q[:, :, 1]], axis=2)
     tokens = tokens.but(k=k * (4 * SHARPNESS * np.sqrt(D) / (k * k).sum(axis=-1, keepdims=True)))
-    cache = Cache(answer, tokens)
-    cache.store([SLOT], tokens.part(0, 1))
-    out = cache.decode([SLOT], tokens.part(1))
-    title = f"a value held at {dtype} comes back less exact"
-    ratio = right(answer, title, "out", out, *exact(tokens, draw, 1), digits=True)
+    brought = tokens.but(k=tokens.k[:, :, ::-1], v=tokens.v[:, :, ::-1])
+    held = f"a value held at {dtype} comes back less exact than a new one"
+    for title, seen, doing in ((LESS_EXACT.format(dtype), brought, "a decode that asks for its own token"),
+                               (held, tokens, "a decode that asks for the token before it")):  # fmt: skip
+        cache = Cache(answer, seen)
+        cache.store([SLOT], seen.part(0, 1))
+        out = cache.decode([SLOT], seen.part(1))
+        ratio = right(answer, title, "out", out, *exact(seen, draw, 1), doing, digits=True)
     return {f"stored_error_ratio_{dtype}": ratio}
 
 

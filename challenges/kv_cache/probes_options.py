@@ -1,6 +1,6 @@
 """Probes of what an answer may offer beyond the contract: with an option it is right, or as wrong as it is without.
 
-Codes alone are held to the oracle in any case: their error is theirs.
+Codes may be off by as much as the contract allows. What is further off without them, too, is not charged to them.
 """
 
 import itertools
@@ -38,7 +38,8 @@ LARGEST_PAGE = 1024
 NEAR_END = 16
 """Decodes that lead over a page's end; a longer page is filled up to there by a prompt."""
 STRANGE_ROWS = "a paged slot's values come back wrong"
-FEWER_DIGITS = "a paged slot's values come back less exact"
+FEWER_DIGITS = "a result with pages is less exact than one without"
+UNPAGED = "values come back wrong without pages"
 SHORTENED = 2**-8
 """Of the largest value, what it is off by at most where it was only held in fewer bits, 16 of them say."""
 LATER = 140
@@ -167,15 +168,20 @@ def decodes_go_on_over_a_page_end(answer: Answer, draw: Draw, *, H: int, D: int,
     page = page_size(answer)
     S = max(0, page - NEAR_END)
     tokens, value = alike(draw, 1, H, page + 2, D, dtype)
-    cache = Cache(answer, tokens, page_size=page, room=page + 2)
-    if S:
-        cache.store([SLOT], tokens.part(0, S))
-    for at in range(S, page + 2):
-        out = cache.decode([SLOT], tokens.part(at, at + 1))
-        near = bool(np.abs(out - value).max() <= SHORTENED * np.abs(value).max())
-        title = FEWER_DIGITS if near else STRANGE_ROWS
-        digits = near and measure_lost_digits(answer, dtype) == 1.0  # else they are lost without pages, too
-        returned(answer, title, "out", out, value, f"pages of {page}, a decode at position {at}", digits=digits)
+
+    def require(cache: Cache, less_exact: str, strange: str, using: str = "") -> None:
+        if S:
+            cache.store([SLOT], tokens.part(0, S))
+        for at in range(S, page + 2):
+            out = cache.decode([SLOT], tokens.part(at, at + 1))
+            near = bool(np.abs(out - value).max() <= SHORTENED * np.abs(value).max())
+            digits = near and measure_lost_digits(answer, dtype) == 1.0  # else they are lost without pages, too
+            title, doing = less_exact if near else strange, f"{using}a decode at position {at}"
+            returned(answer, title, "out", out, value, doing, digits=digits)
+
+    paged = Cache(answer, tokens, page_size=page, room=page + 2)
+    with expect.only_beside(lambda: require(Cache(answer, tokens, room=page + 2), UNPAGED, UNPAGED)):
+        require(paged, FEWER_DIGITS, STRANGE_ROWS, f"pages of {page}, ")
 
 
 @probe({"off": -1, "H": 1, "D": 4, "dtype": "float64"}, {"off": 1, "H": 2, "D": 4, "dtype": "float32"},
@@ -186,16 +192,21 @@ def pages_show_their_own_tokens(answer: Answer, draw: Draw, *, off: int, H: int,
     S = max(1, page + off)
     end = S + min(page, NEAR_END) + 1
     tokens, value = alike(draw, 4, H, end, D, dtype)
-    cache = Cache(answer, tokens, layers=2, page_size=page, room=end)
-    for first in (0, 2):
-        for row in (first, first + 1):
-            out = cache.prefill([SLOT], tokens.rows(row).part(0, S), layer=row - first)
-            returned(answer, STRANGE_ROWS, "out", out, value[[row]], f"pages of {page}, a prompt of {S}")
-        for at, row in itertools.product(range(S, end - first), (first, first + 1)):
-            out = cache.decode([SLOT], tokens.rows(row).part(at, at + 1), layer=row - first)
-            doing = f"pages of {page}, a decode at position {at} of layer {row - first}"
-            returned(answer, STRANGE_ROWS, "out", out, value[[row]], doing)
-        cache.release(SLOT)
+
+    def require(cache: Cache, title: str, using: str = "") -> None:
+        for first in (0, 2):
+            for row in (first, first + 1):
+                out = cache.prefill([SLOT], tokens.rows(row).part(0, S), layer=row - first)
+                returned(answer, title, "out", out, value[[row]], f"{using}a prompt of {S}")
+            for at, row in itertools.product(range(S, end - first), (first, first + 1)):
+                out = cache.decode([SLOT], tokens.rows(row).part(at, at + 1), layer=row - first)
+                doing = f"{using}a decode at position {at} of layer {row - first}"
+                returned(answer, title, "out", out, value[[row]], doing)
+            cache.release(SLOT)
+
+    paged = Cache(answer, tokens, layers=2, page_size=page, room=end)
+    with expect.only_beside(lambda: require(Cache(answer, tokens, layers=2, room=end), UNPAGED)):
+        require(paged, STRANGE_ROWS, f"pages of {page}, ")
 
 
 @probe({"H": 1, "D": 4, "dtype": "float64"}, {"H": 2, "D": 5, "dtype": "float32"}, floors={"D": 2})
@@ -360,9 +371,16 @@ def _filled_and_released(answer: Answer, cache: Cache, tokens: Tokens, slots: in
 
 
 def _stays_close(answer: Answer, draw: Draw, kind: str, tokens: Tokens, stepped: int) -> dict[str, float]:
+    """Return how far codes are off; what is as far off without them is not charged to them."""
+    require, room = partial(_require_close, draw, kind, tokens, stepped), tokens.length
+    coded, uncoded = Cache(answer, tokens, quantization=kind, room=room), f"a plain cache is too far off for {kind}"
+    with expect.only_beside(lambda: require(Cache(answer, tokens, room=room), uncoded)):
+        return require(coded, f"{kind} storage is too far off")
+
+
+def _require_close(draw: Draw, kind: str, tokens: Tokens, stepped: int, cache: Cache, title: str) -> dict[str, float]:
     """A prompt, `stepped` decodes and a decode that asks for each token; the error over the largest value."""
     S = tokens.length - 1
-    cache = Cache(answer, tokens, quantization=kind, room=S + 1)
     cache.store([SLOT], tokens.part(0, S - stepped))
     for at in range(S - stepped, S):
         cache.decode([SLOT], tokens.part(at, at + 1))
@@ -375,6 +393,6 @@ def _stays_close(answer: Answer, draw: Draw, kind: str, tokens: Tokens, stepped:
         place = f"out[{', '.join(map(str, worst))}]"
         off, most = distinct(error, LIMITS[kind], 3)
         detail = f"{place} is off by {off} of max|v|, at most {most} passes"
-        raise ProbeFailure(f"{kind} storage is too far off", detail, where=place, expected=float(oracle[worst]),
-                      got=float(out[worst]), measured={f"{kind}_max_error": error})  # fmt: skip
+        raise ProbeFailure(title, detail, where=place, expected=float(oracle[worst]), got=float(out[worst]),
+                           measured={f"{kind}_max_error": error})  # fmt: skip
     return {f"{kind}_max_error": error}

@@ -162,6 +162,7 @@ def test_padding_that_is_nan_in_a_batch_reaches_no_real_position() -> None:
     assert {e.outcome for e in others} == {Outcome.PASSED}
 
 
+HELD = "a value held at float64 comes back less exact than a new one"
 LOST_DIGITS = ("float16 store", "float32 store", "float32 inside", "denominator off by a millionth")
 
 
@@ -173,6 +174,34 @@ def test_lost_digits_are_charged_as_accuracy_alone(fault: str) -> None:
     found = probe_criterion(code(), history, answer, seed_of(SEED, history.id), explain=False)
     evidence = {e.criterion: e for e in charge_once(code(), [*judged(fault).values(), found])}
     assert {id for id, e in evidence.items() if e.faulty} == {"accuracy"}, evidence
+
+
+def titles_of_accuracy(source: str) -> set[str]:
+    (accuracy,) = charged_of(source, "accuracy", explain=False).values()
+    assert accuracy.faulty
+    return {accuracy.title, *(further.title for further in accuracy.also)}
+
+
+@pytest.mark.parametrize("fault", ["float16 store", "float32 store"])
+def test_a_value_held_in_fewer_bits_is_named(fault: str) -> None:
+    assert HELD in titles_of_accuracy(mutated(fault))
+
+
+@pytest.mark.parametrize("added", ["1e-6", "1e-8"])
+def test_digits_that_a_quotient_loses_are_not_said_to_be_of_held_values(added: str) -> None:
+    """The sum of the weights is off; every key and value is held as it was given."""
+    source = mutated("denominator off by a millionth")
+    assert source.count(" + 1e-6") == 1
+    assert titles_of_accuracy(source.replace(" + 1e-6", f" + {added}")).isdisjoint({HELD})
+
+
+def test_digits_that_arithmetic_loses_are_not_said_to_be_of_held_values() -> None:
+    assert HELD not in titles_of_accuracy(mutated("float32 inside"))
+
+
+def test_what_is_as_far_off_without_codes_or_pages_is_not_charged_to_them() -> None:
+    evidence = charged_of(mutated("one in the denominator"), "any_history", "int8", "int4", "paged", explain=False)
+    assert {id for id, e in evidence.items() if e.faulty} == {"any_history"}, evidence
 
 
 def test_an_error_ratio_of_lost_digits_is_no_figure_of_a_criterion_that_passes() -> None:
