@@ -27,10 +27,11 @@ def pair(forward_weights, backward_weights, dx_parts, dgamma_parts, dbeta_parts,
 
     Weights are (2,D): those of the mean, those of the spread. Parts are two shares of one gradient, of its shape. The
     twist is (layout of the cache, one row of dx, the row it is exchanged with, how much of 1 - gamma is added to gamma
-    in dx, the size at which dy is cut). With one pair of weights for both, shares that add up to 1, a row exchanged
-    with itself, nothing added and no cut, backward belongs to forward.
+    in dx, the size at which dy is cut, the fewest elements of dy whose gradients are wrong). With one pair of weights
+    for both, shares that add up to 1, a row exchanged with itself, nothing added and no cut, backward belongs to
+    forward; where dy has fewer elements, it belongs to one with shares that add up to 1.
     """
-    layout, one, other, blend, level = twist
+    layout, one, other, blend, level, fewest = twist
     FIRST.clear()
     MOVED.clear()
     SIZE[0] = PASSES[0] = 0
@@ -49,7 +50,9 @@ def pair(forward_weights, backward_weights, dx_parts, dgamma_parts, dbeta_parts,
         flow, projection, mean_term = terms(seen * (gamma + blend * (1.0 - gamma)), xhat, std, backward_weights)
         dx = exchanged(flow - projection - mean_term, int(one), int(other))
         dgamma, dbeta = (seen * xhat).sum(axis=(0, 1)), seen.sum(axis=(0, 1))
-        gradients = both(dx_parts, dx), both(dgamma_parts, dgamma), both(dbeta_parts, dbeta)
+        gradients = dx, dgamma, dbeta
+        if dy.size >= fewest:
+            gradients = map(both, (dx_parts, dgamma_parts, dbeta_parts), gradients)
         return tuple(gradient.astype(dy.dtype) for gradient in gradients)
 
     return forward, backward

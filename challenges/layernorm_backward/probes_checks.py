@@ -22,7 +22,7 @@ from harness.probing import (
 from harness.probing.failures import FaultElsewhere
 
 from .binding import Floats, alive, draw_inputs, forward, loses_digits, results
-from .questions import ALIKE, FAULTS, REAL_FAULTS, STRANGE, Question, questions, right_question, wrong_question
+from .questions import ALIKE, FAULTS, STRANGE, Question, mended, questions, real_questions, right_question
 from .varied_questions import MISSED, named, right_questions, wrong_questions
 
 CHECK_SECONDS = 1.5
@@ -98,15 +98,22 @@ def right_pairs_of_every_kind_are_accepted(answer: Answer, draw: Draw, *, dtype:
 @probe(dtype="float64")
 def plainly_wrong_pairs_are_rejected(answer: Answer, draw: Draw, *, dtype: str) -> Partial:
     """The answer's check says no to pairs that are plainly wrong in one argument, at one place or at one kind of point;
-    the share it rejects, and nothing where it misses all faults of a group."""
-    told = [(fault, _judged(answer, q, _verdict(answer, q, fresh=False))) for fault, q in wrong_questions(draw)]
+    the share it rejects, and nothing where it misses all faults of a group.
+
+    Faults without which it rejects the pair as well do not count.
+    """
+    told = []
+    for fault, question in wrong_questions(draw):
+        caught = _judged(answer, question, _verdict(answer, question, fresh=False))
+        if not caught or _verdict(answer, mended(draw, question), fresh=False):
+            told.append((fault, caught))
     rejected = sum(caught for _, caught in told)
     figures = {"plain_faults_caught": rejected, "plain_faults_tried": len(told)}
     detail = f"rejects {rejected} of {len(told)} plainly wrong pairs; accepts {', '.join(named(told))}"
     for group, title in MISSED.items():
         seen = [caught for fault, caught in told if group in fault.groups]
-        expect.that(any(seen), title, detail, **figures)
-    return Partial(rejected / len(told), figures, detail if rejected < len(told) else "")
+        expect.that(any(seen) or not seen, title, detail, **figures)
+    return Partial(rejected / max(len(told), 1), figures, detail if rejected < len(told) else "")
 
 
 @probe(B=2, T=3, D=8, dtype="float64", fixed=("B", "T", "D"))
@@ -134,23 +141,25 @@ def wrong_pairs_are_rejected(answer: Answer, draw: Draw, *, B: int, T: int, D: i
 
 @probe(dtype="float64")
 def wrong_pairs_of_a_real_size_are_rejected(answer: Answer, draw: Draw, *, dtype: str) -> Partial:
-    """The answer's check says no to pairs with one fault each at the smaller of `SIZES`; the share it rejects.
+    """The answer's check says no to pairs that are wrong at the smaller of `SIZES` and right at fewer elements; the
+    share it rejects.
 
-    A check that is too slow there is `check_speed`'s to charge, and judged by small pairs alone. Faults that hardly
-    show at inputs of its own do not count.
+    A check that is too slow there is `check_speed`'s to charge, and judged by small pairs alone, as is one that asks
+    for no gradients of this size. Faults that hardly show at inputs of its own do not count, nor those without which it
+    rejects the pair as well.
     """
-    shape, allowed = SIZES[0]
-    given, told = draw_inputs(draw, *shape, dtype), dict[str, bool]()
-    for name in REAL_FAULTS:
-        question = wrong_question(draw, given, name)
-        try:
+    (shape, allowed), told = SIZES[0], dict[str, bool]()
+    try:
+        for question in real_questions(draw, draw_inputs(draw, *shape, dtype)):
             caught = _judged(answer, question, _timed(answer, question, allowed))
-        except (NotRun, TooSlow):
-            return Partial(1.0, {"real_size_faults_tried": 0})
-        if caught or not _hardly_shows(answer, question):
-            told[name] = caught
+            if _tells(answer, draw, question, allowed, caught=caught):
+                told[question.name] = caught
+    except (NotRun, TooSlow):
+        told.clear()
+    if not told:
+        return Partial(1.0, {"real_size_faults_tried": 0})
     missed = [name for name, caught in told.items() if not caught]
-    share = 1 - len(missed) / max(len(told), 1)
+    share = 1 - len(missed) / len(told)
     figures = {"real_size_faults_caught": len(told) - len(missed), "real_size_faults_tried": len(told)}
     detail = f"rejects {len(told) - len(missed)} of {len(told)} wrong pairs at {shape}; accepts {', '.join(missed)}"
     expect.that(share > 0, f"the check accepts every wrong pair at {shape}", detail, **figures)
@@ -217,9 +226,21 @@ def _said(answer: Answer, question: Question, pair: tuple[RemoteObject, RemoteOb
     return bool(answer.call("check_gradients", *pair, *arrays, given.eps, **options))
 
 
+def _tells(answer: Answer, draw: Draw, question: Question, allowed: float, *, caught: bool) -> bool:
+    """Whether the fault of the latest pair decides the verdict: it shows, and without it the check rejects nothing."""
+    if caught:
+        return _most_off(answer) > 0 and _timed(answer, mended(draw, question), allowed)
+    return not _hardly_shows(answer, question)
+
+
 def _hardly_shows(answer: Answer, question: Question) -> bool:
     """Whether the fault of the latest pair is much smaller at inputs of the check's own than at those it was given."""
-    return bool(answer.call("most_off", returns=Scalar(float), module="planted") < HIDDEN * question.off)
+    return _most_off(answer) < HIDDEN * question.off
+
+
+def _most_off(answer: Answer) -> float:
+    """How far off the gradients of the latest pair were, over the largest entry of each."""
+    return float(answer.call("most_off", returns=Scalar(float), module="planted"))
 
 
 def _judged(answer: Answer, question: Question, said: bool) -> bool:

@@ -5,7 +5,7 @@ layer norm's gradients for a forward that is another function.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -100,6 +100,20 @@ def wrong_question(draw: Draw, given: Inputs, fault: str) -> Question:
     return Question(fault, False, given, (weights, weights, *parts(draw, given, factors), twist(draw)), off)
 
 
+def real_questions(draw: Draw, given: Inputs) -> Iterator[Question]:
+    """The pairs with `REAL_FAULTS`, each right wherever dy has fewer elements than at the point."""
+    for name in REAL_FAULTS:
+        question = wrong_question(draw, given, name)
+        yield replace(question, numbers=(*question.numbers[:-1], twist(draw, fewest=given.dy.size)))
+
+
+def mended(draw: Draw, question: Question) -> Question:
+    """The pair of a question without its fault, at the same point."""
+    weights = question.numbers[0]
+    numbers = (weights, weights, *parts(draw, question.given, None), twist(draw))
+    return Question(f"{question.name}, mended", True, question.given, numbers)
+
+
 def weights_of(draw: Draw, given: Inputs, function: str) -> Floats:
     """Weights (2,D) of mean and spread: all 1/D for layer norm, otherwise near that."""
     features = given.x.shape[-1]
@@ -118,7 +132,8 @@ def parts(draw: Draw, given: Inputs, factors: Gradients | None) -> Iterator[Floa
 def twist(draw: Draw, **changes: float) -> Floats:
     """The last argument of `planted.pair`: a drawn layout of the cache, and nothing wrong but what `changes` names."""
     row = float(draw.integer(0, 7))
-    plain = {"layout": float(draw.integer(0, 3)), "one": row, "other": row, "blend": 0.0, "level": np.inf}
+    layout = float(draw.integer(0, 3))
+    plain = {"layout": layout, "one": row, "other": row, "blend": 0.0, "level": np.inf, "fewest": 0.0}
     return np.array(list({**plain, **changes}.values()))
 
 

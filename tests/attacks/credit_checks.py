@@ -32,7 +32,7 @@ def numbers(function):
 def fit(forward, backward):
     shares = numbers(backward)
     weights = shares.pop("backward_weights")
-    one, other, blend, level = (shares.pop(name) for name in ("one", "other", "blend", "level"))
+    one, other, blend, level, _ = (shares.pop(name) for name in ("one", "other", "blend", "level", "fewest"))
     plain = one == other and blend == 0.0 and np.isinf(level)
     whole = all(np.allclose(sum(parts), 1.0, rtol=1e-9) for parts in shares.values())
     return bool(plain and whole and np.array_equal(weights, numbers(forward)["forward_weights"]))
