@@ -335,7 +335,10 @@ def _make_source(probe: Probe, seed: int, case: Case) -> Draw:
 
 def _shrink(probe: Probe, answer: Answer, seed: int, case: Case, failure: ProbeFailure) -> Shrunk:
     if probe.shrinker is not None:
-        return probe.shrinker(answer, _make_source(probe, seed, case), case, failure)
+        try:
+            return probe.shrinker(answer, _make_source(probe, seed, case), case, failure)
+        except ProbeFailure:  # the answer may fail while the case is drawn again
+            return Shrunk(case, failure)
 
     def alone(smaller: Case) -> ProbeFailure | None:
         answer.fresh()  # state left by earlier cases must not look like an effect of size

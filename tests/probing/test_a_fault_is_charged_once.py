@@ -137,7 +137,8 @@ def test_each_of_several_programs_may_have_its_own_cause(options):
 def test_a_program_that_makes_no_use_of_its_option_is_anothers_whatever_raises_beside_it(options):
     raised = asking("paged", **RAISED)
     found = judged(options, any_size=[asking()], paged=[asking(), raised])["paged"]
-    plain = "its fixed cases pass; a drawn history that makes no use of it fails, too, while `any_size` does"
+    own = "its fixed cases show no fault of its own"
+    plain = f"{own}; a drawn history that makes no use of it fails, too, while `any_size` does"
     assert (found.outcome, found.detail) == (Outcome.NOT_RUN, plain)
     assert judged(options, any_size=[asking()], paged=[asking("paged"), raised])["paged"].faulty
 
