@@ -180,14 +180,15 @@ def wrong_windows_raise_value_error(
     config = config_of(layers=layers, heads=heads, width=width, group_size=group, context=context, vocab=VOCAB)
     weights, kept = draw_weights(draw, config, dtype), Keep()
     plain = draw_tokens(draw, text, 2, length)
-    answer.call("gradients", weights, plain, config, returns=kept)
+    call = partial(answer.call, "gradients", weights, returns=kept)
+    with expect.only_beside(partial(call, plain, config)):
+        call(plain, config)
     alone = np.full_like(plain, PADDING)
     alone[:, 2] = plain[:, 2]
     wrong = {
         "tokens of one axis": plain[0], "windows longer than the context": draw_tokens(draw, text, 2, context + 1),
         "windows of one byte": plain[:, :1].copy(), "windows in which no byte follows another": alone,
     }  # fmt: skip
-    call = partial(answer.call, "gradients", weights, returns=kept)
     return laws.each_refused({what: partial(call, each, config) for what, each in wrong.items()})
 
 

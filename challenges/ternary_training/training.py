@@ -123,14 +123,21 @@ def checked(
     """
     shapes = shapes_of(config)
     if not isinstance(found, dict):
-        raise ProbeFailure(f"`{function}` returns no dict of {noun}s", f"it returns {type(found).__name__}")
+        raise _WrongForm(noun, f"`{function}` returns no dict of {noun}s", f"it returns {type(found).__name__}")
     missing, other = [n for n in shapes if n not in found], [str(n) for n in found if n not in shapes]
     if missing:
         named = f"{', '.join(missing[:5])}{', ...' * (len(missing) > 5)}: {len(missing)} of {len(shapes)}"
-        raise ProbeFailure(f"{noun}s are missing", f"{named}{'; others are there: ' * bool(other)}{_some(other)}")
+        raise _WrongForm(noun, f"{noun}s are missing", f"{named}{'; others are there: ' * bool(other)}{_some(other)}")
     if other:
-        raise ProbeFailure(f"there are {noun}s that the contract does not name", _some(other))
+        raise _WrongForm(noun, f"there are {noun}s that the contract does not name", _some(other))
     return {name: _checked(name, found[name], shape, dtype, exact, noun) for name, shape in shapes.items()}
+
+
+class _WrongForm(ProbeFailure):
+    """A result that no model can be made of: if they are weights, the fault is that of `learns`, charged once."""
+
+    def __init__(self, noun: str, title: str, detail: str) -> None:
+        super().__init__(title, detail, fault_of="learns" * (noun == "weight"))
 
 
 def _some(names: list[str]) -> str:
@@ -140,12 +147,12 @@ def _some(names: list[str]) -> str:
 
 def _checked(name: str, values: Any, shape: tuple[int, ...], dtype: str, exact: bool, noun: str) -> NDArray[Any]:
     if not isinstance(values, np.ndarray):
-        raise ProbeFailure(f"a {noun} is no array", f"{name} is {type(values).__name__}")
+        raise _WrongForm(noun, f"a {noun} is no array", f"{name} is {type(values).__name__}")
     if values.shape != shape:
-        raise ProbeFailure(f"a {noun} has another shape", f"{name} is {values.shape} instead of {shape}")
+        raise _WrongForm(noun, f"a {noun} has another shape", f"{name} is {values.shape} instead of {shape}")
     made = None if exact and values.dtype != dtype else converted(values, dtype)
     if made is None:
-        raise ProbeFailure(f"a {noun} is not {dtype}", f"{name} is {values.dtype.name}")
+        raise _WrongForm(noun, f"a {noun} is not {dtype}", f"{name} is {values.dtype.name}")
     if not np.isfinite(made).all():
         count = int((~np.isfinite(made)).sum())
         raise ProbeFailure(f"{noun}s are not finite", f"{count:,} of {made.size:,} entries of {name}")

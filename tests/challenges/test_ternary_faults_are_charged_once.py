@@ -21,6 +21,17 @@ LAYERS = ("reference", "loops over groups", "group by group", "compared with hal
 """Right answers that project and multiply in other ways."""
 TRAININGS = ("reference", "signs of the momentum", "uniform initialisation")
 """Right answers that train in other ways."""
+FORM = (
+    "configs",
+    "short_texts",
+    "seeds",
+    "near_the_reference",
+    "context",
+    "padding",
+    "training_cost",
+    "finite_training",
+)
+"""Criteria that need weights of the contract's form."""
 WRAPPED = """
 
 _PROJECT, _FORWARD, _BACKWARD, _TRAIN, _CALLS = project, linear_forward, linear_backward, train, []
@@ -167,6 +178,20 @@ def test_weights_that_hardly_learn_are_not_charged_to_what_is_special() -> None:
     evidence = judged(wrapped("reference", AVERAGED), "learns", "context", "short_texts")
     assert faulty(evidence) == {"learns"}
     assert {evidence[id].rests_on for id in ("context", "short_texts")} == {"learns"}
+
+
+def test_weights_of_other_names_are_charged_once() -> None:
+    named = {"after": "weights = {name.replace('.', '_'): w for name, w in weights.items()}"}
+    evidence = judged(wrapped("reference", named), "learns", *FORM)
+    assert faulty(evidence) == {"learns"}
+    assert {evidence[id].rests_on for id in FORM} == {"learns"}
+
+
+def test_gradients_that_cannot_be_taken_are_charged_once() -> None:
+    raising = "\n\ndef gradients(weights, tokens, config):\n    return weights['layers']\n"
+    evidence = judged(CODE.source() + raising, "model_gradients", "window_errors")
+    assert faulty(evidence) == {"model_gradients"}
+    assert evidence["window_errors"].rests_on == "model_gradients"
 
 
 @pytest.mark.parametrize("criterion", ["projection", "linear", "gradients"])
