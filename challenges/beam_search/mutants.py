@@ -24,8 +24,9 @@ RESULTS = "    results = []\n"
 UNFINISHED = "        for beam in unfinished:\n"
 MODEL = "Model = Callable[[list[int]], Any]\n"
 CHECK = "    check(model, prompts, beam_width, max_new_tokens, eos_token_id)\n"
+DROPPED = "        pool = []\n"
 ASIDE = (
-    (START, START + "    aside = []\n"), (POOL, "        pool = []\n"),
+    (START, START + "    aside = []\n"), (POOL, DROPPED),
     (BEST, BEST + "        aside += [beam for beam in beams if beam.finished]\n"
            "        beams = [beam for beam in beams if not beam.finished]\n"),
     (STOP, "        if not beams:\n"),
@@ -33,6 +34,8 @@ ASIDE = (
 )  # fmt: skip
 """Finished beams are ranked again only at the end."""
 FREE = "        logprob = beam.logprob + (0.0 if token == eos else float(logprobs[token]))\n"
+GOES_ON = STOP + "            [model(prompt) for _ in range(steps)]\n"
+THROUGH = "    with np.errstate(divide='ignore'):\n        logprobs = np.log(np.exp(logprobs))\n" + ORDER
 UNCOUNTED = "    length = max(len(beam.tokens) - beam.finished, 1)\n"
 
 
@@ -42,7 +45,7 @@ def _mutant(name: str, fault: str, criterion: str, *edits: tuple[str, str]) -> M
 
 FINISHED = (
     _mutant("finished dropped", "drops beams that have taken EOS from the pool", "finished_beams",
-            (POOL, "        pool = []\n")),
+            (POOL, DROPPED)),
     _mutant("finished added at the end", "sets finished beams aside and ranks them again only at the end",
             "finished_beams", *ASIDE),
     _mutant("finished never leave", "keeps every finished beam, however good later ones are", "finished_beams",
@@ -216,7 +219,7 @@ CONDUCT = (
     _mutant("finished cost calls", "asks the model about finished beams in every step", "no_idle_calls",
             (POOL, POOL + "        for beam in pool:\n            model(prompt + list(beam.tokens))\n")),
     _mutant("goes on after the end", "asks about the prompt in each step that is left when all beams have ended",
-            "no_idle_calls", (STOP, STOP + "            [model(prompt) for _ in range(steps)]\n")),
+            "no_idle_calls", (STOP, GOES_ON)),
     _mutant("written in place", "writes into the model's arrays", "read_only_arrays",
             (ORDER, "    logprobs -= 0.0\n" + ORDER)),
     _mutant("sizes unchecked", "accepts a beam_width of 0", "argument_errors",
@@ -235,7 +238,7 @@ CONDUCT = (
 )  # fmt: skip
 DIGITS = (
     _mutant("through probabilities", "takes exponentials and logarithms again", "tiny_probabilities",
-            (ORDER, "    with np.errstate(divide='ignore'):\n        logprobs = np.log(np.exp(logprobs))\n" + ORDER)),
+            (ORDER, THROUGH)),
     _mutant("a floor of 1e-10", "adds 1e-10 to probabilities before it takes their logarithms", "tiny_probabilities",
             (ORDER, "    logprobs = np.log(np.exp(logprobs) + 1e-10)\n" + ORDER)),
     _mutant("cut at -100", "raises log-probabilities below -100 to it", "tiny_probabilities",
@@ -287,4 +290,15 @@ RARE = (
     _mutant("penalty up to six tokens", "penalises no length beyond 6", "any_search",
             (PENALTY, "    penalty = float(min(length, 6)) ** alpha\n")),
 )  # fmt: skip
-MUTANTS = (*FINISHED, *PENALTIES, *SUMS, *CANDIDATES, *EOS, *PROMPTS, *CONDUCT, *DIGITS, *FORMS, *IMPOSSIBLE, *RARE)
+BESIDE = (
+    _mutant("EOS for nothing, dropped", "takes EOS for nothing, and drops beams that have taken it from the pool",
+            "finished_beams", (SUM, FREE), (POOL, DROPPED)),
+    _mutant("EOS for nothing, goes on", "takes EOS for nothing, and asks about the prompt when all beams have ended",
+            "no_idle_calls", (SUM, FREE), (STOP, GOES_ON)),
+    _mutant("EOS for nothing, through probabilities",
+            "takes EOS for nothing, and exponentials and logarithms again", "tiny_probabilities",
+            (SUM, FREE), (ORDER, THROUGH)),
+)  # fmt: skip
+"""Last, so that of two faults that fit an answer the single one is named."""
+MUTANTS = (*FINISHED, *PENALTIES, *SUMS, *CANDIDATES, *EOS, *PROMPTS, *CONDUCT, *DIGITS, *FORMS, *IMPOSSIBLE, *RARE,
+           *BESIDE)  # fmt: skip

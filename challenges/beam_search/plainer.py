@@ -2,39 +2,98 @@
 
 import itertools
 import math
+from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import replace
+from functools import partial
 
-from harness.probing import Answer, Draw, FaultElsewhere, ProbeFailure, expect
+from harness.probing import Answer, CallFailed, Draw, FaultElsewhere, ProbeFailure, expect
 
 from .searches import NEAR, Results, Search, drawn
 
 DRAWS = 4
 """Searches that are drawn for each plainer check: not every one shows the fault."""
 EOS_SCORE = "a beam that took EOS has another score than its tokens"
+CERTAIN_EOS = "the results are wrong where beams take a certain EOS"
 
 
 def apart_from_plainer(
-    answer: Answer, draw: Draw, alpha: float = 0.0, *, finished: bool = True
+    answer: Answer, draw: Draw, search: Search, alpha: float = 0.0, *, finished: bool = True
 ) -> AbstractContextManager[None]:
     """Charge what a comparison in the block finds to a fault that a plainer search shows by itself.
+
+    A fault about EOS is such a one only where a beam takes EOS: in the right search, or in the answer's by the step
+    that goes wrong.
 
     Args:
         answer: whose search it is.
         draw: source of the plainer ones.
+        search: the one in the block.
         alpha: of the search in the block, where another criterion judges what it does to scores.
         finished: whether another one judges what becomes of finished beams.
     """
-    checks = [
-        lambda: penalise(answer, draw, alpha=0.0, length=2, width=3, steps=3, vocab=9),
-        lambda: score_eos(answer, draw, width=3, steps=1, vocab=7),
-    ]
+    about_eos: list[Callable[[], object]] = [lambda: score_eos(answer, draw, width=3, steps=1, vocab=7)]
     if finished:
-        checks.append(lambda: stay(answer, draw, width=3, steps=6, vocab=13))
-        checks.append(lambda: compete(answer, draw, width=3, steps=6, vocab=9))
-        checks.append(lambda: mix(answer, draw, width=3, steps=3, vocab=9))
+        about_eos.append(lambda: stay(draw, width=3, steps=6, vocab=13).judge(answer))
+        about_eos.append(lambda: compete(draw, width=3, steps=6, vocab=9).judge(answer))
+        about_eos.append(lambda: mix(draw, width=3, steps=3, vocab=9).judge(answer))
+    checks: list[Callable[[], object]] = [_plain(answer, draw)]
+    checks.extend(partial(_judge_where_taken, answer, search, check) for check in about_eos)
     if alpha:
         checks.append(lambda: penalise(answer, draw, alpha=alpha, length=3, width=3, steps=4, vocab=9))
     return expect.apart_from(*(check for check in checks for _ in range(DRAWS)))
+
+
+def apart_where_eos_is_certain(
+    answer: Answer, draw: Draw, *further: Callable[[], object]
+) -> AbstractContextManager[None]:
+    """Charge what a comparison in the block finds to a fault that shows by itself where EOS has log-probability 0.
+
+    Of EOS's score only what is wrong there too is such a fault: to leave out its log-probability changes nothing.
+    """
+    checks = (_plain(answer, draw), *further,
+              lambda: score_eos(answer, draw, width=3, steps=2, vocab=7, ends="certain later"))  # fmt: skip
+    return expect.apart_from(*(check for check in checks for _ in range(DRAWS)))
+
+
+def _plain(answer: Answer, draw: Draw) -> Callable[[], None]:
+    """Return the check that a search without penalty and EOS is right."""
+    return partial(penalise, answer, draw, alpha=0.0, length=2, width=3, steps=3, vocab=9)
+
+
+def _judge_where_taken(answer: Answer, search: Search, check: Callable[[], object]) -> None:
+    """Pass on the failure of a check if a beam takes EOS in the search."""
+    try:
+        check()
+    except (CallFailed, FaultElsewhere):
+        raise
+    except ProbeFailure:
+        if _takes_eos(answer, search):
+            raise
+
+
+def _takes_eos(answer: Answer, search: Search) -> bool:
+    """Return whether a beam takes EOS in the right search, or in the answer's up to a step that goes wrong."""
+    if any(one.displaced or any(one.finished) for one in search.expected):
+        return True
+    right, wrong = 0, search.steps
+    while wrong - right > 1:
+        middle = (right + wrong) // 2
+        if _is_right(answer, replace(search, steps=middle)):
+            right = middle
+        else:
+            wrong = middle
+    found = replace(search, steps=wrong).ask(answer)
+    return any(search.eos in tokens for beams in found for tokens, _ in beams)
+
+
+def _is_right(answer: Answer, search: Search) -> bool:
+    found = search.ask(answer)
+    try:
+        search.compare(found)
+    except ProbeFailure:
+        return False
+    return True
 
 
 def penalise(answer: Answer, draw: Draw, *, alpha: float, length: int, width: int, steps: int, vocab: int) -> None:
@@ -42,21 +101,36 @@ def penalise(answer: Answer, draw: Draw, *, alpha: float, length: int, width: in
     drawn(draw, vocab=vocab, lengths=[length], width=width, steps=steps, alpha=alpha).judge(answer)
 
 
-def stay(answer: Answer, draw: Draw, *, width: int, steps: int, vocab: int) -> None:
-    """Require that two beams come back that end after different numbers of tokens, one of them before the last."""
-    drawn(draw, vocab=vocab, lengths=[2], width=width, steps=steps, ends="frequent later",
-          wanted=_ends_apart).judge(answer)  # fmt: skip
+def stay(draw: Draw, *, width: int, steps: int, vocab: int) -> Search:
+    """Return a search with two results that end after different numbers of tokens, one of them before the last."""
+    return drawn(draw, vocab=vocab, lengths=[2], width=width, steps=steps, ends="frequent later", wanted=_ends_apart)
 
 
-def compete(answer: Answer, draw: Draw, *, width: int, steps: int, vocab: int) -> None:
-    """Require that better beams push out one that ended; with K = 1 none can, and the search ends."""
-    drawn(draw, vocab=vocab, lengths=[2], width=width, steps=steps, ends="even later", spread=2.5,
-          wanted=lambda search: search.expected[0].displaced or width == 1).judge(answer)  # fmt: skip
+def compete(draw: Draw, *, width: int, steps: int, vocab: int) -> Search:
+    """Return a search in which better beams push out one that ended; with K = 1 none can, and the search ends."""
+    return drawn(draw, vocab=vocab, lengths=[2], width=width, steps=steps, ends="even later", spread=2.5,
+                 wanted=lambda search: search.expected[0].displaced or width == 1)  # fmt: skip
 
 
-def mix(answer: Answer, draw: Draw, *, width: int, steps: int, vocab: int) -> None:
-    """Require finished and unfinished beams to come back ranked by score, in a search where the two alternate."""
-    drawn(draw, vocab=vocab, lengths=[2], width=width, steps=steps, ends="even", wanted=_alternate).judge(answer)
+def mix(draw: Draw, *, width: int, steps: int, vocab: int) -> Search:
+    """Return a search whose results, ranked by score, alternate between finished and unfinished beams."""
+    return drawn(draw, vocab=vocab, lengths=[2], width=width, steps=steps, ends="even", wanted=_alternate)
+
+
+def hold(answer: Answer, draw: Draw, *, width: int, steps: int, vocab: int) -> None:
+    """Require a beam that took a certain EOS to keep one of the K places, beside beams that go on to the end.
+
+    EOS is not 0, which `eos` judges.
+    """
+    search = drawn(draw, vocab=vocab, lengths=[2], width=width, steps=steps, ends="certain later",
+                   eos=draw.integer(1, vocab - 1), wanted=_goes_on)  # fmt: skip
+    with expect.renamed(CERTAIN_EOS):
+        search.judge(answer)
+
+
+def _goes_on(search: Search) -> bool:
+    """Return whether a finished beam is kept through a later step, and an unfinished one comes back."""
+    return search.expected[0].outlived and not all(search.expected[0].finished)
 
 
 def _alternate(search: Search) -> bool:
@@ -71,14 +145,14 @@ def _ends_apart(search: Search) -> bool:
     return one.outlived and len(lengths) > 1
 
 
-def score_eos(answer: Answer, draw: Draw, *, width: int, steps: int, vocab: int) -> None:
+def score_eos(answer: Answer, draw: Draw, *, width: int, steps: int, vocab: int, ends: str = "frequent") -> None:
     """Require that beams which took EOS have the sums of their log-probabilities, whichever beams come back.
 
     Raises:
         ProbeFailure: one has another score, and without EOS all have theirs.
         FaultElsewhere: none comes back, or scores are wrong without EOS as well.
     """
-    search = drawn(draw, vocab=vocab, lengths=[2], width=width, steps=steps, ends="frequent",
+    search = drawn(draw, vocab=vocab, lengths=[2], width=width, steps=steps, ends=ends,
                    wanted=lambda search: any(search.expected[0].finished))  # fmt: skip
     found = search.ask(answer)
     if not any(tokens[-1:] == [search.eos] for tokens, _ in found[0]):

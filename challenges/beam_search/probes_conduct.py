@@ -7,7 +7,7 @@ from typing import Any
 
 from harness.probing import Answer, Draw, FaultElsewhere, Partial, ProbeFailure, expect, laws, probe
 
-from .plainer import apart_from_plainer
+from .plainer import apart_where_eos_is_certain, hold
 from .searches import EXACT, RESULT, Search, drawn, redrawn
 
 
@@ -41,9 +41,12 @@ def finished_beams_cost_no_call(answer: Answer, draw: Draw, *, width: int, ends:
 
 @probe({"width": 2}, {"width": 3}, steps=6, vocab=8, fixed=("width", "steps"))
 def an_ended_search_costs_no_call(answer: Answer, draw: Draw, *, width: int, steps: int, vocab: int) -> None:
-    """Searches whose results have all ended before the last step make the same calls with twice the steps."""
+    """Searches whose results have all ended before the last step make the same calls with twice the steps.
+
+    Whatever its results, an answer knows when they have ended, unless it gives the places of finished beams to others.
+    """
     given = drawn(draw, vocab=vocab, lengths=[2], width=width, steps=steps, alpha=0.6, ends="frequent", wanted=_ended)
-    with apart_from_plainer(answer, draw):
+    with apart_where_eos_is_certain(answer, draw, lambda: hold(answer, draw, width=3, steps=8, vocab=13)):
         _judge_calls_after_the_end(answer, [given, *(redrawn(draw, given, _ended) for _ in range(5))])
 
 

@@ -7,7 +7,17 @@ from harness.probing import Answer, Axis, CallTimedOut, Draw, Drawn, expect, pro
 from harness.probing.failures import OutOfMemory
 
 from .oracle import Expected
-from .plainer import apart_from_plainer, compete, mix, penalise, score_eos, stay
+from .plainer import (
+    DRAWS,
+    apart_from_plainer,
+    apart_where_eos_is_certain,
+    compete,
+    hold,
+    mix,
+    penalise,
+    score_eos,
+    stay,
+)
 from .searches import EOS, Search, drawn, redrawn, same_results
 
 ALPHAS = (0.0, 0.6, 1.5)
@@ -52,22 +62,33 @@ def eos_is_scored_like_any_token(answer: Answer, draw: Draw, *, width: int, step
 @probe({"width": 2}, {"width": 3}, {"width": 4}, {"width": 6}, steps=6, vocab=13, fixed=("width", "steps", "vocab"))
 def finished_beams_stay(answer: Answer, draw: Draw, *, width: int, steps: int, vocab: int) -> None:
     """Two that end after different numbers of tokens come back, though the search goes on after the first."""
-    with apart_from_plainer(answer, draw, finished=False):
-        stay(answer, draw, width=width, steps=steps, vocab=vocab)
+    search = stay(draw, width=width, steps=steps, vocab=vocab)
+    with apart_from_plainer(answer, draw, search, finished=False):
+        search.judge(answer)
 
 
 @probe({"width": 1}, {"width": 2}, {"width": 3}, {"width": 4}, steps=6, vocab=9, fixed=("width", "steps", "vocab"))
 def finished_beams_compete(answer: Answer, draw: Draw, *, width: int, steps: int, vocab: int) -> None:
     """One that ended is pushed out by better ones that end later; with K = 1 none can be, and the search ends."""
-    with apart_from_plainer(answer, draw, finished=False):
-        compete(answer, draw, width=width, steps=steps, vocab=vocab)
+    search = compete(draw, width=width, steps=steps, vocab=vocab)
+    with apart_from_plainer(answer, draw, search, finished=False):
+        search.judge(answer)
 
 
 @probe({"width": 3}, {"width": 5}, steps=3, vocab=9, fixed=("width", "steps", "vocab"))
 def finished_beams_mix_with_others(answer: Answer, draw: Draw, *, width: int, steps: int, vocab: int) -> None:
     """Beams that ended and beams that did not are ranked by their scores alone where the number of tokens ends both."""
-    with apart_from_plainer(answer, draw, finished=False):
-        mix(answer, draw, width=width, steps=steps, vocab=vocab)
+    search = mix(draw, width=width, steps=steps, vocab=vocab)
+    with apart_from_plainer(answer, draw, search, finished=False):
+        search.judge(answer)
+
+
+@probe({"width": 3}, {"width": 4}, steps=8, vocab=13, fixed=("width", "steps", "vocab"))
+def finished_beams_hold_their_places(answer: Answer, draw: Draw, *, width: int, steps: int, vocab: int) -> None:
+    """Those that took a certain EOS, whose score is right without its log-probability, too."""
+    with apart_where_eos_is_certain(answer, draw):
+        for _ in range(DRAWS):
+            hold(answer, draw, width=width, steps=steps, vocab=vocab)
 
 
 @probe({"alpha": 0.6, "length": 3}, {"alpha": 1.5, "length": 1}, {"alpha": 0.6, "length": 11},
@@ -79,7 +100,7 @@ def beams_of_different_lengths_are_ranked(
     """By log-probability over length ** alpha, without the prompt, with EOS."""
     search = drawn(draw, vocab=vocab, lengths=[length], width=width, steps=steps, alpha=alpha, ends="even", spread=1.5,
                    wanted=lambda search: _lengths(search.expected[0]) > 1)  # fmt: skip
-    with apart_from_plainer(answer, draw):
+    with apart_from_plainer(answer, draw, search):
         search.judge(answer)
 
 
@@ -101,10 +122,12 @@ def eos_may_be_any_token(
 ) -> None:
     """The first and the last of the vocabulary, likely or not, likeliest at once; inside a prompt it ends nothing."""
     search = drawn(draw, vocab=vocab, lengths=[3], width=width, steps=steps, ends=ends, eos=eos)
-    with apart_from_plainer(answer, draw):
+    with apart_from_plainer(answer, draw, search):
         search.judge(answer)
-        redrawn(draw, replace(search, prompts=((1, eos, 2),))).judge(answer, "EOS in the prompt")
-        redrawn(draw, replace(search, prompts=((1, 2, eos),))).judge(answer, "EOS last in the prompt")
+    for prompt, what in (((1, eos, 2), "EOS in the prompt"), ((1, 2, eos), "EOS last in the prompt")):
+        other = redrawn(draw, replace(search, prompts=(prompt,)))
+        with apart_from_plainer(answer, draw, other):
+            other.judge(answer, what)
 
 
 @probe({"alpha": 0.0, "ends": "even"}, {"alpha": 0.6, "ends": "frequent"}, {"alpha": 1.5, "ends": "never"},
@@ -131,7 +154,7 @@ def small_vocabularies_are_served(answer: Answer, draw: Draw, *, vocab: int, wid
     """Fewer tokens than beams: at first there are fewer beams than K, and at the end as many as exist."""
     for ends in ("never", "even"):
         search = drawn(draw, vocab=vocab, lengths=[2], width=width, steps=steps, ends=ends)
-        with apart_from_plainer(answer, draw):
+        with apart_from_plainer(answer, draw, search):
             search.judge(answer)
 
 
@@ -144,18 +167,21 @@ def impossible_tokens_are_never_taken(
     plain = drawn(draw, vocab=vocab, lengths=[2, 1], width=width, steps=steps, alpha=alpha, ends=ends)
     search = redrawn(draw, replace(plain, barred=True))
     served = expect.works("log-probabilities of -inf are not served")
-    with apart_from_plainer(answer, draw, alpha), expect.only_beside(lambda: plain.judge(answer)), served:
+    with apart_from_plainer(answer, draw, search, alpha), expect.only_beside(lambda: plain.judge(answer)), served:
         search.judge(answer, "some tokens are impossible")
 
 
-@probe({"spread": 40.0}, {"spread": 1000.0}, width=4, steps=2, vocab=8, fixed=("spread", "width", "steps", "vocab"))
+@probe({"spread": 40.0}, {"spread": 1000.0}, width=4, steps=2, vocab=9, fixed=("spread", "width", "steps", "vocab"))
 def tiny_probabilities_are_served(
     answer: Answer, draw: Draw, *, spread: float, width: int, steps: int, vocab: int
 ) -> None:
-    """A token of the fourth best result has a log-probability below -23 and -745, where log(1e-10) and float64 end."""
+    """A token of the fourth best result has a log-probability below -23 and -745, where log(1e-10) and float64 end.
+
+    EOS is not among the 2 K likeliest tokens, so that its score does not matter.
+    """
     plain = drawn(draw, vocab=vocab, lengths=[2], width=width, steps=1)
     far = redrawn(draw, replace(plain, steps=steps, spread=spread), lambda search: _worst(search) < -1.5 * spread)
-    with apart_from_plainer(answer, draw), expect.only_beside(lambda: plain.judge(answer)):
+    with apart_from_plainer(answer, draw, far), expect.only_beside(lambda: plain.judge(answer)):
         far.judge(answer, f"the worst right result has log-probability {_worst(far):.4g}")
 
 
@@ -182,7 +208,7 @@ def any_search_is_right(
     What always comes: more beams than tokens, more than 64, a vocabulary past a byte, many prompts, unlikely tokens.
     """
     search = _searched(draw, width, steps, vocab, prompts, length, alpha, ends, SURE[sure])
-    with apart_from_plainer(answer, draw, alpha):
+    with apart_from_plainer(answer, draw, search, alpha):
         search.judge(answer)
 
 
@@ -193,7 +219,7 @@ def any_long_search_is_right(
 ) -> None:  # fmt: skip
     """Beams that go on to the end under a penalty: among searches drawn at large few generate many tokens."""
     search = _searched(draw, width, steps, vocab, prompts, length, alpha, ends, SURE[sure])
-    with apart_from_plainer(answer, draw, alpha):
+    with apart_from_plainer(answer, draw, search, alpha):
         search.judge(answer)
 
 
@@ -203,7 +229,7 @@ def a_very_long_search_is_served(
 ) -> None:
     """More tokens than Python lets a function call itself; no speed is asked for."""
     search = drawn(draw, vocab=vocab, lengths=[length], width=width, steps=steps)
-    with suppress(CallTimedOut, OutOfMemory), apart_from_plainer(answer, draw):
+    with suppress(CallTimedOut, OutOfMemory), apart_from_plainer(answer, draw, search):
         search.judge(answer)
 
 

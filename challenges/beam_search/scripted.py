@@ -10,7 +10,7 @@ SEEN = 96
 GOLDEN, MIX, MIX_2, ROUND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB, (1 << 64) - 1
 
 
-def scripted(seed, vocab, eos, spread, bias, first_bias, prompts, barred=False):
+def scripted(seed, vocab, eos, spread, bias, first_bias, prompts, barred=False, certain=False):
     """A model of log-probabilities.
 
     Args:
@@ -22,6 +22,7 @@ def scripted(seed, vocab, eos, spread, bias, first_bias, prompts, barred=False):
         first_bias: added to it as well where the sequence is one of `prompts`.
         prompts: lists of tokens.
         barred: whether after each sequence about half of the tokens are impossible, of log-probability -inf.
+        certain: whether `bias` is taken away, and not added, after two sequences of three.
     """
     starts = {tuple(prompt) for prompt in prompts}
     places = np.arange(1, vocab + 1, dtype=np.uint64) * np.uint64(GOLDEN)
@@ -29,7 +30,8 @@ def scripted(seed, vocab, eos, spread, bias, first_bias, prompts, barred=False):
     def model(tokens):
         sequence = checked(tokens, vocab)
         logits = spread * numbers(hashed(seed, sequence), places)
-        logits[eos] += bias + (first_bias if sequence in starts else 0.0)
+        away = certain and hashed(seed + 3, sequence) % 3
+        logits[eos] += (-bias if away else bias) + (first_bias if sequence in starts else 0.0)
         if barred:
             odd = numbers(hashed(seed + 1, sequence), places) < 0
             odd[hashed(seed + 2, sequence) % vocab] = False

@@ -40,6 +40,9 @@ EOS = {"never": (-60.0, 0.0), "even": (0.0, 0.0), "frequent": (1.2, 0.0), "rare"
 units of how sure the model is."""
 LATER = {"even later": (0.0, -60.0), "frequent later": (1.2, -60.0)}
 """The same, where no beam takes EOS at the first token."""
+CERTAIN = {"certain later": (60.0, -120.0)}
+"""The same, where after one sequence of three EOS has log-probability 0 for float64, and after the others is not taken:
+an answer that leaves out the log-probability of EOS finds the right beams."""
 Results = list[list[tuple[list[int], float]]]
 
 
@@ -55,7 +58,7 @@ class Search:
         steps: max_new_tokens.
         alpha: of the length penalty.
         eos: the token.
-        ends: how often EOS is taken, of `EOS` and `LATER`.
+        ends: how often EOS is taken, of `EOS`, `LATER` and `CERTAIN`.
         spread: how sure the model is.
         barred: whether tokens may be impossible, of log-probability -inf.
     """
@@ -73,9 +76,9 @@ class Search:
 
     @property
     def _script(self) -> tuple[Any, ...]:
-        bias, first = (one * max(self.spread, 1.0) for one in (EOS | LATER)[self.ends])
+        bias, first = (one * max(self.spread, 1.0) for one in (EOS | LATER | CERTAIN)[self.ends])
         prompts = [list(prompt) for prompt in self.prompts]
-        return (self.seed, self.vocab, self.eos, self.spread, bias, first, prompts, self.barred)
+        return (self.seed, self.vocab, self.eos, self.spread, bias, first, prompts, self.barred, self.ends in CERTAIN)
 
     @property
     def calls_allowed(self) -> int:

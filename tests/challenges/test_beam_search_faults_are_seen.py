@@ -98,18 +98,31 @@ def test_a_property_broken_around_any_design_fails_its_criterion_alone(mutant: P
 
 
 @pytest.mark.parametrize(
-    ("name", "hidden"), [("EOS for nothing", set[str]()), ("EOS for nothing, set aside", {"no_idle_calls"})]
-)
-def test_a_wrong_search_keeps_the_properties_that_it_has(name: str, hidden: set[str]) -> None:
+    ("name", "charged", "hidden"),
+    [("EOS for nothing", {"eos_score"}, {"finished_beams": "eos_score"}),
+     ("EOS for nothing, set aside", {"eos_score", "finished_beams"}, {"no_idle_calls": "finished_beams"})],
+)  # fmt: skip
+def test_a_wrong_search_keeps_the_properties_that_it_has(name: str, charged: set[str], hidden: dict[str, str]) -> None:
     """What is wrong about EOS is charged once, and says nothing of prompts, arguments, arrays and calls."""
     mutant = next(mutant for mutant in CODE.mutants if mutant.name == name)
     evidence = judged(CODE, CODE.source(mutant))
-    assert failing(evidence) == {"eos_score"}
-    assert {e.rests_on for e in evidence.values() if e.outcome is not Outcome.PASSED} == {None, "eos_score"}
-    properties = {mutant.criterion for mutant in CODE.property_mutants} - hidden - {"tiny_probabilities"}
+    assert failing(evidence) == charged
+    assert {id: evidence[id].rests_on for id in hidden} == hidden
+    properties = {mutant.criterion for mutant in CODE.property_mutants} - set(hidden)
     assert all(
         evidence[id].outcome is Outcome.PASSED for id in (*properties, "plain_search", "every_width", "precision")
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "criterion"),
+    [("EOS for nothing, dropped", "finished_beams"), ("EOS for nothing, goes on", "no_idle_calls"),
+     ("EOS for nothing, through probabilities", "tiny_probabilities")],
+)  # fmt: skip
+def test_a_wrong_score_of_eos_hides_no_fault_that_shows_without_it(name: str, criterion: str) -> None:
+    """Where no beam takes EOS, where EOS is certain, and in the calls after the end of a search."""
+    mutant = next(mutant for mutant in CODE.mutants if mutant.name == name)
+    assert failing(judged(CODE, CODE.source(mutant))) == {"eos_score", criterion}
 
 
 REFUSED = {
