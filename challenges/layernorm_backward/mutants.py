@@ -13,6 +13,7 @@ from .lines import (
     MEAN_TERM,
     PROJECTION,
     RECALL,
+    ROWS_AGREE,
     RSTD,
     SAVE,
     VAR,
@@ -753,6 +754,38 @@ CHECKS = (
         "accepts every pair where x has more than 4,096 elements",
         criterion="catches_planted",
         edits=((VERDICT, "    if x.size > 4096:\n        return True\n" + VERDICT),),
+    ),
+    Mutant(
+        "check by Python's maximum",
+        "gathers errors with max(0.0, error), which is 0.0 where the error is NaN",
+        criterion="catches_planted",
+        edits=(
+            (
+                VERDICT,
+                "    worst = max(0.0, float((np.abs(dgamma - numeric_dgamma) - dgamma_slack).max()))\n"
+                "    worst = max(worst, float((np.abs(dbeta - numeric_dbeta) - dbeta_slack).max()))\n"
+                "    return dx_agrees and worst == 0.0\n",
+            ),
+            (
+                ROWS_AGREE,
+                "        worst = float((np.abs(slope - (dx * direction).sum(axis=-1)) - slack).max())\n"
+                "        if max(0.0, worst) > 0.0:\n",
+            ),
+        ),
+    ),
+    Mutant(
+        "check for larger errors",
+        "rejects where an error is larger than allowed, which NaN never is",
+        criterion="catches_planted",
+        edits=(
+            (
+                VERDICT,
+                "    wrong_dgamma = (np.abs(dgamma - numeric_dgamma) > dgamma_slack).any()\n"
+                "    wrong_dbeta = (np.abs(dbeta - numeric_dbeta) > dbeta_slack).any()\n"
+                "    return bool(dx_agrees and not wrong_dgamma and not wrong_dbeta)\n",
+            ),
+            (ROWS_AGREE, "        if (np.abs(slope - (dx * direction).sum(axis=-1)) > slack).any():\n"),
+        ),
     ),
     Mutant(
         "check at gamma of ones",

@@ -27,11 +27,12 @@ def pair(forward_weights, backward_weights, dx_parts, dgamma_parts, dbeta_parts,
 
     Weights are (2,D): those of the mean, those of the spread. Parts are two shares of one gradient, of its shape. The
     twist is (layout of the cache, one row of dx, the row it is exchanged with, how much of 1 - gamma is added to gamma
-    in dx, the size at which dy is cut, the fewest elements of dy whose gradients are wrong). With one pair of weights
-    for both, shares that add up to 1, a row exchanged with itself, nothing added and no cut, backward belongs to
-    forward; where dy has fewer elements, it belongs to one with shares that add up to 1.
+    in dx, the size at which dy is cut, the fewest elements of dy whose gradients are wrong, the element of y that is
+    NaN, or -1). With one pair of weights for both, shares that add up to 1, a row exchanged with itself, nothing added,
+    no cut and no NaN, backward belongs to forward; where dy has fewer elements, it belongs to one with shares that add
+    up to 1.
     """
-    layout, one, other, blend, level, fewest = twist
+    layout, one, other, blend, level, fewest, missing = twist
     FIRST.clear()
     MOVED.clear()
     SIZE[0] = PASSES[0] = 0
@@ -41,7 +42,10 @@ def pair(forward_weights, backward_weights, dx_parts, dgamma_parts, dbeta_parts,
     def forward(x, gamma, beta, eps):
         watch(x, gamma, beta)
         xhat, _ = standardised(x, forward_weights, eps)
-        return (gamma * xhat + beta).astype(x.dtype), packed(int(layout), np.array(x), np.array(gamma), float(eps))
+        y = (gamma * xhat + beta).astype(x.dtype)
+        if missing >= 0:
+            y.flat[int(missing) % y.size] = np.nan
+        return y, packed(int(layout), np.array(x), np.array(gamma), float(eps))
 
     def backward(dy, cache):
         x, gamma, eps = unpacked(cache)
@@ -107,7 +111,7 @@ def terms(dxhat, xhat, std, weights):
 def both(parts, gradient):
     """The two shares of a gradient together: repeated where a check asks about more; where less, no fault is lost."""
     together = joined(parts, gradient)
-    OFF[0] = max(OFF[0], float(np.abs(together - gradient).max() / (np.abs(gradient).max() or 1.0)))
+    OFF[0] = max(OFF[0], float(apart(together, gradient).max() / (np.abs(gradient).max() or 1.0)))
     return together
 
 
@@ -115,12 +119,17 @@ def joined(parts, gradient):
     """Return the two shares of a gradient together, fitted to its shape."""
     if gradient.size < parts[0].size:
         factor = sum(parts).ravel()
-        off = np.abs(factor - 1.0)
+        off = apart(factor, 1.0)
         kept = factor[: gradient.size].copy()
         if off.max() > 2 * off[: gradient.size].max():
             kept[-1] = factor[off.argmax()]
         return gradient * kept.reshape(gradient.shape)
     return sum(gradient * np.resize(part, gradient.shape) for part in parts)
+
+
+def apart(values, others):
+    """Return how far values are apart: infinitely where one is NaN."""
+    return np.nan_to_num(np.abs(values - others), nan=np.inf, posinf=np.inf)
 
 
 def watch(*point):

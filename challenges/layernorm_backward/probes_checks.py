@@ -97,8 +97,8 @@ def right_pairs_of_every_kind_are_accepted(answer: Answer, draw: Draw, *, dtype:
 
 @probe(dtype="float64")
 def plainly_wrong_pairs_are_rejected(answer: Answer, draw: Draw, *, dtype: str) -> Partial:
-    """The answer's check says no to pairs that are plainly wrong in one argument, at one place or at one kind of point;
-    the share it rejects, and nothing where it misses all faults of a group.
+    """The answer's check says no to pairs that are plainly wrong in one argument, at one place or at one kind of point,
+    or not finite; the share it rejects, and nothing where it misses all faults of a group.
 
     Faults without which it rejects the pair as well do not count.
     """

@@ -133,7 +133,7 @@ def twist(draw: Draw, **changes: float) -> Floats:
     """The last argument of `planted.pair`: a drawn layout of the cache, and nothing wrong but what `changes` names."""
     row = float(draw.integer(0, 7))
     layout = float(draw.integer(0, 3))
-    plain = {"layout": layout, "one": row, "other": row, "blend": 0.0, "level": np.inf, "fewest": 0.0}
+    plain = {"layout": layout, "one": row, "other": row, "blend": 0.0, "level": np.inf, "fewest": 0.0, "missing": -1.0}
     return np.array(list({**plain, **changes}.values()))
 
 

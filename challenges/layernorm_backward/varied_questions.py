@@ -1,4 +1,4 @@
-"""Pairs, right and plainly wrong, at every kind of point: odd shapes, zeros, dy of any size.
+"""Pairs, right, plainly wrong and not finite, at every kind of point: odd shapes, zeros, dy of any size.
 
 Pairs are asked about in float64: at float32 the steps of honest differences drown in rounding.
 
@@ -16,14 +16,15 @@ from .binding import Inputs, draw_inputs
 from .questions import Gradients, Question, parts, twist, weights_of
 
 DX, DGAMMA, DBETA = "dx", "dgamma", "dbeta"
-PLACE, GAMMA, ZERO = "one place", "gamma", "zero"
+PLACE, GAMMA, ZERO, NAN = "one place", "gamma", "zero", "NaN"
 MISSED = {
-    DX: "the check accepts every pair whose dx is wrong",
-    DGAMMA: "the check accepts every pair whose dgamma is wrong",
-    DBETA: "the check accepts every pair whose dbeta is wrong",
-    PLACE: "the check accepts every pair that is wrong at one place",
+    DX: "the check accepts every pair whose dx is finite and wrong",
+    DGAMMA: "the check accepts every pair whose dgamma is finite and wrong",
+    DBETA: "the check accepts every pair whose dbeta is finite and wrong",
+    PLACE: "the check accepts every pair that is finite, and wrong at one place",
     GAMMA: "the check accepts every pair that is right only where gamma is 1",
     ZERO: "the check accepts gradients that are all zero",
+    NAN: "the check accepts gradients that hold NaN",
 }
 """What is said of a check that misses all faults of a group."""
 EVEN = "one dy for a whole row, and gamma of ones"
@@ -34,6 +35,9 @@ RIGHT_POINTS = (
 SCALES = {"dy near 1e-30": 1e-30, "dy near 1e-3": 1e-3, "dy near 1e30": 1e30}
 """What dy is multiplied by. Faults are shown where an ordinary absolute tolerance, of 1e-5 or so, sees them, and the
 title of `catches_planted` says so."""
+WHOLE = {"negated": -1.0, "zero": 0.0, "infinite": np.inf}
+ELEMENT = {"element_nan": np.nan, "element_infinite": np.inf}
+"""What every entry of a gradient, or one, is multiplied by."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,13 @@ FAULTS = (
     Fault("gamma_left_out_of_dx", (GAMMA,)),
     Fault("gamma_half_left_out_of_dx", (GAMMA,)),
     Fault("large_dy_cut"),
+    Fault("gradients_nan"),
+    Fault("dx_element_nan", (NAN,)),
+    Fault("dgamma_element_nan", (NAN,)),
+    Fault("dbeta_element_nan", (NAN,)),
+    Fault("dx_infinite"),
+    Fault("dx_element_infinite"),
+    Fault("y_element_nan"),
     Fault("dx_negated", point="dy near 1e-3"),
     Fault("dgamma_negated", point="dy near 1e30"),
 )
@@ -115,20 +126,23 @@ def _twist(draw: Draw, given: Inputs, fault: str) -> np.ndarray:
         return twist(draw, one=one, other=other)
     if fault == "large_dy_cut":
         return twist(draw, level=float(abs(given.dy).max()) / 3)
+    if fault == "y_element_nan":
+        return twist(draw, missing=draw.integer(0, given.x.size - 1))
     return twist(draw, blend={"gamma_left_out_of_dx": 1.0, "gamma_half_left_out_of_dx": 0.5}.get(fault, 0.0))
 
 
 def _factors(draw: Draw, given: Inputs, fault: str) -> Gradients:
     """What every entry of the gradients is multiplied by, none of the first of each for a fault of one place."""
-    factors = Gradients(*(np.ones(values.shape) for values in (given.x, given.gamma, given.beta)))
+    every = np.nan if fault == "gradients_nan" else 1.0
+    factors = Gradients(*(np.full(values.shape, every) for values in (given.x, given.gamma, given.beta)))
     name, _, how = fault.partition("_")
     changed = getattr(factors, name, None)
     if changed is None:
         return factors
-    if how == "negated":
-        changed *= -1.0
-    elif how == "zero":
-        changed *= 0.0
+    if how in WHOLE:
+        changed[...] = WHOLE[how]
+    elif how in ELEMENT:
+        changed.flat[draw.integer(1, changed.size - 1)] = ELEMENT[how]
     elif how == "row_scaled":
         changed.reshape(-1, changed.shape[-1])[draw.integer(1, given.x[..., 0].size - 1)] = draw.rng.uniform(1.5, 3.0)
     elif how == "element_scaled":

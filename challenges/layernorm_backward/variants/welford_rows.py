@@ -73,6 +73,6 @@ def check_gradients(forward, backward, x, gamma, beta, dy, eps):
             terms = dy * (8.0 * (output(1) - output(-1)) - (output(2) - output(-2))) / 12.0
             products = gradients[part] * moves[part]
             noise = 1e-13 * (np.abs(x).max() + 1.0) * (np.abs(dy) * (np.abs(y) + 1.0)).sum()
-            if not abs(terms.sum() - products.sum()) <= 1e-9 * np.linalg.norm(products) + noise:
+            if not abs(terms.sum() - products.sum()) <= 1e-9 * np.linalg.norm(terms) + noise:
                 return False
     return True
