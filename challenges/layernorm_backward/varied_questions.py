@@ -18,11 +18,11 @@ from .questions import Gradients, Question, parts, twist, weights_of
 DX, DGAMMA, DBETA = "dx", "dgamma", "dbeta"
 PLACE, GAMMA, ZERO, NAN = "one place", "gamma", "zero", "NaN"
 MISSED = {
-    DX: "the check accepts every pair whose dx is finite and wrong",
-    DGAMMA: "the check accepts every pair whose dgamma is finite and wrong",
-    DBETA: "the check accepts every pair whose dbeta is finite and wrong",
-    PLACE: "the check accepts every pair that is finite, and wrong at one place",
-    GAMMA: "the check accepts every pair that is right only where gamma is 1",
+    DX: "the check accepts every tried pair whose dx is finite and wrong",
+    DGAMMA: "the check accepts every tried pair whose dgamma is finite and wrong",
+    DBETA: "the check accepts every tried pair whose dbeta is finite and wrong",
+    PLACE: "the check accepts every tried pair that is finite, and wrong at one place",
+    GAMMA: "the check accepts every tried pair that is right only where gamma is 1",
     ZERO: "the check accepts gradients that are all zero",
     NAN: "the check accepts gradients that hold NaN",
 }
