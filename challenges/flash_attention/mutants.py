@@ -83,6 +83,19 @@ SOFTMAX = (
 LATE = "        new_max = np.where(new_max - row_max > 80, new_max, row_max)\n"
 """What keeps a maximum until scores rise by more than 80 above it, which is still in range in float32."""
 
+LARGEST = (
+    (MAX, MAX + "    peak = row_max\n"),
+    (CARRY, CARRY + "        peak = np.maximum(peak, top)\n"),
+)
+"""What holds the largest score so far beside the maximum that the sums are relative to."""
+
+
+def _postponed(slack: int) -> tuple[str, str]:
+    """Take a new maximum only where a tile is more than the slack above the largest score before it."""
+    top = "        top = scores.max(axis=-1, keepdims=True)\n"
+    return NEW_MAX, f"{top}        new_max = np.where(top > peak + {slack}, top, row_max)\n"
+
+
 ONLINE = (
     _of("values", "correction inverted", "multiplies earlier sums by exp(new - old) instead of exp(old - new)",
         (CORRECTION, "        correction = np.exp(np.where(np.isinf(row_max), 0.0, new_max - row_max))\n"
@@ -140,6 +153,10 @@ ONLINE = (
                           "        scores = np.where(np.abs(scores) > 100, narrow, scores)\n")),
     _of("extreme_scores", "maximum moved late", "keeps a maximum until scores are more than 80 above it",
         (NEW_MAX, NEW_MAX + LATE)),
+    _of("extreme_scores", "steps of 2", "keeps a maximum until a tile is 2 above the largest score so far",
+        *LARGEST, _postponed(2)),
+    _of("extreme_scores", "steps of 8 in float64", "keeps a maximum until a tile is 8 above the largest one",
+        *LARGEST, _postponed(8), (SCORES, SCORES + "        scores = scores.astype(np.float64)\n")),
     _of("extreme_scale", "inputs clipped", "holds queries and values within 1e101 (float32: 1e13)",
         (SCALE, SCALE + "    peak = 1e101 if queries.dtype == np.float64 else 1e13\n"
                         "    queries, v = np.clip(queries, -peak, peak), np.clip(v, -peak, peak)\n")),

@@ -29,6 +29,13 @@ SIXTEEN, ONE = 6, 100
 """Tile sizes that cut a ramp into sixteen and leave it whole, where a tile holds scores 800 above what a row sees."""
 SEVENTY = {"N": 24, "tile": 2}
 """A ramp whose largest score rises by 70 from tile to tile, of which exp is in range, beside large values is not."""
+GENTLE = (
+    {"N": 14, "tile": 1, "D": 4, "rise": 96.0, "causal": False, "dtype": "float32"},
+    {"N": 104, "tile": 2, "D": 4, "rise": 96.0, "causal": True, "dtype": "float32"},
+    {"N": 107, "tile": 1, "D": 1, "rise": 800.0, "causal": True, "dtype": "float64"},
+)
+"""Rises past what exp reaches in the dtype, in steps of less than 8, 2 and 8 a tile: what takes a new maximum only
+after a step of so much never does. In float64, sums of float32 overflow no sooner."""
 FARS = (FAR, 75.0, 1000.0)
 """How far one score is above all others: the second, nearly what exp reaches in float32; the third, past float64."""
 HEIGHTS = (-1e3, -3e4, -3e5, -3e6, -3e9, 3e6)
@@ -40,17 +47,19 @@ HEIGHTS = (-1e3, -3e4, -3e5, -3e6, -3e9, 3e6)
       for r in (False, True) for c in (True, False) for d in reversed(DTYPES)),
     *({"rising": True, "causal": True, "dtype": d, "tile": ONE} for d in DTYPES),
     {"rising": True, "causal": True, "dtype": "float32", **SEVENTY, "size_of_v": "huge"},
-    **LONG, size_of_v="plain", floors={"N": 2},
+    *({"rising": True, **sizes} for sizes in GENTLE),
+    **LONG, rise=800.0, size_of_v="plain", fixed=("rise",), floors={"N": 2},
 )  # fmt: skip
 def ramps_of_scores_are_finite_and_right(
-    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, rising: bool, causal: bool, dtype: str,
-    size_of_v: str,
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, rising: bool, rise: float, causal: bool,
+    dtype: str, size_of_v: str,
 ) -> None:  # fmt: skip
     """Scores from -400 to 400 over sixteen tiles and in one, rising and falling: a row's maximum leads other tiles', or
-    is below what is hidden, by more than 709, where exp overflows in float64."""
-    q, k = ramp(draw, (B, H, N, D), rising=rising)
+    is below what is hidden, by more than 709, where exp overflows in float64; and small steps up."""
+    q, k = ramp(draw, (B, H, N, D), rising=rising, height=rise / 2)
     given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal).but(q=q, k=k)
-    _right_beside(answer, given, size_of_v, draw, f"scores that {'rise' if rising else 'fall'} by 800")
+    steps = f" in steps of {rise * tile / (N - 1):.2g} a tile" if tile < N else ""
+    _right_beside(answer, given, size_of_v, draw, f"scores that {'rise' if rising else 'fall'} by {rise:g}{steps}")
 
 
 @probe(*({"causal": c, "dtype": d} for c in (True, False) for d in DTYPES),

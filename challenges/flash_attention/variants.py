@@ -69,6 +69,11 @@ VARIANTS = (
         ),
     ),
     Variant(
+        "rescaled late",
+        "keeps what the sums are relative to until scores are more than 8 above it",
+        edits=((NEW_MAX, NEW_MAX + "        new_max = np.where(new_max > row_max + 8, new_max, row_max)\n"),),
+    ),
+    Variant(
         "two passes",
         "finds the maximum over all tiles first, and adds up in a second pass",
         edits=(

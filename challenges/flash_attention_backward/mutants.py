@@ -27,6 +27,7 @@ from .lines import (
     QUERY_END,
     QUERY_TILES,
     RECALL,
+    ROW_MAX,
     SCALE,
     SCORES,
     SLOPES,
@@ -158,6 +159,19 @@ GRADIENT_TERMS = (
 LATE = "        new_max = np.where(new_max - row_max > 80, new_max, row_max)\n"
 """What keeps a maximum until scores rise by more than 80 above it, which is still in range in float32."""
 
+LARGEST = (
+    (ROW_MAX, ROW_MAX + "    peak = row_max\n"),
+    (CARRY, CARRY + "        peak = np.maximum(peak, top)\n"),
+)
+"""What holds the largest score so far beside the maximum that the sums are relative to."""
+
+
+def _postponed(slack: int) -> tuple[str, str]:
+    """Take a new maximum only where a tile is more than the slack above the largest score before it."""
+    top = "        top = scores.max(axis=-1, keepdims=True)\n"
+    return NEW_MAX, f"{top}        new_max = np.where(top > peak + {slack}, top, row_max)\n"
+
+
 STABILITY = (
     _of("extreme_scores", "weights without the maximum", "divides exp of the scores by exp of L",
         (WEIGHTS, "            weights = np.exp(scores) / np.exp(logsumexp[:, :, rows, None])\n")),
@@ -183,6 +197,10 @@ STABILITY = (
         (DIVIDE, DIVIDE.replace("(row_max + np.log(row_sum))", "np.log(row_sum * np.exp(row_max))"))),
     _of("extreme_scores", "maximum moved late", "keeps a maximum of the forward until scores are more than 80 above it",
         (NEW_MAX, NEW_MAX + LATE)),
+    _of("extreme_scores", "steps of 2", "keeps a maximum until a tile is 2 above the largest score so far",
+        *LARGEST, _postponed(2)),
+    _of("extreme_scores", "steps of 8 in float64", "keeps a maximum until a tile is 8 above the largest one",
+        *LARGEST, _postponed(8), (FORWARD_SCORES, FORWARD_SCORES + "        scores = scores.astype(np.float64)\n")),
     _of("extreme_scale", "do and values clipped", "holds values within 1e101 (float32: 1e13)",
         (RECALL, RECALL + "    peak = 1e101 if q.dtype == np.float64 else 1e13\n"
                           "    v, q = np.clip(v, -peak, peak), np.clip(q, -peak, peak)\n")),

@@ -26,6 +26,14 @@ RISE = 39.0
 """Half of what scores rise by in small steps, less than exp reaches in float32."""
 SEVENTY = {"N": 24, "tile": 2}
 """A ramp whose largest score rises by 70 from tile to tile, of which exp is in range, beside large values is not."""
+GENTLE = (
+    {"N": 14, "tile": 1, "D": 4, "rise": 96.0, "causal": False, "dtype": "float32"},
+    {"N": 104, "tile": 2, "D": 4, "rise": 96.0, "causal": True, "dtype": "float32", "back": 2},
+    {"N": 107, "tile": 1, "D": 1, "rise": 800.0, "causal": True, "dtype": "float64", "back": 8},
+)
+"""Rises past what exp reaches in the dtype, in steps of less than 8, 2 and 8 a tile: what takes a new maximum only
+after a step of so much never does. In float64, sums of float32 overflow no sooner. Tiles of the backward are
+larger where there are many, for they take longer."""
 FARS = ((FAR, 0), (75.0, 0), (1000.0, 1))
 """How far one score is above all others, and its row in a tile. The second is nearly what exp reaches in float32, the
 third past what it reaches in float64, and hidden from a row of its own tile."""
@@ -40,17 +48,20 @@ ABOVE = (1e3, 1e11)
 @probe(
     *({"rising": r, "causal": c, "dtype": d} for r in (False, True) for c in (True, False) for d in reversed(DTYPES)),
     {"rising": True, "causal": True, "dtype": "float32", **SEVENTY, "size_of_v": "huge"},
-    B=1, H=1, N=48, D=64, tile=3, size_of_v="plain", floors={"N": 2},
+    *({"rising": True, **sizes} for sizes in GENTLE),
+    B=1, H=1, N=48, D=64, tile=3, back=1, rise=800.0, size_of_v="plain", fixed=("rise",),
+    floors={"N": 2},
 )  # fmt: skip
 def ramps_of_scores_are_finite_and_right(
-    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, rising: bool, causal: bool, dtype: str,
-    size_of_v: str,
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, back: int, rising: bool, rise: float,
+    causal: bool, dtype: str, size_of_v: str,
 ) -> None:  # fmt: skip
-    """Scores from -400 to 400 over sixteen tiles, rising and falling. Weights are nearly 0 and 1 there, and exact
-    gradients nearly vanish: what rounding of their terms may cost decides, not the relative error."""
-    q, k = ramp(draw, (B, H, N, D), rising=rising)
-    given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal).but(q=q, k=k)
-    _right_beside(answer, given, size_of_v, draw, f"scores that {'rise' if rising else 'fall'} by 800")
+    """Scores from -400 to 400 over sixteen tiles, rising and falling, and small steps up. Weights are nearly 0 and 1
+    there, and exact gradients nearly vanish: what rounding of their terms may cost decides, not the relative error."""
+    q, k = ramp(draw, (B, H, N, D), rising=rising, height=rise / 2)
+    given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal).but(q=q, k=k, back_tile=back * tile)
+    steps = f" in steps of {rise * tile / (N - 1):.2g} a tile" if tile < N else ""
+    _right_beside(answer, given, size_of_v, draw, f"scores that {'rise' if rising else 'fall'} by {rise:g}{steps}")
 
 
 @probe(*({"causal": c, "dtype": d} for c in (True, False) for d in DTYPES),

@@ -15,6 +15,7 @@ from .lines import (
     GRADIENTS,
     HIDE,
     KEY_TILES,
+    NEW_MAX,
     QUERY_TILES,
     RECALL,
     SAVE,
@@ -141,6 +142,11 @@ VARIANTS = (
                 "                weights[:, :, hidden] = 0.0\n",
             ),
         ),
+    ),
+    Variant(
+        "rescaled late",
+        "keeps what the sums are relative to until scores are more than 8 above it",
+        edits=((NEW_MAX, NEW_MAX + "        new_max = np.where(new_max > row_max + 8, new_max, row_max)\n"),),
     ),
     Variant(
         "terms apart",
