@@ -30,12 +30,12 @@ SIXTEEN, ONE = 6, 100
 SEVENTY = {"N": 24, "tile": 2}
 """A ramp whose largest score rises by 70 from tile to tile, of which exp is in range, beside large values is not."""
 GENTLE = (
-    {"N": 14, "tile": 1, "D": 4, "rise": 96.0, "causal": False, "dtype": "float32"},
+    {"N": 20, "tile": 1, "D": 4, "rise": 96.0, "causal": False, "dtype": "float32"},
     {"N": 104, "tile": 2, "D": 4, "rise": 96.0, "causal": True, "dtype": "float32"},
-    {"N": 107, "tile": 1, "D": 1, "rise": 800.0, "causal": True, "dtype": "float64"},
+    {"N": 160, "tile": 1, "D": 1, "rise": 800.0, "causal": True, "dtype": "float64"},
 )
-"""Rises past what exp reaches in the dtype, in steps of less than 8, 2 and 8 a tile: what takes a new maximum only
-after a step of so much never does. In float64, sums of float32 overflow no sooner."""
+"""Rises past what exp reaches in the dtype, in steps of less than 5.5, 2 and 5.5 a tile: what takes a new maximum only
+after a step of so much never does, and 8 powers of two are 5.5. In float64, sums of float32 overflow no sooner."""
 FARS = (FAR, 75.0, 1000.0)
 """How far one score is above all others: the second, nearly what exp reaches in float32; the third, past float64."""
 HEIGHTS = (-1e3, -3e4, -3e5, -3e6, -3e9, 3e6)

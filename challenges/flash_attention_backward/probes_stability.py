@@ -27,13 +27,13 @@ RISE = 39.0
 SEVENTY = {"N": 24, "tile": 2}
 """A ramp whose largest score rises by 70 from tile to tile, of which exp is in range, beside large values is not."""
 GENTLE = (
-    {"N": 14, "tile": 1, "D": 4, "rise": 96.0, "causal": False, "dtype": "float32"},
+    {"N": 20, "tile": 1, "D": 4, "rise": 96.0, "causal": False, "dtype": "float32"},
     {"N": 104, "tile": 2, "D": 4, "rise": 96.0, "causal": True, "dtype": "float32", "back": 2},
-    {"N": 107, "tile": 1, "D": 1, "rise": 800.0, "causal": True, "dtype": "float64", "back": 8},
+    {"N": 160, "tile": 1, "D": 1, "rise": 800.0, "causal": True, "dtype": "float64", "back": 8},
 )
-"""Rises past what exp reaches in the dtype, in steps of less than 8, 2 and 8 a tile: what takes a new maximum only
-after a step of so much never does. In float64, sums of float32 overflow no sooner. Tiles of the backward are
-larger where there are many, for they take longer."""
+"""Rises past what exp reaches in the dtype, in steps of less than 5.5, 2 and 5.5 a tile: what takes a new maximum only
+after a step of so much never does, and 8 powers of two are 5.5. In float64, sums of float32 overflow no sooner. Tiles
+of the backward are larger where there are many, for they take longer."""
 FARS = ((FAR, 0), (75.0, 0), (1000.0, 1))
 """How far one score is above all others, and its row in a tile. The second is nearly what exp reaches in float32, the
 third past what it reaches in float64, and hidden from a row of its own tile."""
