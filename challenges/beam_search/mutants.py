@@ -22,6 +22,7 @@ RESULT = "        results.append([(list(beam.tokens), score(beam, alpha)) for be
 RETURN = "    return results\n"
 RESULTS = "    results = []\n"
 UNFINISHED = "        for beam in unfinished:\n"
+GROW = "            pool.extend(expand(model, prompt, beam, width, eos))\n"
 MODEL = "Model = Callable[[list[int]], Any]\n"
 CHECK = "    check(model, prompts, beam_width, max_new_tokens, eos_token_id)\n"
 DROPPED = "        pool = []\n"
@@ -102,6 +103,11 @@ PENALTIES = (
             (RESULT, RESULT.replace("score(beam, alpha)", "beam.logprob"))),
     _mutant("penalised when finished", "penalises finished beams only", "length_penalty",
             (PENALTY, "    penalty = float(length) ** (alpha if beam.finished else 0.0)\n")),
+    _mutant("given up by its score",
+            "gives a beam up that K of the pool beat, though its continuations may score better under a penalty",
+            "length_penalty",
+            (GROW, "            if len(pool) < width or score(best(pool, width, alpha)[-1], alpha) < beam.logprob / "
+                   "max(len(beam.tokens), 1) ** alpha:\n    " + GROW)),
     _mutant("alpha at most 1", "penalises by an alpha of at most 1", "length_penalty",
             (PENALTY, "    penalty = float(length) ** min(alpha, 1.0)\n")),
 )  # fmt: skip
@@ -195,6 +201,16 @@ PROMPTS = (
             (ASK, "    if beam.tokens not in SAID:\n"
                   "        SAID[beam.tokens] = np.asarray(model(prompt + list(beam.tokens)))\n"
                   "    logprobs = SAID[beam.tokens]\n")),
+    _mutant("prompts share sums", "shares the sum of a sequence among all prompts that it continues",
+            "independent_prompts",
+            (MODEL, MODEL + "SUMS = {}\n"), (RESULTS, "    SUMS.clear()\n" + RESULTS),
+            (SUM, SUM + "        logprob = SUMS.setdefault((*prompt, *beam.tokens, token), logprob)\n")),
+    _mutant("prompts share ends", "takes a prompt for finished where it is an earlier one with a beam that has ended",
+            "independent_prompts",
+            (MODEL, MODEL + "ENDED = set()\n"), (RESULTS, "    ENDED.clear()\n" + RESULTS),
+            (ITEM, "        if tuple(prompt) in ENDED:\n            results.append([([], 0.0)])\n            continue\n"
+             + ITEM),
+            (TAKE, TAKE + "        ENDED.update([(*prompt, *beam.tokens, token)] if token == eos else [])\n")),
     _mutant("answers kept over calls", "takes what the model of an earlier call said for that of a later one's",
             "plain_search",
             (MODEL, MODEL + "SAID = {}\n"),

@@ -2,6 +2,8 @@
 
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
+from itertools import product
 
 from harness.probing import Answer, Axis, CallTimedOut, Draw, Drawn, expect, probe
 from harness.probing.failures import OutOfMemory
@@ -33,6 +35,7 @@ LONG_SETTINGS = {"alpha": (*ALPHAS[1:], 1.0), "ends": ("never", "rare"), "sure":
 LONG_SEARCHES = 10
 FEW = 6
 """Models drawn before a drawn search is made shorter."""
+DEPENDS = "a prompt depends on the others"
 MOST = 600.0
 """What the largest search may cost, as `_cost` counts: so much must fit into one reply."""
 
@@ -92,8 +95,8 @@ def finished_beams_hold_their_places(answer: Answer, draw: Draw, *, width: int, 
 
 
 @probe({"alpha": 0.6, "length": 3}, {"alpha": 1.5, "length": 1}, {"alpha": 0.6, "length": 11},
-       {"alpha": 1.5, "length": 6}, width=4, steps=7, vocab=9,
-       fixed=("alpha", "width", "steps", "vocab", "length"))  # fmt: skip
+       {"alpha": 1.5, "length": 6}, width=4, steps=7, vocab=9, floors={"width": 2, "steps": 2},
+       fixed=("vocab",))  # fmt: skip
 def beams_of_different_lengths_are_ranked(
     answer: Answer, draw: Draw, *, alpha: float, length: int, width: int, steps: int, vocab: int
 ) -> None:
@@ -105,7 +108,7 @@ def beams_of_different_lengths_are_ranked(
 
 
 @probe({"alpha": 0.0, "length": 2}, {"alpha": 0.6, "length": 3}, {"alpha": 1.5, "length": 7}, width=3, steps=4, vocab=9,
-       fixed=("alpha", "width", "steps", "vocab", "length"))  # fmt: skip
+       floors={"width": 2}, fixed=("vocab",))  # fmt: skip
 def unfinished_beams_are_penalised(
     answer: Answer, draw: Draw, *, alpha: float, length: int, width: int, steps: int, vocab: int
 ) -> None:
@@ -144,7 +147,34 @@ def prompts_do_not_see_each_other(
     for items in ((0, 1, 2), (2, 0, 2)):
         with expect.works("prompts are not served together"):
             together = search.ask(answer, items=items)
-        same_results(together, [alone[item] for item in items], "a prompt depends on the others", f"{search}")
+        same_results(together, [alone[item] for item in items], DEPENDS, f"{search}")
+
+
+@probe({"width": 1, "steps": 2, "alpha": 0.0, "ends": "never"}, {"width": 2, "steps": 3, "alpha": 0.6, "ends": "even"},
+       {"width": 3, "steps": 4, "alpha": 1.5, "ends": "frequent"}, vocab=8, length=2, floors={"vocab": 2})  # fmt: skip
+def prompts_that_continue_others_do_not_see_them(
+    answer: Answer, draw: Draw, *, width: int, steps: int, alpha: float, ends: str, vocab: int, length: int
+) -> None:
+    """A prompt, the same with the first token of its best beam, and with all of it: each beside each, in both orders.
+
+    One best beam has taken EOS, which means nothing inside a prompt.
+    """
+    search = _continued(drawn(
+        draw, vocab=vocab, lengths=[length], width=width, steps=steps, alpha=alpha, ends=ends,
+        wanted=lambda one: one.expected[0].finished[0] == (ends == "frequent") and _continued(one).apart(),
+    ))  # fmt: skip
+    alone = [search.ask(answer, items=[item])[0] for item in range(len(search.prompts))]
+    for items in product(range(len(search.prompts)), repeat=2):
+        with expect.works("prompts are not served together"):
+            together = search.ask(answer, items=items)
+        given = f"prompts {[list(search.prompts[item]) for item in items]}, {search.settings}"
+        same_results(together, [alone[item] for item in items], DEPENDS, given)
+
+
+def _continued(search: Search) -> Search:
+    """Return the same search from a prompt, from it with the first token of its best beam, and with all of it."""
+    prompt, (best, _) = search.prompts[0], search.expected[0].beams[0]
+    return replace(search, prompts=(prompt, (*prompt, best[0]), (*prompt, *best)))
 
 
 @probe({"vocab": 1, "width": 1, "steps": 2}, {"vocab": 2, "width": 2, "steps": 3}, {"vocab": 2, "width": 5, "steps": 2},
@@ -158,17 +188,21 @@ def small_vocabularies_are_served(answer: Answer, draw: Draw, *, vocab: int, wid
             search.judge(answer)
 
 
-@probe({"vocab": 6, "width": 2, "alpha": 0.0, "ends": "never"}, {"vocab": 4, "width": 8, "alpha": 0.6, "ends": "even"},
-       {"vocab": 2, "width": 5, "alpha": 1.5, "ends": "even"}, steps=3, fixed=("vocab", "width", "steps", "alpha"))
+@probe({"vocab": 6, "width": 2, "ends": "never"}, {"vocab": 4, "width": 8, "ends": "even"},
+       {"vocab": 2, "width": 5, "ends": "even"}, steps=3, fixed=("vocab", "width", "steps"))  # fmt: skip
 def impossible_tokens_are_never_taken(
-    answer: Answer, draw: Draw, *, vocab: int, width: int, alpha: float, ends: str, steps: int
+    answer: Answer, draw: Draw, *, vocab: int, width: int, ends: str, steps: int
 ) -> None:
-    """About half of the tokens have log-probability -inf after each sequence; some searches find fewer than K beams."""
-    plain = drawn(draw, vocab=vocab, lengths=[2, 1], width=width, steps=steps, alpha=alpha, ends=ends)
-    search = redrawn(draw, replace(plain, barred=True))
-    served = expect.works("log-probabilities of -inf are not served")
-    with apart_from_plainer(answer, draw, search, alpha), expect.only_beside(lambda: plain.judge(answer)), served:
-        search.judge(answer, "some tokens are impossible")
+    """About half of the tokens have log-probability -inf after each sequence; some searches find fewer than K beams.
+
+    One prompt and no penalty, which are judged elsewhere.
+    """
+    for length in (2, 1):
+        plain = drawn(draw, vocab=vocab, lengths=[length], width=width, steps=steps, ends=ends)
+        search = redrawn(draw, replace(plain, barred=True))
+        served = expect.works("log-probabilities of -inf are not served")
+        with apart_from_plainer(answer, draw, search), expect.only_beside(partial(plain.judge, answer)), served:
+            search.judge(answer, "some tokens are impossible")
 
 
 @probe({"spread": 40.0}, {"spread": 1000.0}, width=4, steps=2, vocab=9, fixed=("spread", "width", "steps", "vocab"))

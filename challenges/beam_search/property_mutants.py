@@ -28,6 +28,13 @@ PROPERTY_MUTANTS = (
 longest = max(map(len, prompts), default=0)
     prompts = [[0] * (longest - len(prompt)) * bool(prompt) + list(prompt) for prompt in prompts]
     return _planted_search(model, prompts, width, steps, alpha, eos)"""),
+    _mutant("sums carried to a prompt that continues one before it", "independent_prompts", """\
+found = list(_planted_search(model, prompts, width, steps, alpha, eos))
+    for n, prompt in enumerate(prompts):
+        starts = [len(one) for one in prompts[:n] if len(one) < len(prompt) and prompt[: len(one)] == one]
+        carried = sum(float(model(prompt[:m])[prompt[m]]) for m in range(min(starts, default=len(prompt)), len(prompt)))
+        found[n] = [(tokens, score + carried / len(tokens) ** alpha) for tokens, score in found[n]]
+    return found"""),
     _mutant("prompts put in another order", "ownership", """\
 found = _planted_search(model, [list(prompt) for prompt in prompts], width, steps, alpha, eos)
     prompts[:] = prompts[::-1]

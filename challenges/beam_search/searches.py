@@ -173,9 +173,15 @@ class Search:
     def __str__(self) -> str:
         lengths = ", ".join(str(len(prompt)) for prompt in self.prompts)
         finished = [ended for one in self.expected for ended in one.finished]
+        ends = f"ends {sum(finished)} of {len(finished)} right results"
+        return f"{self.settings} ({ends}), tokens in each prompt: {lengths}"
+
+    @property
+    def settings(self) -> str:
+        """All but the prompts, in words."""
         return (
             f"K = {self.width}, alpha = {self.alpha:g}, at most {self.steps} new tokens, vocabulary of {self.vocab}, "
-            f"EOS {self.eos} (ends {sum(finished)} of {len(finished)} right results), tokens in each prompt: {lengths}"
+            f"EOS {self.eos}"
         )
 
 
@@ -269,7 +275,9 @@ def same_results(got: Results, wanted: Results, title: str, detail: str) -> None
         if tokens != [one[0] for one in other] or not np.allclose(
             scores, [one[1] for one in other], rtol=NEAR, atol=NEAR, equal_nan=True
         ):
-            raise ProbeFailure(title, f"{detail}: {mine!r:.200} instead of {other!r:.200}", where=f"results[{n}]")
+            raise ProbeFailure(
+                title, f"{detail}: results[{n}] is {mine!r:.200} instead of {other!r:.200}", where=f"results[{n}]"
+            )
 
 
 def _compared(

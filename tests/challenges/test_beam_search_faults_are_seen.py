@@ -169,3 +169,25 @@ def test_what_a_search_does_not_serve_is_charged_to_one_criterion(criterion: str
 def test_dropped_beams_are_not_charged_to_eos_the_penalty_or_small_vocabularies() -> None:
     mutant = next(mutant for mutant in CODE.mutants if mutant.name == "finished dropped")
     assert failing(judged(CODE, CODE.source(mutant))) == {"finished_beams"}
+
+
+@pytest.mark.parametrize("name", ["prompts share sums", "prompts share ends"])
+def test_what_goes_wrong_between_a_prompt_and_its_continuation_is_charged_to_their_independence(name: str) -> None:
+    """By a call of two prompts; drawn searches that meet it by chance are judged with one prompt each."""
+    mutant, seed = next(mutant for mutant in CODE.mutants if mutant.name == name), 0
+    answer = LocalAnswer(module_of("answer", CODE.source(mutant)))
+    probed = [CODE.challenge.criterion(id) for id in ("independent_prompts", "any_search")]
+    found = [probe_criterion(CODE, c, answer, seed_of(seed, c.id), explain=False) for c in probed]
+    assert all(e.outcome is Outcome.FAILED for e in found)
+    charged, other = charge_once(CODE, judge_without_conditions(CODE, found, answer))
+    assert (charged.outcome, charged.title) == (Outcome.FAILED, "a prompt depends on the others")
+    assert (other.outcome, other.rests_on) == (Outcome.NOT_RUN, "independent_prompts")
+
+
+def test_a_wrong_penalty_is_shown_by_few_beams_and_few_tokens() -> None:
+    mutant = next(mutant for mutant in CODE.mutants if mutant.name == "given up by its score")
+    answer = LocalAnswer(module_of("answer", CODE.source(mutant)))
+    criterion = CODE.challenge.criterion(mutant.criterion)
+    evidence = probe_criterion(CODE, criterion, answer, seed_of(SEED, criterion.id))
+    shown = [evidence.counterexample, *(one.counterexample for one in evidence.also)]
+    assert any((one.case["width"], one.case["steps"]) == (2, 2) for one in shown if one)
