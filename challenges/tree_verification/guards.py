@@ -7,9 +7,9 @@ from typing import Any
 from harness.probing import Answer, Draw
 from harness.probing.guards import Driver, Guard, Guards
 
+from .drawing import DRAFTS, drawn
 from .probes_conduct import generated
 from .probes_verify import compare_mask, grown
-from .trees import DRAFTS, drawn
 
 Parents = Callable[[Draw, int], tuple[int, ...]]
 

@@ -36,6 +36,18 @@ EARLIER = "        if not -1 <= parent < node:\n"
 MODEL = "Model = Callable[..., Any]\n"
 MASK_DONE = "    return mask\n"
 LOOP = "    while True:\n"
+PADDED = """\
+    deepest = max(tree_positions(prompt_len, parents)) - prompt_len + 1
+    if not children and len(accepted) < deepest and wanted == PADDING:
+        return [*accepted, wanted], int(choices[-1])
+    return accepted, wanted
+"""
+"""A right path to a leaf above the deepest goes on with what fills it up, where the model takes that."""
+CUT_DRAFT = """\
+        deep = tree_positions(len(context), parents)[len(context) :]
+        kept = [node for node, place in enumerate(deep) if place < len(prompt) + max_new_tokens]
+        tree_tokens = [tree_tokens[node] for node in kept]
+"""
 LITERAL = (
     """\
     literal, rejected = [], set()
@@ -200,6 +212,10 @@ PATHS = (
                        "        found = {(deep[prompt_len + n], tree_tokens[n]): n for n in range(len(parents))}\n"
                        "        level = deep[prompt_len + node] if node >= 0 else prompt_len - 1\n"
                        "        matching = [n for n in children if n == found.get((level + 1, wanted))]\n")),
+    *(_mutant(f"paths filled up with {name}", f"fills paths up with {name}, which counts as a node where it matches",
+              "golden_rule", (RETURN, PADDED.replace("PADDING", padding)))
+      for name, padding in (("token 0", "0"), ("the last token", "logits.shape[1] - 1"),
+                            ("the first node", "tree_tokens[0]"), ("the last node", "tree_tokens[-1]"))),
     _mutant("no token after the leaf", "emits no token after a path that is right to its end", "longest_path",
             (RETURN, "    return accepted, None if accepted and not children else wanted\n")),
     _mutant("two tokens at most", "accepts at most two tokens", "longest_path",
@@ -262,6 +278,12 @@ GENERATION = (
             (DRAFTED, DRAFTED + "        if not tree_tokens:\n            break\n")),
     _mutant("one verification", "ends after the first verification", "generation",
             (NEXT, NEXT + "        break\n")),
+    _mutant("parents of a cut draft", "drops nodes deeper than what is left to decode, and renumbers no parents",
+            "generation", (DRAFTED, DRAFTED + CUT_DRAFT + "        parents = [parents[node] for node in kept]\n")),
+    _mutant("token 0 twice", "emits token 0 twice after a path that ends above the deepest leaf", "generation",
+            (VERIFIED, VERIFIED + "        deepest = max(tree_positions(len(context), parents))\n"
+                                  "        if next_token == 0 and len(context) + len(accepted) <= deepest:\n"
+                                  "            accepted.append(0)\n")),
     _mutant("draft unused", "verifies an empty tree each time", "draft_used",
             (DRAFTED, DRAFTED + "        tree_tokens, parents = [], []\n")),
     _mutant("draft of the prompt", "asks the draft about the prompt alone", "draft_used",

@@ -20,9 +20,10 @@ from harness.probing import (
     probe,
 )
 
+from .drawing import NEXT_TOKENS, drawn
 from .properties import apart_from_other_faults
-from .scripted import drafting
-from .trees import RESULT, SHAPES, Verification, drawn, misshapen, served
+from .scripted import ORDERS, drafting
+from .trees import RESULT, SHAPES, Verification, misshapen, served
 
 MANY_CALLS = "the model is called more than once for a verification"
 STATED = {"depth": 4, "tokens": 12}
@@ -55,13 +56,23 @@ def _takes_one_call(answer: Answer, draw: Draw, shape: str, prompt: int, vocab: 
 
 
 @probe({"draft": "right", "depth": 3}, {"draft": "wrong", "depth": 2}, {"draft": "mixed", "depth": 3},
-       {"draft": "beside", "depth": 3}, {"draft": "half", "depth": 4}, prompt=2, vocab=11, tokens=7,
-       fixed=("vocab",))  # fmt: skip
+       {"draft": "beside", "depth": 3}, {"draft": "half", "depth": 4},
+       *({"draft": order, "depth": 4, "tokens": 6, "next_token": token} for order in ORDERS
+         for token in NEXT_TOKENS[1:]),
+       prompt=2, vocab=11, tokens=7, next_token="any", fixed=("vocab",))  # fmt: skip
 def generation_is_greedy_decoding(
-    answer: Answer, draw: Draw, *, draft: str, depth: int, prompt: int, vocab: int, tokens: int
+    answer: Answer, draw: Draw, *, draft: str, depth: int, prompt: int, vocab: int, tokens: int, next_token: str
 ) -> None:
-    """Whatever the draft says: always right, never right, half right, wrong siblings before right nodes and behind."""
+    """Whatever the draft says: always right, never right, half right, wrong siblings before right nodes and behind.
+
+    Branches come in any order, deeper than there are tokens left to decode, and deeper than the right path. The model
+    may take the lowest or the highest token after the first of these paths. Drafts of different
+    kinds continue different models.
+    """
+    draw = Draw(draw.integer(0, 2**62), draft)
     start = drawn(draw, (), prompt=prompt, vocab=vocab, draft="right", ordered=True)
+    if next_token != "any":
+        start = start.renumbered(start.decoded(depth)[-1], next_token)
     generated(answer, draw, start, draft, depth, tokens)
 
 
@@ -114,12 +125,15 @@ def generated(answer: Answer, draw: Draw, start: Verification, draft: str, depth
         found = decoded(answer, start, draft, depth, tokens)
     except NotOffered:
         return _looped(answer, draw, start, script, tokens)
+    except CallFailed as failure:
+        failure.detail = f"{failure.detail} ({tokens} tokens wanted, {_proposed(start, draft, depth)})"
+        raise
     calls, right = (answer.served["model"].calls, answer.served["draft"].calls), start.decoded(tokens)
     if len(found) < tokens:
         raise ProbeFailure("too few tokens are generated", f"{len(found)} instead of {tokens}", where="generated",
                            expected=tokens, got=len(found))  # fmt: skip
     try:
-        _compare(found, right, f"draft: {draft} to depth {depth}")
+        _compare(found, right, _proposed(start, draft, depth))
     except ProbeFailure as failure:
         try:
             _looped(answer, draw, start, script, tokens)
@@ -131,7 +145,13 @@ def generated(answer: Answer, draw: Draw, start: Verification, draft: str, depth
 
 def _script(start: Verification, draft: str, depth: int) -> tuple[Any, ...]:
     """Return the arguments of a draft that continues what a model takes."""
-    return start.seed, start.vocab, start.ordered, draft, depth
+    return start.seed, start.vocab, start.ordered, start.shift, draft, depth
+
+
+def _proposed(start: Verification, draft: str, depth: int) -> str:
+    """Say what a draft is like, and what it proposes after the prompt."""
+    nodes, parents = drafting(*_script(start, draft, depth))([*start.prompt])
+    return f"draft: {draft} to depth {depth}, after the prompt tokens {nodes}, parents {parents}"
 
 
 def decoded(answer: Answer, start: Verification, draft: str, depth: int, tokens: int, **options: int) -> list[int]:

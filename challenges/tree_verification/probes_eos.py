@@ -6,9 +6,10 @@ from functools import partial
 from harness.probing import Answer, CallFailed, Draw, FaultElsewhere, ProbeFailure, expect, probe
 
 from . import oracle
+from .drawing import TRIES, drawn
 from .probes_conduct import decoded, generated
 from .properties import left_to_others
-from .trees import SHAPES, TRIES, Verification, drawn
+from .trees import SHAPES, Verification
 
 BEHIND = "tokens are emitted behind the end of the sequence"
 UP_TO = "what is emitted up to the end of the sequence is not what greedy decoding gives"

@@ -7,6 +7,7 @@ from functools import partial
 from harness.probing import Answer, Axis, CallFailed, Draw, Drawn, FaultElsewhere, expect, probe
 from harness.probing.failures import CallTimedOut, OutOfMemory, Spared
 
+from .drawing import COUSINS, DEEPER, DRAFTS, NEXT_TOKENS, drawn, ended_early, with_model
 from .properties import (
     APART,
     apart_from_broken_properties,
@@ -19,11 +20,11 @@ from .properties import (
     subtrees_are_rejected,
     told_apart_from_parents,
 )
-from .trees import COUSINS, DEEPER, DRAFTS, SHAPES, Verification, drawn, with_model
+from .trees import SHAPES, Verification
 
 FORMS = ("random", "chain", "wide", "deep", "interleaved", "layers", "branches")
 SIZES = {"prompt": Axis(1, 64), "nodes": Axis(1, 72), "vocab": Axis(2, 64)}
-SETTINGS = {"form": FORMS, "draft": ("right", "half", "mixed")}
+SETTINGS = {"form": FORMS, "draft": ("right", "half", "mixed"), "next_token": NEXT_TOKENS}
 TREES = 40
 LARGE = 300
 """Nodes of a large tree: more than a byte counts."""
@@ -78,9 +79,7 @@ def equal_logits_take_the_lowest_token(answer: Answer, draw: Draw, *, shape: str
     _decoded_with_gap(answer, draw, shape, prompt, vocab, 0.0, "of equal logits not the lowest token is taken")
 
 
-def _decoded_with_gap(
-    answer: Answer, draw: Draw, shape: str, prompt: int, vocab: int, gap: float, title: str
-) -> None:
+def _decoded_with_gap(answer: Answer, draw: Draw, shape: str, prompt: int, vocab: int, gap: float, title: str) -> None:
     """Require greedy decoding where the two largest logits are so far apart, of an answer that decodes the tree so.
 
     It must do so for a model that takes the same tokens, with logits that are clearly apart.
@@ -111,7 +110,8 @@ def _decoded_apart(answer: Answer, draw: Draw, tree: Verification) -> None:
 def every_shape_is_decoded_greedily(answer: Answer, draw: Draw, *, shape: str, prompt: int, vocab: int) -> None:
     """Many forms of trees, each with a path that is right, wrong, half right, and any part right.
 
-    Beside the right one lies what greedy decoding gives one deeper. No shape is drawn as another one is.
+    Beside the right one lies what greedy decoding gives one deeper. Two more right ones end above the deepest leaf, and
+    the model takes the lowest and the highest token after them, which other nodes hold. No shape is drawn as another.
     """
     draw = Draw(draw.integer(0, 2**62), shape)
     for draft in DRAFTS:
@@ -119,6 +119,11 @@ def every_shape_is_decoded_greedily(answer: Answer, draw: Draw, *, shape: str, p
         tree = drawn(draw, SHAPES[shape], prompt=prompt, vocab=vocab, draft=draft, ordered=False, **lies)
         with apart_from_broken_properties(answer, draw, tree):
             tree.judge(answer, f"{draft} draft")
+    given = {"prompt": prompt, "vocab": vocab, "draft": "right", "ordered": False}
+    for token in NEXT_TOKENS[1:]:
+        tree = ended_early(draw, SHAPES[shape], **given, next_token=token)
+        with apart_from_broken_properties(answer, draw, tree):
+            tree.judge(answer, f"right draft, {token} token next")
 
 
 @probe({"prompt": 1}, {"prompt": 4}, vocab=13, fixed=("vocab",))
@@ -179,18 +184,27 @@ def _cost(prompt: int, nodes: int, vocab: int) -> float:
 
 
 @probe({"prompt": 1, "nodes": 3, "vocab": 4001, "form": "deep"},
-       {"prompt": 3, "nodes": 70, "vocab": 9, "form": "layers"},
-       {"prompt": 34, "nodes": 66, "vocab": 40, "form": "branches"}, draft="right", floors={"vocab": 2},
+       {"prompt": 2, "nodes": 8, "vocab": 40, "form": "interleaved", "next_token": "highest"},
+       {"prompt": 3, "nodes": 70, "vocab": 9, "form": "layers", "next_token": "highest"},
+       {"prompt": 34, "nodes": 66, "vocab": 40, "form": "branches", "next_token": "lowest"},
+       draft="right", next_token="any", floors={"vocab": 2},
        drawn=Drawn(SIZES, TREES, _cost, MOST, SETTINGS))  # fmt: skip
 def any_tree_is_right(
-    answer: Answer, draw: Draw, *, prompt: int, nodes: int, vocab: int, form: str, draft: str
+    answer: Answer, draw: Draw, *, prompt: int, nodes: int, vocab: int, form: str, draft: str, next_token: str
 ) -> None:
-    """Any form and size: the mask is exact, and what is emitted is what greedy decoding gives."""
+    """Any form and size: the mask is exact, and what is emitted is what greedy decoding gives.
+
+    Where the model takes the lowest or the highest token after the right path, that ends above the deepest leaf.
+    """
     parents = grown(draw, form, nodes, vocab)
     with expect.apart_from(lambda: every_form_is_masked(answer)):
         compare_mask(answer, prompt, parents)
-    lies = {"last": False, "lure": DEEPER} if draw.integer(0, 1) else {}
-    tree = drawn(draw, parents, prompt=prompt, vocab=vocab, draft=draft, ordered=True, **lies)
+    given = {"prompt": prompt, "vocab": vocab, "draft": draft, "ordered": True}
+    if next_token == "any":
+        lies = {"last": False, "lure": DEEPER} if draw.integer(0, 1) else {}
+        tree = drawn(draw, parents, **given, **lies)
+    else:
+        tree = ended_early(draw, parents, **given, next_token=next_token)
     with apart_from_other_faults(answer, draw, tree):
         tree.judge(answer)
 

@@ -13,8 +13,9 @@ import numpy as np
 from harness.probing import Answer, Draw, FaultElsewhere, ProbeFailure, Tree, expect
 
 from . import oracle
+from .drawing import drawn, lured
 from .scripted import allowed
-from .trees import SHAPES, Verification, depths, drawn, lured, misshapen
+from .trees import SHAPES, Verification, depths, misshapen
 
 SIBLINGS = ((SHAPES["roots"], 0), (SHAPES["siblings at each level"], 6), (SHAPES["right after wrong siblings"], 6))
 """Forms in which wrong children of right nodes lie before right ones, and behind, with the node that ends the path."""

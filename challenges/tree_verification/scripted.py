@@ -10,9 +10,11 @@ TOP = 4.5
 """The two largest logits of a row that are close; all others are below 4."""
 HIDDEN = -1e9
 """Of an additive mask, at most this is as good as minus infinity."""
+ORDERS = ("branches depth first", "branches breadth first", "branches in any order")
+"""Kinds of drafts that list the same branches in different orders."""
 
 
-def scripted(seed, vocab, ordered, gap=None):
+def scripted(seed, vocab, ordered, gap=None, shift=0):
     """A model of logits: row i depends on the tokens that row i of the mask lets it see, and on their positions.
 
     Args:
@@ -20,8 +22,10 @@ def scripted(seed, vocab, ordered, gap=None):
         vocab: tokens.
         ordered: whether the positions that are passed count; else each token's is the number of tokens it sees, less 1.
         gap: of the two largest logits of each row, how far that of the higher token is above the other; None for any.
+        shift: how much lower each token is than in the model without a shift; below 0 they go on at the highest.
     """
-    places = np.arange(1, vocab + 1, dtype=np.uint64) * GOLDEN
+    meant = (np.arange(vocab, dtype=np.uint64) + np.uint64(shift)) % np.uint64(vocab)
+    places = (meant + np.uint64(1)) * GOLDEN
 
     def model(tokens, mask, positions=None):
         tokens = whole("tokens", tokens, 0, vocab)
@@ -32,7 +36,7 @@ def scripted(seed, vocab, ordered, gap=None):
                 raise ValueError(f"there are {len(given)} positions for {len(tokens)} tokens")
         if positions is None or not ordered:
             given = seen.sum(axis=1) - 1
-        pairs = mixed(np.array(tokens, dtype=np.uint64) * GOLDEN + np.array(given, dtype=np.uint64) * MIX_2)
+        pairs = mixed(meant[tokens] * GOLDEN + np.array(given, dtype=np.uint64) * MIX_2)
         states = mixed(seen.astype(np.uint64) @ pairs + np.uint64(seed))
         logits = (mixed(states[:, None] + places) >> np.uint64(11)).astype(float) / 2.0**50 - 4.0
         if gap is not None:
@@ -44,15 +48,15 @@ def scripted(seed, vocab, ordered, gap=None):
     return model
 
 
-def placed(seed, vocab, ordered, gap, tokens, places):
+def placed(seed, vocab, ordered, gap, shift, tokens, places):
     """The same model, which refuses positions that are not those of the tokens.
 
     Args:
-        seed, vocab, ordered, gap: of the model.
+        seed, vocab, ordered, gap, shift: of the model.
         tokens: of prompt and tree.
         places: the position of each.
     """
-    model = scripted(seed, vocab, ordered, gap)
+    model = scripted(seed, vocab, ordered, gap, shift)
 
     def placed_model(given, mask, positions=None):
         logits = model(given, mask, positions)
@@ -63,15 +67,15 @@ def placed(seed, vocab, ordered, gap, tokens, places):
     return placed_model
 
 
-def masked(seed, vocab, ordered, gap, tokens, parents):
+def masked(seed, vocab, ordered, gap, shift, tokens, parents):
     """The same model, which sees by the right mask where it is given prompt and tree, whatever mask it is given.
 
     Args:
-        seed, vocab, ordered, gap: of the model.
+        seed, vocab, ordered, gap, shift: of the model.
         tokens: of prompt and tree.
         parents: of the tree.
     """
-    model, prompt = scripted(seed, vocab, ordered, gap), len(tokens) - len(parents)
+    model, prompt = scripted(seed, vocab, ordered, gap, shift), len(tokens) - len(parents)
     seen = np.tril(np.ones((len(tokens), len(tokens)), dtype=bool))
     for node, parent in enumerate(parents):
         seen[prompt + node] = seen[prompt + parent]
@@ -95,21 +99,22 @@ def ranked(model, tokens):
     return np.argsort(-model(tokens, causal)[-1], kind="stable").tolist()
 
 
-def drafting(seed, vocab, ordered, kind, depth):
+def drafting(seed, vocab, ordered, shift, kind, depth):
     """A draft: a tree that continues a sequence.
 
     Args:
-        seed, vocab, ordered: of the model.
+        seed, vocab, ordered, shift: of the model.
         kind: "right": a chain of what the model takes; "wrong": one that it does not take; "mixed": a chain of what it
             takes with a wrong sibling before each node, and children of these; "beside": the same with the siblings
-            behind, which hold what the model takes after the right node; "half": a chain that goes wrong; "none".
+            behind, which hold what the model takes after the right node; one of `ORDERS`: the same in another order,
+            where the last of these children are the deepest; "half": a chain that goes wrong; "none".
         depth: of the tree.
     """
-    model = scripted(seed, vocab, ordered)
+    model = scripted(seed, vocab, ordered, None, shift)
 
     def draft(tokens):
         context, found, parents, last = list(whole("tokens", tokens, 0, vocab)), [], [], -1
-        for level in range(depth if kind != "none" else 0):
+        for level in range(depth - (kind in ORDERS) if kind != "none" else 0):
             right = chosen(model, context)
             wrong = (right + 1 + level % (vocab - 1)) % vocab if vocab > 1 else right
             token = wrong if kind == "wrong" or (kind == "half" and 2 * level >= depth) else right
@@ -120,15 +125,27 @@ def drafting(seed, vocab, ordered, kind, depth):
             found.append(token)
             parents.append(before)
             last = len(parents) - 1
-            if kind == "beside" and vocab > 1:
+            if (kind == "beside" or kind in ORDERS) and vocab > 1:
                 after = chosen(model, [*context, right])
                 side = side if after == right else [after, chosen(model, [*context, after])]
                 found += side
                 parents += [before, len(parents)]
             context.append(token)
-        return found, parents
+        return listed(found, parents, kind, [seed, *context]) if kind in ORDERS else (found, parents)
 
     return draft
+
+
+def listed(tokens, parents, order, seed):
+    """The same tree with its nodes listed in one of `ORDERS`; a seed decides where they may come in any order."""
+    rng, ready, nodes = np.random.default_rng(seed), [-1], []
+    while ready:
+        node = ready.pop({ORDERS[0]: -1, ORDERS[1]: 0}.get(order, int(rng.integers(len(ready)))))
+        nodes.append(node)
+        children = [child for child, parent in enumerate(parents) if parent == node]
+        ready += children[::-1] if order == ORDERS[0] else children
+    place = {node: at for at, node in enumerate(nodes, -1)}
+    return [tokens[node] for node in nodes[1:]], [place[parents[node]] for node in nodes[1:]]
 
 
 def whole(name, values, low, high):

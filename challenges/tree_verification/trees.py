@@ -1,6 +1,6 @@
 """A tree to ask an answer about: scripted model, prompt, nodes, what greedy decoding gives, and the comparison."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -9,7 +9,6 @@ from typing import Any
 from harness.probing import (
     Answer,
     CallFailed,
-    Draw,
     InputUse,
     ProbeFailure,
     RemoteObject,
@@ -22,13 +21,9 @@ from . import oracle, scripted
 SOURCE = Path(scripted.__file__).read_text(encoding="utf-8")
 MOST_CALLS = 2000
 """Calls of the model or the draft that are answered: many times what any of these trees needs."""
-TRIES = 500
-"""Trees that are drawn for one that is as wanted."""
 LONGEST = 200
 """Tokens that an answer may emit before it is not asked what they are."""
 RESULT = Tree(1 << 14)
-COUSINS = 3
-"""The lure of `drawn` by which wrong nodes hold what the right node of their depth holds."""
 
 SHAPES: dict[str, tuple[int, ...]] = {
     "empty": (),
@@ -56,10 +51,6 @@ NOT_GREEDY = "what is emitted is not what greedy decoding gives"
 MINDED = "what is emitted is wrong where the model minds positions"
 """Titles of faults that other criteria depend on."""
 PLACES = "positions are not those of the tokens"
-DEEPER = 4
-"""Of what nodes off the right path may hold: what greedy decoding gives one deeper."""
-DRAFTS = ("right", "wrong", "half", "mixed")
-"""What the nodes hold: the whole path of greedy decoding, none of it, the first half of it, any part of it."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +65,7 @@ class Verification:
         parents: of the nodes.
         ordered: whether the model minds positions.
         gap: between the two largest logits of each row; None for any.
+        shift: how much lower each token is than in the model without a shift; below 0 they go on at the highest.
     """
 
     seed: int
@@ -83,6 +75,7 @@ class Verification:
     parents: tuple[int, ...]
     ordered: bool
     gap: float | None = None
+    shift: int = 0
 
     @property
     def model(self) -> ServedFunction:
@@ -111,7 +104,7 @@ class Verification:
 
     @property
     def _script(self) -> tuple[Any, ...]:
-        return (self.seed, self.vocab, self.ordered, self.gap)
+        return (self.seed, self.vocab, self.ordered, self.gap, self.shift)
 
     @cached_property
     def wanted(self) -> list[int]:
@@ -137,14 +130,20 @@ class Verification:
         logits = model([*self.prompt, *self.tokens], oracle.mask(len(self.prompt), self.parents))
         return [int(token) for token in logits[len(self.prompt) - 1 :].argmax(axis=1)]
 
+    def renumbered(self, token: int, place: str) -> "Verification":
+        """Return the same tree and model with all tokens shifted until one is at a place, the lowest or the highest."""
+        shift = (token + (place == "highest")) % self.vocab
+        prompt, tokens = (tuple((one - shift) % self.vocab for one in given) for given in (self.prompt, self.tokens))
+        return replace(self, prompt=prompt, tokens=tokens, shift=(self.shift + shift) % self.vocab)
+
     def holding(self, node: int, token: int) -> "Verification":
         """Return the same tree with a token in a node, and what the model takes next in its first child, and so on."""
-        tokens = list(self.tokens)
+        tokens, model = list(self.tokens), scripted.scripted(self.seed, self.vocab, False, shift=self.shift)
         tokens[node] = token
         for child, parent in enumerate(self.parents):
             if parent == node:
                 before = [*self.prompt, *(tokens[one] for one in path_to(self.parents, parent))]
-                tokens[child] = scripted.chosen(scripted.scripted(self.seed, self.vocab, False), before)
+                tokens[child] = scripted.chosen(model, before)
                 siblings = [one for one, other in enumerate(self.parents) if other == parent and one != child]
                 if tokens[child] in [tokens[one] for one in siblings]:
                     tokens[child] = self.tokens[child]
@@ -290,91 +289,6 @@ def path_to(parents: Sequence[int], node: int) -> list[int]:
         path.append(node)
         node = parents[node]
     return path[::-1]
-
-
-def drawn(
-    draw: Draw, parents: Sequence[int], *, prompt: int, vocab: int, draft: str, ordered: bool, last: bool | None = None,
-    lure: int | None = None, end: int | None = None, gap: float | None = None,
-) -> Verification:  # fmt: skip
-    """A tree of some form, of whose nodes those of one path are right, as far as the draft says.
-
-    The others hold what a careless check takes for right: what the model would take there or second best, what it would
-    take after the slot before, what greedy decoding gives so deep or one deeper.
-
-    Args:
-        draw: source of model, prompt and tokens.
-        parents: the form; its widest family must have fewer children than there are tokens.
-        prompt: its length.
-        vocab: tokens.
-        draft: of `DRAFTS`.
-        ordered: whether the model minds positions.
-        last: whether the path ends at the last of the deepest nodes, or at the first; either by default.
-        lure: which of these things the others hold, from 0 on; any by default.
-        end: the node that the path ends at, -1 for none; one of the deepest by default.
-        gap: between the two largest logits of each row; any by default.
-    """
-    seed = draw.integer(0, 2**53)
-    model = scripted.scripted(seed, vocab, ordered, gap)
-    start = [draw.integer(0, vocab - 1) for _ in range(prompt)]
-    depth = depths(parents)
-    ends = [node for node, level in enumerate(depth) if level == max(depth)]
-    if end is None:
-        end = -1 if not ends else ends[-1 if last else 0] if last is not None else ends[draw.integer(0, len(ends) - 1)]
-    path = path_to(parents, end)
-    kept = {"right": len(path), "wrong": 0, "half": len(path) // 2}.get(draft, draw.integer(0, len(path)))
-    right, golden = set(path[:kept]), oracle.greedy(model, start, max(depth, default=0) + 1)
-    tokens: list[int] = []
-    for node, parent in enumerate(parents):
-        if node in right:
-            tokens.append(golden[depth[node] - 1])
-            continue
-        taken = {tokens[one] for one in range(node) if parents[one] == parent}
-        if parent in right or parent < 0:  # what greedy decoding takes here is another node's, or nobody's
-            taken.add(golden[depth[node] - 1])
-        tempting = _tempting(model, start, [tokens[one] for one in path_to(parents, parent)], tokens, parents)
-        tempting = (*tempting, *golden[depth[node] - 1 : depth[node] + 1])[draw.integer(0, 4) if lure is None else lure]
-        if tempting not in taken:
-            tokens.append(tempting)
-            continue
-        free = [token for token in range(vocab) if token not in taken]
-        tokens.append(free[draw.integer(0, len(free) - 1)])
-    return Verification(seed, vocab, tuple(start), tuple(tokens), tuple(parents), ordered, gap)
-
-
-def lured(draw: Draw, parents: Sequence[int], end: int, *, prompt: int, vocab: int) -> Verification:
-    """A tree that is right down to a node, whose other nodes hold nothing that any row of the model names.
-
-    Raises:
-        LookupError: there is hardly such a tree.
-    """
-    for _ in range(TRIES):
-        base = drawn(draw, parents, prompt=prompt, vocab=vocab, draft="right", ordered=False, end=end)
-        golden, path = base.decoded(base.longest + 1), base.path
-        plain = [draw.integer(0, vocab - 1) for _ in parents]
-        tokens = tuple(base.tokens[node] if node in path else plain[node] for node in range(len(parents)))
-        tree = replace(base, tokens=tokens)
-        others = [token for node, token in enumerate(tokens) if node not in path]
-        if len({*golden, *others}) == len(golden) + len(others) and not {*others} & {*tree.named}:
-            return tree
-    raise LookupError("no tree was drawn that fits")
-
-
-def _tempting(
-    model: Any, start: list[int], before: list[int], tokens: list[int], parents: Sequence[int]
-) -> tuple[int, int, int]:
-    """What the model takes after a path, its second choice there, and what it takes after the slot before the next."""
-    first, second = scripted.ranked(model, [*start, *before])[:2]
-    slot = [tokens[one] for one in path_to(parents, len(tokens) - 1)]
-    return first, second, scripted.chosen(model, [*start, *slot])
-
-
-def with_model(draw: Draw, verification: Verification, wanted: Callable[[Verification], bool]) -> Verification:
-    """The same tree with another model, for which it is as wanted."""
-    for _ in range(100):
-        other = replace(verification, seed=draw.integer(0, 2**53))
-        if wanted(other):
-            return other
-    raise LookupError("no model was drawn that fits")
 
 
 def emitted(found: Any) -> list[int]:

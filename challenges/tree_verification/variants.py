@@ -7,6 +7,8 @@ from .mutants import (
     ASK,
     CHILDREN,
     CHOICES,
+    CUT_DRAFT,
+    DRAFTED,
     END,
     ENDED,
     EXTEND,
@@ -53,6 +55,10 @@ VARIANTS = (
     Variant("next token verified again", "lets the next pass decide about the token after an accepted path",
             edits=((NEXT, "        if not accepted:\n            generated.append(next_token)\n"),),
             capabilities=EOS),
+    Variant("cut drafts", "drops nodes that lie deeper than what is left to decode, and renumbers the parents",
+            edits=((DRAFTED, DRAFTED + CUT_DRAFT +
+                    "        place = {node: at for at, node in enumerate([-1, *kept], -1)}\n"
+                    "        parents = [place[parents[node]] for node in kept]\n"),), capabilities=EOS),
     Variant("too many tokens", "generates as much as a pass gives, and cuts nothing off",
             edits=(("    return generated[:max_new_tokens]\n", "    return generated\n"),),
             capabilities=EOS),

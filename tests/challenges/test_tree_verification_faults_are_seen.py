@@ -25,7 +25,7 @@ from harness.workspace import Workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[2])
 CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("tree_verification"))
-TREES, ORACLE = CODE.module("trees"), CODE.module("oracle")
+TREES, DRAWING, SCRIPTED = CODE.module("trees"), CODE.module("drawing"), CODE.module("scripted")
 WITHOUT_ITS_MASK = CODE.source().replace(
     "    mask = build_tree_mask(prompt_len, parents)\n    positions",
     "    mask = np.tri(prompt_len + len(tree_tokens), dtype=bool)\n    positions",
@@ -57,9 +57,55 @@ def test_a_drawn_tree_is_what_its_draft_says(shape: str) -> None:
     """Right: all of a longest path is greedy decoding. Wrong: no root is. And no two siblings hold the same token."""
     parents = TREES.SHAPES[shape]
     for draft, holds in (("right", TREES.depth_of(parents)), ("wrong", 0)):
-        tree = TREES.drawn(Draw(3), parents, prompt=3, vocab=13, draft=draft, ordered=True)
+        tree = DRAWING.drawn(Draw(3), parents, prompt=3, vocab=13, draft=draft, ordered=True)
         assert tree.longest == holds
         assert len(set(zip(tree.parents, tree.tokens, strict=True))) == len(parents)
+
+
+@pytest.mark.parametrize("shape", TREES.SHAPES)
+@pytest.mark.parametrize(("next_token", "token"), [("lowest", 0), ("highest", 12)])
+def test_a_path_that_ends_early_is_followed_by_the_token_named(shape: str, next_token: str, token: int) -> None:
+    parents = TREES.SHAPES[shape]
+    given = {"prompt": 3, "vocab": 13, "draft": "right", "ordered": True, "next_token": next_token}
+    tree = DRAWING.ended_early(Draw(3), parents, **given)
+    depth = TREES.depths(parents)
+    above = [level for node, level in enumerate(depth) if level < max(depth) and node not in parents]
+    assert tree.wanted[-1] == token
+    assert tree.longest in (above or [max(depth, default=0)])
+
+
+@pytest.mark.parametrize("order", SCRIPTED.ORDERS)
+def test_a_draft_lists_the_same_branches_in_its_order(order: str) -> None:
+    def paths(order: str) -> tuple[list[tuple[int, ...]], list[int]]:
+        tokens, parents = SCRIPTED.drafting(5, 11, True, 0, order, 4)([1, 2])
+        assert all(-1 <= parent < node for node, parent in enumerate(parents))
+        lines = [tuple(tokens[one] for one in TREES.path_to(parents, node)) for node in range(len(tokens))]
+        return sorted(lines), TREES.depths(parents)
+
+    depth = paths(order)[1]
+    assert paths(order)[0] == paths(SCRIPTED.ORDERS[1])[0]
+    assert (depth == sorted(depth)) == (order == SCRIPTED.ORDERS[1])
+    assert max(depth) == 4
+
+
+PADDED = [mutant for mutant in CODE.mutants if mutant.name.startswith("paths filled up")]
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("id", ["golden_rule", "any_tree"])
+@pytest.mark.parametrize("mutant", PADDED, ids=lambda mutant: mutant.name)
+def test_a_path_that_is_filled_up_is_seen_by_every_seed_in_brief(mutant: Mutant, id: str, seed: int) -> None:
+    answer = LocalAnswer(module_of("answer", CODE.source(mutant)))
+    evidence = probe_criterion(CODE, CODE.challenge.criterion(id), answer, seed, explain=False, brief=True)
+    assert evidence.outcome is Outcome.FAILED
+
+
+def test_a_refused_draft_is_shown_with_its_parents() -> None:
+    mutant = next(mutant for mutant in CODE.mutants if mutant.name == "parents of a cut draft")
+    answer = LocalAnswer(module_of("answer", CODE.source(mutant)))
+    evidence = probe_criterion(CODE, CODE.challenge.criterion("generation"), answer, 1, explain=False, brief=True)
+    assert evidence.title == "`generate` raises ValueError"
+    assert "draft: branches depth first to depth 4, after the prompt tokens [" in evidence.detail
 
 
 @pytest.mark.parametrize("seed", [0, 3])
@@ -107,6 +153,9 @@ def test_a_property_broken_around_any_design_fails_its_criterion_alone(mutant: P
          {"golden_rule", "positions", "generation", "subtree_invalidation"}, {"one_call"}),
         ("parent seen alone", {"mask"}, {"golden_rule", "generation"}, {"plain_chain", "positions", "parent_logits"}),
         ("positions by slot", {"positions"}, {"generation"}, {"golden_rule", "parent_logits", "one_call"}),
+        ("paths filled up with token 0", {"golden_rule"}, {"any_tree"},
+         {"plain_chain", "parent_logits", "subtree_invalidation", "longest_path"}),
+        ("parents of a cut draft", {"generation"}, set(), {"golden_rule", "any_tree", "draft_used"}),
         ("no tree refused", {"empty_tree"}, set(), {"golden_rule", "generation", "any_tree", "one_call"}),
     ],
 )  # fmt: skip
