@@ -1,4 +1,4 @@
-// The function an answer to `fused_softmax_topk` exports. Include this, or declare the same.
+// The function an answer to `fused_softmax_topk` exports. Declare the same, or hand in a copy of this file with the answer.
 #pragma once
 
 #include <cuda_runtime.h>
