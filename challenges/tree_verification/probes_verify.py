@@ -60,10 +60,10 @@ def masks_are_exact(answer: Answer, draw: Draw, *, shape: str, prompt: int) -> N
         compare_mask(answer, length, SHAPES[shape])
 
 
-@probe(*({"form": form} for form in ("branches", "layers", "random")), prompt=33, nodes=LARGE,
+@probe(*({"form": form} for form in ("chain", "branches", "layers", "random")), prompt=33, nodes=LARGE,
        fixed=("prompt", "nodes"))  # fmt: skip
 def large_masks_are_exact(answer: Answer, draw: Draw, *, form: str, prompt: int, nodes: int) -> None:
-    """More nodes than a byte counts or a machine word has bits, and branches that lie far apart."""
+    """More nodes than a byte counts or a machine word has bits, deep ones, and branches that lie far apart."""
     compare_mask(answer, prompt, grown(draw, form, nodes, nodes))
 
 

@@ -15,7 +15,7 @@ from harness.probing import Answer, Draw, FaultElsewhere, ProbeFailure, Tree, ex
 from . import oracle
 from .drawing import drawn, lured
 from .scripted import allowed
-from .trees import SHAPES, Verification, depths, misshapen
+from .trees import SHAPES, Verification, depths, listed, misshapen
 
 SIBLINGS = ((SHAPES["roots"], 0), (SHAPES["siblings at each level"], 6), (SHAPES["right after wrong siblings"], 6))
 """Forms in which wrong children of right nodes lie before right ones, and behind, with the node that ends the path."""
@@ -118,15 +118,14 @@ def compare_mask(answer: Answer, prompt: int, parents: tuple[int, ...]) -> None:
     if len(wrong):
         row, column = map(int, wrong[0])
         verb = "may" if seen[row, column] else "may not"
-        tree = f"prompt of length {prompt}, parents {list(parents)}"
-        detail = f"row {row} {verb} attend to column {column} ({tree[:300]})"
+        detail = f"row {row} {verb} attend to column {column} (prompt of length {prompt}, parents {listed(parents)})"
         raise ProbeFailure("the mask is wrong", detail, where=f"mask[{row}, {column}]",
                            expected=bool(right[row, column]), got=bool(seen[row, column]))  # fmt: skip
 
 
 def every_form_is_masked(answer: Answer) -> None:
-    """Require the right mask of every form of tree after a short prompt."""
-    for parents in SHAPES.values():
+    """Require the right mask of every form of tree, and of a deep one, after a short prompt."""
+    for parents in (*SHAPES.values(), tuple(range(-1, 23))):
         compare_mask(answer, 3, parents)
 
 

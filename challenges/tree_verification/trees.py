@@ -47,6 +47,8 @@ SHAPES: dict[str, tuple[int, ...]] = {
     "long chain": (*range(-1, 14), 13, 15),
 }
 """Parents, by the form of the tree."""
+LISTED = 40
+"""Entries of a list that are shown."""
 NOT_GREEDY = "what is emitted is not what greedy decoding gives"
 MINDED = "what is emitted is wrong where the model minds positions"
 """Titles of faults that other criteria depend on."""
@@ -260,8 +262,15 @@ class Verification:
         return True
 
     def __str__(self) -> str:
-        nodes = f"tokens {list(self.tokens)}, parents {list(self.parents)}"
-        return f"prompt of {len(self.prompt)} token{'s' * (len(self.prompt) > 1)}, {nodes[:300]}"
+        nodes = f"tokens {listed(self.tokens)}, parents {listed(self.parents)}"
+        return f"prompt of {len(self.prompt)} token{'s' * (len(self.prompt) > 1)}, {nodes}"
+
+
+def listed(numbers: Sequence[int]) -> str:
+    """Return a list as text; of a long one the first entries and how many there are."""
+    if len(numbers) <= LISTED:
+        return str(list(numbers))
+    return f"[{', '.join(map(str, numbers[:LISTED]))}, ... {len(numbers)} in all]"
 
 
 def served(name: str, factory: str, arguments: tuple[Any, ...]) -> ServedFunction:
