@@ -149,6 +149,13 @@ def test_what_needs_answers_that_are_not_here_stays(
     assert not failed
 
 
+def test_a_replay_that_needs_an_answer_shows_the_seed_of_its_record(refresh: ModuleType) -> None:
+    """The record is committed, the answer is not."""
+    assert refresh.unrecorded(README) == []
+    stale = re.sub(r"(?m)^(seed +)\d+$", r"\g<1>12", README)
+    assert len(refresh.unrecorded(stale)) == README.count("<!-- output: harness replay ")
+
+
 def test_a_check_does_not_run_what_takes_minutes(refresh: ModuleType) -> None:
     text = "<!-- output: check it | first 2 lines | takes minutes -->\n```text\n$ check it\nold\n```\n"
     ran = lambda command: refresh.Ran(0, "new\n", "")  # noqa: E731
