@@ -9,6 +9,7 @@ from fractions import Fraction
 from harness.model import (
     NEEDS_REVIEW,
     UNBUILT,
+    Challenge,
     Counterexample,
     Criterion,
     Draws,
@@ -30,6 +31,7 @@ from harness.scoring.doubts import DoubtKind
 from harness.scoring.gates import UNMET_POINTS
 
 NOT_ASSESSED = "not assessed"
+NOT_ASKED = "not asked"
 UNMARKED = "carries no mark, look at it"
 """Weight of a finding about conduct in the sandbox."""
 MOST_FIGURES = 4
@@ -96,6 +98,17 @@ def standing(score: Score) -> str:
     if score.coverage < 1:
         return f"{mark(score.score)} {interval(score)}, {percent(score.coverage)}"
     return mark(score.score) if score.low == score.high else f"{mark(score.score)} {interval(score)}"
+
+
+def dimension(challenge: Challenge, id: str, record: Record, score: Score | None) -> str:
+    """Format a record's mark of a dimension as `standing` does, or why there is none."""
+    return missing_mark(challenge, id, record) if score is None else standing(score)
+
+
+def missing_mark(challenge: Challenge, dimension: str, record: Record) -> str:
+    """Return "not asked" if no criterion of the dimension counts for a record, else "not assessed"."""
+    own = {c.id for c in challenge.criteria if c.dimension == dimension}
+    return NOT_ASKED if own <= record.unmarked.keys() else NOT_ASSESSED
 
 
 def standing_lines(score: Score) -> tuple[str, ...]:

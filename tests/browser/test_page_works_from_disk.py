@@ -237,6 +237,36 @@ def test_a_phone_scrolls_the_page_downwards_only(tab: Tab, bundled: Path, width:
     assert tab.run("document.querySelector('#board').offsetWidth") > width  # the table scrolls in its frame
 
 
+def test_a_phone_shows_whole_names_numbers_and_links(tab: Tab, bundled: Path) -> None:
+    tab.size(390, phone=True)
+    tab.open(bundled)
+    broken = "[...document.querySelectorAll('#board .model')].filter((e) => e.getClientRects().length > 1).length"
+    assert tab.run(broken) == 0
+    assert tab.run("[...document.querySelectorAll('.compare table')].every((t) => t.offsetWidth <= innerWidth)")
+    assert tab.run("document.querySelector('#compared tbody td:nth-child(3)').checkVisibility()")
+    covered = """[...document.querySelectorAll('nav a')].filter((link) => {
+      const box = link.getBoundingClientRect();
+      return [box.left + 1, box.right - 1].some((x) => document.elementFromPoint(x, box.top + 5) !== link);
+    }).map((link) => link.textContent)"""
+    assert tab.run(covered) == []
+
+
+def test_a_desk_shows_every_challenge_s_column(opened: Tab, material: ReportInputs) -> None:
+    shown = opened.run("""(() => {
+      const frame = document.querySelector('#board').parentElement;
+      const inside = frame.getBoundingClientRect().left + frame.clientWidth;
+      const heads = [...document.querySelectorAll('#board thead [data-challenge]')];
+      return heads.filter((head) => head.getBoundingClientRect().right <= inside).map((h) => h.dataset.challenge);
+    })()""")
+    assert sorted(shown) == sorted(c.id for c in material.challenges)
+
+
+def test_pinned_cells_draw_the_line_above_their_own_row(opened: Tab) -> None:
+    """The cell below would cover a line that is drawn beneath."""
+    cells = "[...document.querySelectorAll('#board tbody th')].map(getComputedStyle)"
+    assert set(opened.run(f"{cells}.map((s) => s.borderTopWidth + ' ' + s.borderBottomWidth)")) == {"1px 0px"}
+
+
 def test_paper_shows_all_and_no_controls(opened: Tab) -> None:
     opened.prefer(media="print")
     opened.size(1032)  # A4 across less its margins, at 96 pixels an inch

@@ -20,9 +20,10 @@ from tests.commands import called
 ROOT = Path(__file__).parents[2]
 
 
-def defect(kind: str, line: int | None, other: int | None = None, **more: Any) -> DeviceDefect:
-    side = DeviceLocation(file="a.cu", line=other, pc=2) if other is not None else None
-    given = {"severity": "error", "text": f"{kind} here", "kernel": "k", "pc": 1, **more}
+def defect(kind: str, line: int | None, other: int | DeviceLocation | None = None, **more: Any) -> DeviceDefect:
+    side = DeviceLocation(access="read", file="a.cu", line=other, pc=2) if isinstance(other, int) else other
+    access = "write" if side else None
+    given = {"severity": "error", "text": f"{kind} here", "kernel": "k", "pc": 1, "access": access, **more}
     return DeviceDefect(kind=kind, file="a.cu" if line else None, line=line, other=side, **given)
 
 
@@ -53,7 +54,7 @@ def test_the_two_sides_of_a_race_may_change_places() -> None:
     assert (found.count, found.schedules, found.others) == (2, 2, [])
 
 
-def test_causes_stand_before_what_may_follow_from_them() -> None:
+def test_causes_stand_before_what_they_may_have_caused() -> None:
     late = run(
         defect("uninitialized_read", 9), defect("misaligned", 3), defect("shared_race", 5, 9),
         defect("atomic_and_plain", 2, severity="warning"), defect("uninitialized_read", 20),
@@ -66,6 +67,39 @@ def test_causes_stand_before_what_may_follow_from_them() -> None:
     assert [f.cause and f.cause.defect.kind for f in found] == [None, None, "shared_race", None, None]
     not_run = program_faults([run(defect("invalid_launch", 12), defect("uninitialized_read", 20, kernel="other"))])
     assert [f.cause and f.cause.defect.kind for f in not_run] == [None, "invalid_launch"]
+
+
+WRITE = DeviceLocation(access="write", file="a.cu", line=5, pc=2)
+
+
+@pytest.mark.parametrize("kind", ["shared_race", "global_race"])
+@pytest.mark.parametrize(
+    ("race", "caused"),
+    [
+        ({"line": 5, "other": 9}, True),
+        ({"line": 9, "other": 9}, False),
+        ({"line": 9, "other": WRITE, "access": "read"}, False),
+    ],
+    ids=["written after the read", "read and written by one line", "read after it was written"],
+)
+def test_only_a_write_that_came_too_late_explains_a_read_of_nothing(
+    kind: str, race: dict[str, Any], caused: bool
+) -> None:
+    read = defect("uninitialized_read", 9)
+    causes = {f.defect.kind: f.cause for f in program_faults([run(defect(kind, **race), read)])}
+    assert (causes["uninitialized_read"] is not None) is caused
+    first = defect(kind, 9, WRITE, access="read")
+    assert program_faults([run(first, defect(kind, 5, 9), read)])[1].cause is not None
+
+
+def test_equal_values_are_no_finding_where_an_error_changes_them() -> None:
+    def told(*others: DeviceDefect) -> list[str]:
+        equal = defect("global_race", 5, WRITE, severity="info")
+        return [f.defect.severity for f in program_faults([run(equal, *others)])]
+
+    assert told() == ["info"]
+    assert told(defect("global_race", 5, 9)) == told(defect("uninitialized_read", 20)) == ["error"]
+    assert told(defect("misaligned", 20)) == told(defect("uninitialized_read", 20, kernel="other")) == ["error", "info"]
 
 
 def test_a_line_that_leaks_in_a_loop_is_told_once() -> None:

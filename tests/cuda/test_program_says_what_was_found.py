@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.cuda.emulator.device_trace import BufferTraffic, KernelLaunch, Operations
+from harness.cuda.programs.devices import DEVICES
+from harness.cuda.programs.estimates import Estimates
 from harness.cuda.programs.program import ProgramSource
 from harness.errors import NotFoundError
 from tests.commands import called
@@ -100,7 +103,58 @@ def test_traffic_is_told_by_launch_and_buffer(two_files: Path) -> None:
     assert ["buffer", "0", "256", "256", "1.000", "256", "0", "256", "256"] in rows
     estimates = [line for line in done.stdout.splitlines() if line.startswith("estimate for A100")]
     assert "limited by warps and blocks" in estimates[0] and "registers not known" in estimates[0]
-    assert "for 512 bytes moved once" in estimates[2]
+    assert "launch overhead outweighs the lower bounds" in estimates[2] and "(512 bytes at 1,555 GB/s)" in estimates[2]
+
+
+REDUCTION = """
+#include <cstdio>
+__global__ void reduce(const float* in, float* out, int n) {
+    __shared__ float sums[64];
+    int t = threadIdx.x;
+    sums[t] = in[blockIdx.x * 64 + t];
+    for (int step = 32; step > 0; step /= 2) {
+        if (t < step) sums[t] += sums[t + step];
+    }
+    if (t == 0) *out += sums[0];
+}
+int main() {
+    float host[128] = {}, *in, *out;
+    cudaMalloc(&in, sizeof(host));
+    cudaMalloc(&out, sizeof(float));
+    cudaMemcpy(in, host, sizeof(host), cudaMemcpyHostToDevice);
+    reduce<<<2, 64>>>(in, out, 128);
+    cudaMemcpy(host, out, sizeof(float), cudaMemcpyDeviceToHost);
+    printf("%g\\n", host[0]);
+}
+"""
+
+
+def test_a_sum_that_nobody_set_is_a_fault_of_its_own(tmp_path: Path) -> None:
+    """Missing barriers explain what is read of shared memory, and no race explains the sum."""
+    done = harness("check", written(tmp_path, REDUCTION), "--json")
+    findings = json.loads(done.stdout)["findings"]
+    reads = {f["line"]: f["may_follow_from"] for f in findings if f["kind"] == "uninitialized_read"}
+    assert reads == {8: ["program.cu", 6], 10: None}, done.stderr
+    assert {f["severity"] for f in findings} == {"error"}
+    assert "may be caused by finding 1; fix that first" in harness("check", tmp_path / "program.cu").stdout
+
+
+def test_times_are_estimated_only_beyond_the_overhead_of_a_launch() -> None:
+    def bounds(numbers: int) -> str:
+        moved = BufferTraffic(unique_read_bytes=4 * numbers)
+        adds = {"float": Operations(add=numbers)}
+        launch = KernelLaunch(kernel="k", grid=(1, 1, 1), block=(32, 1, 1), buffers={"x": moved}, arithmetic=adds)
+        *_, last = Estimates(DEVICES["a100"]).lines(launch)
+        return last.partition(": ")[2]
+
+    assert bounds(10**8) == (
+        "lower bounds with cold caches, without launch overhead: memory 257.23 us (400,000,000 bytes at 1,555 GB/s),"
+        " arithmetic 5.13 us (100,000,000 operations in float at 19.5 TFLOP/s, if all were fused multiply-adds);"
+        " memory without any cache 0 ns (0 bytes); 0.25 operations per byte: memory-bound"
+    )
+    brief = bounds(1000)
+    assert brief.startswith("launch overhead outweighs the lower bounds, which are below 1 us: memory (4,000 bytes")
+    assert " ns" not in brief and brief.endswith("; 0.25 operations per byte")
 
 
 def test_json_has_the_report_of_every_schedule() -> None:

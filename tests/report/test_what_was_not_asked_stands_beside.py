@@ -1,6 +1,8 @@
 """The board with what original prompts did not ask for, and what they contradict, follow from the records."""
 
 import html
+import json
+import re
 
 import pytest
 import sample_records as sample
@@ -79,6 +81,23 @@ def test_the_scoreboard_leads_to_the_page_only_where_there_is_one() -> None:
     having, lacking = render_all(inputs(not_asked={"lint": "no"})), render_all(inputs())
     assert "](not_asked.md)" in having[SCOREBOARD] and "`kv/PROMPT.md`" in having[NOT_ASKED]
     assert NOT_ASKED not in lacking and "not_asked" not in lacking[SCOREBOARD]
+
+
+def test_a_dimension_without_asked_criteria_is_said_to_be_not_asked() -> None:
+    own = {c.id: "no word of it" for c in sample.CHALLENGE.criteria if c.dimension == "code_quality"}
+    record = answered("glm-5", not_asked=own)
+    assert "correctness" in record.dimensions and "code_quality" not in record.dimensions
+    place = [d.id for d in sample.CHALLENGE.dimensions].index("code_quality")
+    pages = render_all(ReportInputs([sample.CHALLENGE], [record]))
+    text = pages["index.html"]
+    (cell,) = re.findall('<a href="#glm-5/kv_cache/code_quality">(.*?)</a>', text.partition('id="compare"')[0])
+    (data,) = re.findall('id="marks">(.*?)</script>', text)
+    assert (cell, json.loads(data)["marks"]["glm-5"]["kv_cache"][1 + place]) == ("not asked", "not asked")
+    console = Console(width=300)
+    with console.capture() as captured:
+        console.print(show(sample.CHALLENGE, record))
+    for shown in (pages["kv_cache.md"], captured.get(), shown_markdown(sample.CHALLENGE, record)):
+        assert re.search(r"Code quality.*not asked", shown)
 
 
 def test_a_build_that_lowers_every_mark_is_not_said_to_be_in_none() -> None:

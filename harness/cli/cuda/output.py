@@ -150,7 +150,7 @@ def _print_finding(
         f"{number}. {_colour(defect.severity)}: {output.clean(f'{kind_name(defect.kind)}: {defect.text}')}"
     )
     if finding.cause in found:
-        output.line(f"     may follow from {found.index(finding.cause) + 1}: mend that first")
+        output.line(f"     may be caused by finding {found.index(finding.cause) + 1}; fix that first")
     for text in (*_format_place(source, defect, defect.kernel), *_format_other_side(source, defect)):
         output.line(f"     {text}")
     for text in finding.others:

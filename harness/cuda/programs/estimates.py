@@ -1,7 +1,7 @@
 """Estimates of `harness cuda count` for another device, labelled so in each line."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -9,6 +9,9 @@ from harness.cuda.check.messages import KernelFacts
 from harness.cuda.emulator.device_trace import KernelLaunch
 from harness.cuda.programs.devices import KnownDevice, LaunchEstimate, estimate, registers_of
 from harness.cuda.programs.program import ProgramRun
+
+_LAUNCH_US = 1.0
+"""Time that the overhead of a launch exceeds."""
 
 
 @dataclass(frozen=True)
@@ -45,24 +48,28 @@ class Estimates:
                 f"estimate for {self.device.name}: its {self.device.multiprocessors} multiprocessors hold {at_once:,}"
                 f" blocks at once; the grid has {math.prod(launch.grid):,}"
             )
-        yield (
-            f"estimate for {self.device.name}: {_format_time(found.least_us)} at {self.device.bandwidth:,.0f} GB/s for"
-            f" {found.necessary_bytes:,} bytes moved once, {_format_time(found.uncached_us)} for {found.moved_bytes:,}"
-            " without any cache"
-        )
-        if found.flops and found.arithmetic_us is not None:
-            yield f"estimate for {self.device.name}: {self._format_roofline(found.flops, found.arithmetic_us, found)}"
+        yield f"estimate for {self.device.name}: {'; '.join(self._list_bounds(found))}"
 
-    def _format_roofline(self, flops: Mapping[str, int], arithmetic_us: float, found: LaunchEstimate) -> str:
-        slowest = max(flops, key=lambda kind: flops[kind] / self.device.tflops[kind])
-        said = (
-            f"{_format_time(arithmetic_us)} at {self.device.tflops[slowest]:.3g} TFLOP/s for {flops[slowest]:,}"
-            f" operations in {slowest}, were all of them multiply-adds"
-        )
-        if found.intensity is None:
-            return said
-        longer = "arithmetic" if arithmetic_us > found.least_us else "memory"
-        return f"{said}; {found.intensity:.3g} a byte moved once, of the two {longer} takes longer"
+    def _list_bounds(self, found: LaunchEstimate) -> Iterator[str]:
+        """Yield both sides of the roofline, in times if one of them exceeds a launch's overhead."""
+        arithmetic_us = found.arithmetic_us or 0.0
+        timed = max(found.least_us, arithmetic_us) >= _LAUNCH_US
+        memory, arithmetic = (f"{_format_time(us)} " if timed else "" for us in (found.least_us, arithmetic_us))
+        bounds = [f"memory {memory}({found.necessary_bytes:,} bytes at {self.device.bandwidth:,.0f} GB/s)"]
+        if flops := found.flops:
+            slowest = max(flops, key=lambda kind: flops[kind] / self.device.tflops[kind])
+            bounds.append(
+                f"arithmetic {arithmetic}({flops[slowest]:,} operations in {slowest} at"
+                f" {self.device.tflops[slowest]:.3g} TFLOP/s, if all were fused multiply-adds)"
+            )
+        if timed:
+            yield f"lower bounds with cold caches, without launch overhead: {', '.join(bounds)}"
+            yield f"memory without any cache {_format_time(found.uncached_us)} ({found.moved_bytes:,} bytes)"
+        else:
+            yield f"launch overhead outweighs the lower bounds, which are below 1 us: {', '.join(bounds)}"
+        if found.intensity is not None:
+            bound = "arithmetic" if arithmetic_us > found.least_us else "memory"
+            yield f"{found.intensity:.3g} operations per byte{f': {bound}-bound' if timed else ''}"
 
     def as_data(self, run: ProgramRun) -> dict[str, Any]:
         """Return the estimates as plain data, for `--json`."""

@@ -1,6 +1,6 @@
 """Faults in all runs of a program, one per line and kind."""
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from harness.cuda.emulator.device_trace import DeviceDefect, DeviceLocation
@@ -23,7 +23,8 @@ class ProgramFault:
         at_least: True if `count` is a lower bound, because a run ended early.
         others: further observations at the same line, in words; the first few.
         kernels: further kernels or instantiations with the fault.
-        cause: fault that it may follow from.
+        cause: fault that may have caused it.
+        overtaken: of a race, lines of reads that came before the write, which stands at another line.
     """
 
     defect: DeviceDefect
@@ -33,6 +34,7 @@ class ProgramFault:
     others: list[str] = field(default_factory=list)
     kernels: list[str] = field(default_factory=list)
     cause: "ProgramFault | None" = None
+    overtaken: set[tuple[str, int]] = field(default_factory=set)
 
     def places(self) -> list[DeviceLocation]:
         """Return its place, and the other side of a race."""
@@ -58,7 +60,7 @@ def program_faults(runs: Sequence[ProgramRun]) -> list[ProgramFault]:
             seen.add(key)
         for key in seen:
             by_key[key].schedules += 1
-    found = list(by_key.values())
+    found = [each for each in by_key.values() if not _is_doubtful(each, by_key.values())]
     for number, each in enumerate(found):
         each.cause = next((cause for cause in found[:number] if _explains(cause, each)), None) or next(
             (cause for cause in found[number:] if cause.defect.kind in _RACES and _explains(cause, each)), None
@@ -81,6 +83,7 @@ def leaks(runs: Sequence[ProgramRun]) -> dict[str, list[str]]:
 def _add(finding: ProgramFault, defect: DeviceDefect, *, whole: bool) -> None:
     finding.count += defect.count
     finding.at_least |= not whole
+    finding.overtaken |= _find_overtaken_lines(defect)
     known = {finding.defect.text, *finding.others}
     other_way_round = defect.kind in _RACES and defect.file is not None
     if defect.text not in known and not other_way_round and len(finding.others) < _MOST_TEXTS:
@@ -96,13 +99,30 @@ def _make_key(defect: DeviceDefect) -> Hashable:
     return defect.kind, defect.severity, where if places[0].file or places[0].pc else (defect.kernel, defect.text)
 
 
+def _find_overtaken_lines(defect: DeviceDefect) -> set[tuple[str, int]]:
+    read = defect.other
+    if defect.access != "write" or read is None or read.access != "read" or read.file is None or read.line is None:
+        return set()
+    # threads of one statement, as in `x[i] += y`, read the place before they write it, whatever their order
+    return {(read.file, read.line)} - {(defect.file, defect.line)}
+
+
+def _is_doubtful(found: ProgramFault, others: Iterable[ProgramFault]) -> bool:
+    """Return whether it is of equal writes, in a kernel whose values an error may change."""
+    defect = found.defect
+    if defect.severity != "info" or defect.access != "write" or defect.other is None or defect.other.access != "write":
+        return False
+    errors = [o for o in others if o.defect.severity == "error" and o.defect.kernel == defect.kernel]
+    return any(o.defect.kind == "uninitialized_read" or o.lines() & found.lines() for o in errors)
+
+
 def _explains(cause: ProgramFault, effect: ProgramFault) -> bool:
     if effect.defect.kind != "uninitialized_read" or cause.defect.severity != "error":
         return False
     if cause.defect.kind in _NOT_RUN:
         return True
     same_kernel = cause.defect.kernel == effect.defect.kernel
-    return cause.defect.kind in _RACES and same_kernel and bool(cause.lines() & effect.lines())
+    return cause.defect.kind in _RACES and same_kernel and bool(cause.overtaken & effect.lines())
 
 
 def _order(found: Sequence[ProgramFault]) -> Iterator[ProgramFault]:

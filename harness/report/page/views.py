@@ -20,7 +20,7 @@ class MarkCell:
     """A mark with its certainty and a link to its evidence.
 
     Attributes:
-        point: mark, or "not assessed".
+        point: mark, or why there is none.
         note: warnings about comparing it.
         sort: sort key; empty without a mark.
         shade: 0 to 10 for a colour; empty without a mark.
@@ -34,9 +34,6 @@ class MarkCell:
     sort: str = ""
     shade: str = ""
     link: str = ""
-
-
-NO_RECORD = MarkCell("no record")
 
 
 @dataclass(frozen=True)
@@ -84,7 +81,7 @@ class HeatMap:
 def mark(score: Score | None, link: str, status: Status = Status.GRADED, note: str = "") -> MarkCell:
     """Build the cell of one score; `link` is the id of its evidence."""
     if score is None:
-        return NO_RECORD
+        return MarkCell("no record")
     text = "; ".join(filter(None, ("" if status is Status.GRADED else formatting.status(status), note)))
     if score.score is None or not math.isfinite(score.score):
         return MarkCell(formatting.NOT_ASSESSED, note=text, link=link)
@@ -110,18 +107,20 @@ def comparison(
 ) -> Mapping[str, object]:
     """Return the browser's data for comparing two models: [point, low, high, coverage] by model and challenge.
 
-    The overall precedes the dimensions, in the order of `parts`; unassessed marks are null.
+    The overall precedes the dimensions, in the order of `parts`; where there is no mark, words say why.
     """
     challenges = {
         heat.id: {"title": heat.title, "parts": [["", "Overall"], *([id, title] for id, title, _ in heat.dimensions)]}
         for heat in heat_maps
         if heat.rows
     }
+    cells = {(heat.id, row.model): (row.overall, *row.marks) for heat in heat_maps for row in heat.rows}
     marks: dict[str, dict[str, list[object]]] = {model: {} for model in models}
     for answer in answers:
         ids = [id for heat in heat_maps if heat.id == answer.challenge for id, _, _ in heat.dimensions]
         scores = [answer.overall, *(answer.dimensions.get(id) for id in ids)]
-        marks[answer.model][answer.challenge] = [_numbers(score) for score in scores]
+        shown = zip(scores, cells[answer.challenge, answer.model], strict=True)
+        marks[answer.model][answer.challenge] = [_numbers(score) or cell.point for score, cell in shown]
     return {"models": list(models), "challenges": challenges, "marks": marks}
 
 
@@ -181,7 +180,12 @@ def _heat_map(challenge: Challenge, answers: Sequence[ModelAnswer]) -> HeatMap:
 
 def _heat_row(challenge: Challenge, answer: ModelAnswer) -> HeatRow:
     place = f"{answer.model}/{answer.challenge}"
-    marks = tuple(mark(answer.dimensions.get(d.id), f"{place}/{d.id}") for d in challenge.dimensions)
+    marks = tuple(
+        mark(answer.dimensions[d.id], f"{place}/{d.id}")
+        if d.id in answer.dimensions
+        else MarkCell(formatting.missing_mark(challenge, d.id, answer.shown), link=f"{place}/{d.id}")
+        for d in challenge.dimensions
+    )
     overall = mark(answer.overall, place, answer.status)
     return HeatRow(answer.model, formatting.provenance(answer.provenance), overall, marks)
 

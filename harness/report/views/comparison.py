@@ -220,8 +220,9 @@ def _marks(shared: ChallengeComparison) -> Iterator[list[str]]:
         yield ["Over", *(mean_of(a.attempts) if a.attempts else "a single answer" for a in pair)]
         yield ["Pass", *(_passed(a) for a in pair)]
     for dimension in shared.challenge.dimensions:
-        marks = [r.dimensions.get(dimension.id) for r in pair]
-        yield [dimension.title, *(formatting.standing(m) if m else formatting.NOT_ASSESSED for m in marks)]
+        id = dimension.id
+        marks = [formatting.dimension(shared.challenge, id, a.shown, a.dimensions.get(id)) for a in pair]
+        yield [dimension.title, *marks]
     if any(r.status is not Status.GRADED for r in pair):
         yield ["Status", *(formatting.status(r.status) for r in pair)]
 

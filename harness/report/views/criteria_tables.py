@@ -70,11 +70,12 @@ def criteria_tables(challenge: Challenge, answers: Sequence[ModelAnswer]) -> Ite
     """Yield every dimension with its criteria, and a cell per answer in their order."""
     columns = [_Column.of(answer) for answer in answers]
     for dimension in challenge.dimensions:
-        marks = [answer.dimensions.get(dimension.id) for answer in answers]
         yield DimensionSection(
             title=dimension.title,
             weight=formatting.number(dimension.weight),
-            standings=tuple(formatting.standing(m) if m else formatting.NOT_ASSESSED for m in marks),
+            standings=tuple(
+                formatting.dimension(challenge, dimension.id, a.shown, a.dimensions.get(dimension.id)) for a in answers
+            ),
             rows=tuple(
                 CriterionRow(c.id, c.title.rstrip("."), c.severity.value, tuple(each.cell(c) for each in columns))
                 for c in challenge.criteria

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from harness.model import Challenge, Mark, Record, Review, ReviewerKind, Score
+from harness.model import Challenge, Mark, Record, Review, ReviewerKind
 from harness.report import formatting
 from harness.scoring.joined import join_reviews
 
@@ -64,7 +64,7 @@ def _rows(
     seen = {e.criterion: e for e in record.evidence}
     for dimension in challenge.dimensions:
         if any(dimension.id in own for own in marks):
-            measured = _measured(record.dimensions.get(dimension.id))
+            measured = formatting.dimension(challenge, dimension.id, record, record.dimensions.get(dimension.id))
             yield dimension.title, measured, tuple(_mark(own.get(dimension.id)) for own in marks)
         for criterion in challenge.criteria:
             if criterion.dimension == dimension.id and any(criterion.id in own for own in marks):
@@ -76,10 +76,6 @@ def _rows(
 def _overall(record: Record, reviews: Sequence[Review]) -> tuple[str, str, tuple[str, ...]]:
     given = tuple("none" if r.overall is None else formatting.mark(r.overall) for r in reviews)
     return "Overall", formatting.standing(record.overall), given
-
-
-def _measured(score: Score | None) -> str:
-    return formatting.standing(score) if score else formatting.NOT_ASSESSED
 
 
 def _mark(mark: Mark | None) -> str:

@@ -94,7 +94,9 @@ def _dimensions(challenge: Challenge, record: Record) -> Table:
 def _dimension_rows(challenge: Challenge, record: Record) -> Iterator[tuple[str, ...]]:
     for dimension in challenge.dimensions:
         mark = record.dimensions.get(dimension.id)
-        if mark is None or mark.score is None:
+        if mark is None:
+            cells = (formatting.missing_mark(challenge, dimension.id, record), "", "")
+        elif mark.score is None:
             cells = (formatting.NOT_ASSESSED, "", "")
         else:
             cells = (formatting.mark(mark.score), formatting.interval(mark), formatting.percent(mark.coverage))

@@ -60,11 +60,13 @@
     return element;
   }
 
+  const isMark = Array.isArray;  // words say why there is none
+
   function bars(pair) {
     const svg = make("svg", { class: "bars", viewBox: "0 0 100 24", preserveAspectRatio: "none", "aria-hidden": "true" });
     for (const x of [0, 25, 50, 75, 100]) svg.append(make("line", { class: "grid", x1: x, x2: x, y1: 0, y2: 24 }));
     pair.forEach((mark, side) => {
-      if (!mark) return;
+      if (!isMark(mark)) return;
       const [point, low, high] = mark, y = 2 + 11 * side, middle = y + 4.5;
       svg.append(make("rect", { class: side ? "b" : "a", x: 0, y, width: point, height: 9 }));
       const whisker = (x1, x2, y1, y2) => svg.append(make("line", { class: "whisker", x1, x2, y1, y2 }));
@@ -75,10 +77,14 @@
     return svg;
   }
 
-  const markText = (mark) => (mark ? `${mark[0]} [${mark[1]}, ${mark[2]}], ${mark[3]}` : "not assessed");
+  function markText(mark) {
+    if (!isMark(mark)) return [mark];
+    const [point, low, high, coverage] = mark;
+    return [`${point} `, make("span", {}, `[${low}, ${high}],`), " ", make("span", {}, coverage)];
+  }
 
   function difference([one, other]) {
-    if (!one || !other) return [];
+    if (!isMark(one) || !isMark(other)) return [];
     const lead = Math.round(10 * (one[0] - other[0])) / 10;
     const apart = one[1] > other[2] || other[1] > one[2];
     const sure = apart || lead === 0 ? [] : [" ", make("small", {}, "intervals overlap")];
@@ -97,7 +103,7 @@
       const cells = pair.map((mark, side) => {
         if (!of[side]) return make("td", { class: "open" }, "no record");
         const evidence = [names[side], id, dimension].filter(Boolean).join("/");
-        return make("td", mark ? {} : { class: "open" }, make("a", { href: `#${evidence}` }, markText(mark)));
+        return make("td", isMark(mark) ? {} : { class: "open" }, make("a", { href: `#${evidence}` }, ...markText(mark)));
       });
       return make("tr", {}, make("th", { scope: "row" }, part), make("td", {}, bars(pair)), ...cells,
         make("td", {}, ...difference(pair)));

@@ -60,6 +60,7 @@ class ComparedMark:
     link: str
     reasons: tuple[str, ...] = ()
     behind: tuple[CriteriaGroup, ...] = ()
+    missing: str = "no record"
 
     @property
     def judged(self) -> float | None:
@@ -93,7 +94,7 @@ class ComparedMark:
     @property
     def measured(self) -> str:
         """Measured mark."""
-        return "no record" if self.score is None else formatting.mark(self.score.score)
+        return self.missing if self.score is None else formatting.mark(self.score.score)
 
     @property
     def interval(self) -> str:
@@ -281,6 +282,7 @@ def _line(challenge: Challenge, dimension: Dimension, reviews: Sequence[Review],
         own_text=reconstructed and bool(seen) and all(seen),
         link=link(challenge.id, dimension.title) if record else "",
         behind=_behind(evidence),
+        missing=formatting.missing_mark(challenge, dimension.id, record) if record else "no record",
     )
 
 
