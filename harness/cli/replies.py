@@ -104,8 +104,8 @@ def is_reply(name: str) -> bool:
 @contextmanager
 def lay_out_names(
     workspace: "Workspace", names: Sequence[str], challenge: str | None, entry: str | None = None
-) -> Iterator[tuple[list[Path], list["NotGraded"]]]:
-    """Yield the folders to grade for arguments of `grade`, and the arguments that hold no submission.
+) -> Iterator[tuple[list[Path], dict[Path, str], list["NotGraded"]]]:
+    """Yield the folders to grade for arguments of `grade`, which of them are replies, and arguments without submission.
 
     Replies and folders of bare files get temporary folders outside submissions/.
 
@@ -127,17 +127,19 @@ def lay_out_names(
     _check_options(names, replies, bare, challenge, entry)
     folders = workspace.select([name for name in names if name not in (*replies, *bare)])
     _check_challenge(workspace, folders, challenge)
-    refused = []
+    given, refused = dict[Path, str](), []
     with ExitStack() as stack:
         for name in (*replies, *bare):
             task, place = workspace.challenge(challenge or ""), stack.enter_context(scratch.folder())
             try:
-                folders.append(
-                    _lay_out_folder(name, task, entry, place) if name in bare else _lay_out(name, task, place)
-                )
+                if name in bare:
+                    folders.append(_lay_out_folder(name, task, entry, place))
+                else:
+                    folders.append(_lay_out(name, task, place))
+                    given[folders[-1]] = name
             except (ReplyError, SpecError) as error:
                 refused.append(NotGraded(Path(name), error))
-        yield folders, refused
+        yield folders, given, refused
 
 
 def _check_options(

@@ -14,7 +14,7 @@ def unwritten_entry(folder: Path, entries: Collection[str], functions: Collectio
     wanted = frozenset(functions)
     others = [path for path, outline in outlines.items() if path not in entries and _offers(outline, wanted)]
     for path in entries if others else ():
-        if path in outlines and wanted <= outlines[path].unwritten:
+        if path in outlines and wanted <= outlines[path].unwritten.keys():
             named = ", ".join(sorted(others))
             yield f"{path}, the entry, is an unwritten template; beside it {named} has these functions"
 
@@ -24,5 +24,5 @@ def _read_outline(file: SourceFile) -> Outline:
 
 
 def _offers(outline: Outline, wanted: frozenset[str]) -> bool:
-    written = outline.defines - outline.unwritten
+    written = outline.defines - outline.unwritten.keys()
     return wanted <= written | outline.imported and not wanted.isdisjoint(written)

@@ -94,7 +94,7 @@ def _join_cells(asked: BlocksOfReply) -> tuple[ReadBlock, ...] | None:
         return None
     if any(p.outline.fault or p.outline.gaps or p.outline.stubs or p.outline.needs is None for p in parts):
         return None
-    if any(p.outline.unwritten & asked.contract for p in parts):
+    if any(asked.contract & p.outline.unwritten.keys() for p in parts):
         return None
     needs = {name for part in parts for name in part.outline.needs or ()}
     return None if asked.language.syntax.binds_names and needs - bound else parts
@@ -132,14 +132,15 @@ def _build_no_entry_error(asked: BlocksOfReply) -> ReplyError:
         )
     if any(block.patch for block in asked.blocks):
         return asked.ambiguous("changes files that it does not give")
-    parts = [b.outline.defines - b.outline.unwritten for b in asked.sources if not b.outline.gaps]
+    parts = [b.outline.defines - b.outline.unwritten.keys() for b in asked.sources if not b.outline.gaps]
     if asked.contract <= frozenset().union(*parts):
         return asked.ambiguous(f"defines {wanted} in several blocks, and how they belong together is not clear")
-    message = f"holds no whole file in {asked.language.title} that defines {wanted}"
+    lacks = next(filter(None, map(asked.list_lacks, asked.sources)), [])
+    why = f"; it {' and '.join(lacks)}" if lacks else "" if asked.blocks else ", and no code block"
     return NoAnswerError(
         asked.reply,
         ReplyProblem.NO_ENTRY,
-        message + ("; found" if asked.blocks else ", and no code block"),
+        f"holds no whole file in {asked.language.title} that defines {wanted}{why}",
         found=asked.list_blocks(),
         hint="ask the model for whole files, one fenced block each, its name after the language",
     )

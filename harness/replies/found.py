@@ -13,8 +13,8 @@ from harness.replies.blocks import CodeBlock
 from harness.replies.names import FileName
 from harness.replies.text import ReplyProblem
 
-TAKE = "choose the blocks that are the answer:  harness import reply ... --take 3, or --take 2={entry} to name one"
-"""Remedy for an ambiguous reply."""
+_TAKE = "choose the blocks that are the answer:  harness import reply ... --take {n}, or --take {n}={entry} to name it"
+_FENCE = "put each file of the answer in a fenced block, and import that"
 
 
 class PassedOver(StrEnum):
@@ -155,7 +155,7 @@ class BlocksOfReply:
     def is_whole(self, block: ReadBlock) -> bool:
         """Return whether a complete block defines the whole contract. A named one may import part of it."""
         outline = block.outline
-        if not block.block.closed or outline.gaps or outline.unwritten & self.contract:
+        if not block.block.closed or outline.gaps or self.contract & outline.unwritten.keys():
             return False
         if outline.fault:  # broken code is the submission's own fault, and graded as it is
             return self.contract <= outline.functions
@@ -163,22 +163,41 @@ class BlocksOfReply:
         return self.contract <= (block.gives if named else outline.defines)
 
     def ambiguous(self, message: str, blocks: Sequence[ReadBlock] | None = None) -> AmbiguousReplyError:
-        """Return the error of an ambiguous reply, which lists blocks and explains `--take`."""
-        hint = TAKE.format(entry=self.language.entry)
+        """Return the error of an ambiguous reply, which lists blocks and explains `--take`.
+
+        The example is the last block that defines most of the contract.
+        """
+        listed = self.blocks if blocks is None else blocks
+        example = max(reversed(listed), key=lambda read: len(self._find_defined(read)), default=None)
+        hint = _TAKE.format(n=example.block.number, entry=self.language.entry) if example else _FENCE
         return AmbiguousReplyError(
-            self.reply, ReplyProblem.AMBIGUOUS, message, found=self.list_blocks(blocks), hint=hint
+            self.reply, ReplyProblem.AMBIGUOUS, message, found=self.list_blocks(listed), hint=hint
         )
+
+    def list_lacks(self, read: ReadBlock) -> list[str]:
+        """Return what is left to be written of a block's part of the contract, each with its line in the reply."""
+        outline, before = read.outline, read.block.first - 1
+        unwritten = [name for name in self.challenge.contract.functions if name in outline.unwritten]
+        named = ", ".join(f"{name} (line {before + outline.unwritten[name]})" for name in unwritten)
+        lacks = [f"leaves {named} unwritten"] if unwritten else []
+        concerned = outline.gaps and self.contract & (outline.defines | outline.functions)
+        return [*lacks, *([f"leaves code out in line {before + outline.gaps[0]}"] if concerned else [])]
+
+    def _find_defined(self, read: ReadBlock) -> list[str]:
+        """Return the contract's functions that a block defines and writes, in their order."""
+        outline = read.outline
+        written = outline.functions if outline.fault else outline.defines - outline.unwritten.keys()
+        return [name for name in self.challenge.contract.functions if name in written]
 
     def list_blocks(self, blocks: Sequence[ReadBlock] | None = None) -> list[str]:
         """Return a line for each block."""
         return [self._describe_block(block) for block in (self.blocks if blocks is None else blocks)]
 
     def _describe_block(self, read: ReadBlock) -> str:
-        block, outline = read.block, read.outline
-        defined = [name for name in self.challenge.contract.functions if name in outline.defines | outline.functions]
+        block, defined = read.block, self._find_defined(read)
         says = [f"block {block.number}: line {block.line}", block.tongue[:40], read.path]
         says += ["changes a file"] if read.patch else []
         says += [f"defines {', '.join(defined)}"] if defined else []
-        says += [f"leaves code out in line {block.first + outline.gaps[0] - 1}"] if outline.gaps and defined else []
+        says += self.list_lacks(read)
         says += [] if block.closed else ["has no end"]
         return ", ".join(word for word in says if word)

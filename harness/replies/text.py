@@ -93,7 +93,8 @@ def reply_text(path: str, data: bytes) -> ReplyText:
     said = _decode(path, said.encode(errors="replace"))
     lines = _unwrap(said.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
     if not any(map(str.strip, lines)):
-        raise NoAnswerError(path, ReplyProblem.EMPTY, "holds no answer", hint="save the whole reply and import that")
+        words = "holds no answer" if data.strip() else "is empty"
+        raise NoAnswerError(path, ReplyProblem.EMPTY, words, hint="save the whole reply and import that")
     cut = frozenset(_find_reasoning(path, lines))
     return ReplyText(path, data, tuple("" if number in cut else line for number, line in enumerate(lines)))
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from harness.model import UNBUILT, Challenge, Criterion, Evidence, GradeProfile, Outcome, Record, Status
+from harness.model import NO_ANSWER, UNBUILT, Challenge, Criterion, Evidence, GradeProfile, Outcome, Record, Status
 from harness.model.seeds import SEEDS, seed_of
 from harness.numerics.rounding import exact
 from harness.scoring.gates import ceilings, compute_critical_mark, compute_unmet_share, highest_overall, lower_ceiling
@@ -102,7 +102,9 @@ def find_doubts(record: Record, rubric: Challenge | None, probe_set: Callable[[]
         by_rubric = [Doubt(DoubtKind.OLDER_RUBRIC, "gates")]
         found += _check_marks_by_any_rubric(record)
     else:
-        scored = score(rubric, record.evidence, built=record.build is None, unmarked=record.unmarked)
+        # older records of replies without an answer give the reason of a failed build
+        built, answered = record.build is None, not (record.unanswered and _names_no_answer(record))
+        scored = score(rubric, record.evidence, built=built, answered=answered, unmarked=record.unmarked)
         by_rubric = [*_check_marks(record, scored), *_find_by_rubric(record, rubric)]
         if by_rubric:
             found += _check_marks_by_any_rubric(record) or _check_marks_by_equal_weights(record, scored)
@@ -130,6 +132,10 @@ def is_of_rubric(record: Record, rubric: Challenge) -> bool:
 def _is_of_older_gates(record: Record) -> bool:
     # such a record predates the order of marks under a ceiling
     return any(gate.dimension is None and gate.unmet is None for gate in record.gates)
+
+
+def _names_no_answer(record: Record) -> bool:
+    return any(gate.reason == NO_ANSWER for gate in record.gates)
 
 
 def _find_by_itself(record: Record) -> Iterator[Doubt]:
@@ -252,7 +258,8 @@ def _find_by_rubric(record: Record, rubric: Challenge) -> Iterator[Doubt]:
 
 
 def _find_possible_outcome(record: Record, criterion: Criterion, e: Evidence) -> str:
-    if criterion.review and e.outcome is not Outcome.NOT_RUN:
+    nothing_to_review = record.unanswered and e.outcome is Outcome.FAILED
+    if criterion.review and e.outcome is not Outcome.NOT_RUN and not nothing_to_review:
         return "not_run: it is a question to a reviewer"
     if e.outcome is Outcome.NOT_OFFERED and not criterion.capability:
         return "any other: it is no optional feature"

@@ -7,7 +7,7 @@ critical criteria order the submissions under one ceiling.
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from harness.model import Challenge, Evidence, Gate, Severity
+from harness.model import NO_ANSWER, Challenge, Evidence, Gate, Severity
 from harness.numerics.rounding import exact
 from harness.scoring.marks import ExactMark
 
@@ -21,15 +21,18 @@ UNMET_POINTS = 10
 """Points below the ceiling of an overall that meets no critical criterion."""
 
 
-def gates(challenge: Challenge, evidence: Sequence[Evidence], *, built: bool) -> tuple[Gate, ...]:
+def gates(
+    challenge: Challenge, evidence: Sequence[Evidence], *, built: bool, answered: bool = True
+) -> tuple[Gate, ...]:
     """Return the strictest ceiling on each mark: the overall's first, then dimensions in rubric order.
 
     Args:
         built: true if the submission imported, compiled and linked, with all its functions.
+        answered: false if the reply holds nothing to build.
     """
     order = [c.id for c in challenge.criteria]
     failed = sorted((e for e in evidence if e.gates), key=lambda e: order.index(e.criterion))
-    every = [*_gate_unbuilt(challenge, built), *_gate_critical(challenge, failed)]
+    every = [*([] if built else _gate_unbuilt(challenge, answered)), *_gate_critical(challenge, failed)]
     targets = [None, *(d.id for d in challenge.dimensions)]
     found = [strictest for target in targets if (strictest := _pick_strictest(every, target))]
     return tuple(
@@ -77,10 +80,8 @@ def highest_overall(evidence: Iterable[Evidence], *, built: bool) -> float:
     return ceilings([e.dimension for e in evidence if e.gates], built=built).get(None, 100.0)
 
 
-def _gate_unbuilt(challenge: Challenge, built: bool) -> list[Gate]:
-    if built:
-        return []
-    reason = "the submission does not build: nothing of it could be run"
+def _gate_unbuilt(challenge: Challenge, answered: bool) -> list[Gate]:
+    reason = "the submission does not build: nothing of it could be run" if answered else NO_ANSWER
     found = [Gate(criteria=(), dimension=None, ceiling=UNBUILT_OVERALL, reason=reason)]
     if any(d.id == CORRECTNESS for d in challenge.dimensions):
         found.append(Gate(criteria=(), dimension=CORRECTNESS, ceiling=UNBUILT_CORRECTNESS, reason=reason))

@@ -35,8 +35,11 @@ class Scored:
     gates: tuple[Gate, ...]
 
 
-def score(challenge: Challenge, evidence: Sequence[Evidence], *, built: bool, unmarked: Collection[str] = ()) -> Scored:
-    """Score one submission; `built` is as in `gates.gates`.
+def score(
+    challenge: Challenge, evidence: Sequence[Evidence], *, built: bool, answered: bool = True,
+    unmarked: Collection[str] = (),
+) -> Scored:  # fmt: skip
+    """Score one submission; `built` and `answered` are as in `gates.gates`.
 
     Args:
         unmarked: criteria to leave out of all marks.
@@ -46,7 +49,7 @@ def score(challenge: Challenge, evidence: Sequence[Evidence], *, built: bool, un
     """
     _check_complete(challenge, evidence)
     evidence = [e for e in evidence if e.criterion not in unmarked]
-    ceilings = gates(challenge, evidence, built=built)
+    ceilings = gates(challenge, evidence, built=built, answered=answered)
     own: dict[str, list[Evidence]] = {d.id: [] for d in challenge.dimensions}
     for each in evidence:
         own[each.dimension].append(each)

@@ -48,8 +48,8 @@ class Outline:
         fault: place and reason if the source is no code of the language, else None.
         defines: names bound at top level, without imports and stubs.
         stubs: top-level functions without a body.
-        unwritten: top-level functions that only guard, and return nothing or a constant, or end by raising
-            NotImplementedError.
+        unwritten: top-level functions without a body, and those that only guard and return nothing, or end by raising
+            NotImplementedError; with the line of each.
         functions: names of all functions, including nested ones and methods.
         imported: names that imports bind at top level; in C those of macros, types and constants.
         imports: names taken from each imported module or file; "*" stands for all.
@@ -67,7 +67,7 @@ class Outline:
     needs: frozenset[str] | None = None
     gaps: tuple[int, ...] = ()
     tests: bool = False
-    unwritten: frozenset[str] = frozenset()
+    unwritten: Mapping[str, int] = field(default_factory=dict)
 
 
 class Syntax(Protocol):

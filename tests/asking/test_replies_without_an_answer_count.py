@@ -14,7 +14,7 @@ from tests.review.judge_server import Behaviour, serving
     ("behave", "words"),
     [
         (lambda r: say(r, RIGHT[:60], finish="length"), "was cut off at the limit of tokens (500)"),
-        (lambda r: say(r, ""), "holds no answer"),
+        (lambda r: say(r, ""), "is empty"),
         (lambda r: say(r, None, refusal="I will not."), "is a refusal: I will not."),
         (lambda r: say(r, "Only words."), ""),
         (lambda r: say(r, RIGHT.replace("total *", "\0")), "is not text"),

@@ -132,7 +132,7 @@ def test_the_command_says_what_was_run(submit: Submit, run: Run, root: Path) -> 
     done = run("grade", "good", "--profile", "reward", "--json")
     (record,) = json.loads(done.stdout)
     assert (record["profile"], record["reward"], record["only"]) == ("reward", 1.0, [])
-    assert "not published, for only a part of the criteria was run: good/rows" in done.stderr
+    assert "not published, because only a part of the criteria was run: good/rows" in done.stderr
     assert not (root / "reports").exists()
     table = run("grade", "good", "--profile", "reward").stdout
     assert "reward" in table

@@ -60,7 +60,9 @@ def test_nothing_is_published_over_the_record_of_another(workspace: Workspace) -
     path = workspace.record_path("answer", CHALLENGE_ID)
     before = path.read_bytes()
     done = called(workspace.root, "grade", reply(workspace, WRONG), "--challenge", CHALLENGE_ID)
-    assert f"not published, for it lies outside submissions/: answer/{CHALLENGE_ID}" in done.stderr
+    command = f"harness import reply answer.md --model NAME --challenge {CHALLENGE_ID}"
+    assert f"this mark is not on the board; to put it there: {command}" in done.stderr
+    assert "not published" not in done.stderr and "--publish" not in done.stderr
     assert path.read_bytes() == before
     assert [p.name for p in workspace.submissions_folder.iterdir()] == ["answer"]
 
@@ -72,8 +74,16 @@ def test_a_folder_elsewhere_is_published_only_when_asked(workspace: Workspace) -
     path = workspace.record_path("m", CHALLENGE_ID)
     done = called(workspace.root, "grade", str(elsewhere))
     assert done.returncode == 0 and "--publish" in done.stderr and not path.exists()
+    assert f"not published, because it lies outside submissions/: m/{CHALLENGE_ID}" in done.stderr
     done = called(workspace.root, "grade", str(elsewhere), "--publish")
     assert done.returncode == 0 and "not published" not in done.stderr and path.exists()
+    assert f"published: {path.relative_to(workspace.root)}" in done.stderr
+
+
+def test_a_reply_is_never_published_under_the_name_of_its_file(workspace: Workspace) -> None:
+    done = called(workspace.root, "grade", reply(workspace, RIGHT), "--challenge", CHALLENGE_ID, "--publish")
+    assert done.returncode == 2 and not workspace.records_folder.exists()
+    assert f"harness import reply answer.md --model NAME --challenge {CHALLENGE_ID}" in done.stderr
 
 
 def test_a_submission_behind_a_link_is_published(workspace: Workspace) -> None:

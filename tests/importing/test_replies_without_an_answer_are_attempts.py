@@ -127,7 +127,7 @@ def test_a_null_reply_is_an_empty_one_and_a_missing_or_failed_one_is_none(worksp
     null, missing, failed = imported(
         workspace, {"reply": None}, {"answer": RIGHT}, {"reply": None, "error": "time-out"}
     )
-    assert isinstance(null, ImportedSample) and null.unanswered == "holds no answer"
+    assert isinstance(null, ImportedSample) and null.unanswered == "is empty"
     assert isinstance(missing, RefusedSample) and "has no reply" in missing.why
     assert isinstance(failed, RefusedSample) and "failed in the evaluation" in failed.why
 

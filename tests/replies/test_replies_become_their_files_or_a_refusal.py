@@ -153,7 +153,7 @@ def test_no_word_of_a_human_language_decides(name: str) -> None:
 @pytest.mark.parametrize("challenge", sorted(WORKSPACE.challenges()))
 def test_every_prompt_states_the_format_and_a_reply_in_it_is_read(challenge: str) -> None:
     said = " ".join((WORKSPACE.challenge_folder(challenge) / "PROMPT.md").read_text("utf-8").split())
-    form = re.search(r"one fenced block for each file: .*? as in `(\w+ (\S+))`", said)
+    form = re.search(r"one fenced block for each file: [^`]* the line that opens the block: ```(\w+ (\S+))", said)
     assert form is not None and task_prompt(WORKSPACE, challenge).count("one fenced block for each file") == 1
     used = language(WORKSPACE.challenge(challenge).language)
     reference = (WORKSPACE.reference_folder(challenge) / used.reference).read_text()

@@ -1,15 +1,20 @@
 """A reply that holds no answer is graded as one that meets nothing: leaving it out would flatter the model."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from harness.errors import SpecError
 from harness.grading.options import Options
 from harness.grading.submission_grade import grade_one
 from harness.model import NO_ANSWER, Asked, Outcome, Record, Status
 from harness.report.views import notes
+from harness.report.writers.record import show, shown_markdown
+from harness.scoring import score
+from harness.scoring.doubts import find_doubts
 from harness.scoring.record_summary import RecordSummary
 from harness.workspace import Workspace
 from tests.commands import called
@@ -17,6 +22,7 @@ from tests.toy import REFERENCE, SUBMISSION, add_submission, make_workspace
 
 UNANSWERED = SUBMISSION.replace('"answer.py"', '[]\nunanswered = "holds no code"')
 TURNS = f"{SUBMISSION}turns = 3\n"
+CHECKOUT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -39,7 +45,36 @@ def test_it_meets_no_criterion(workspace: Workspace) -> None:
     assert record.status is Status.BUILD_FAILED and record.overall.score == 0
     assert {e.outcome for e in record.evidence} == {Outcome.FAILED}
     (finding,) = record.findings
-    assert (finding.title, finding.detail) == (NO_ANSWER, "holds no code")
+    assert (finding.title, finding.detail) == (NO_ANSWER, "the reply holds no code")
+    assert {gate.reason for gate in record.gates} == {NO_ANSWER}
+
+
+def test_no_review_can_give_it_points(workspace: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
+    """The interval has no room for what nobody can review, and the record is no doubtful one."""
+    for part in ("challenges", "references"):
+        shutil.copytree(CHECKOUT / part / "layernorm_backward", workspace.root / part / "layernorm_backward")
+    toml = UNANSWERED.replace("scaled_sum", "layernorm_backward").replace("holds no code", "is empty")
+    folder = workspace.submissions_folder / "m" / "layernorm_backward"
+    folder.mkdir(parents=True)
+    (folder / "submission.toml").write_text(toml.format(model="m"))
+    record, challenge = grade_one(workspace, folder).record, workspace.challenge("layernorm_backward")
+    overall = record.overall
+    assert (overall.score, overall.low, overall.high, overall.coverage) == (0, 0, 0, 1)
+    assert any(c.review for c in challenge.criteria) and {e.outcome for e in record.evidence} == {Outcome.FAILED}
+    assert not find_doubts(record, challenge, lambda: record.probe_set or "")
+    Console(width=120).print(show(challenge, record))
+    text = capsys.readouterr().out
+    line = f"none of {len(challenge.criteria)} is met, because the reply holds no answer"
+    assert "Seen: the reply is empty" in text and line in text and line in shown_markdown(challenge, record)
+    assert "Took" not in text and "does not build" not in text and "check_gradients" not in text
+
+
+def test_a_record_from_before_that_reason_is_no_forgery(workspace: Workspace) -> None:
+    record = graded(workspace, "m", UNANSWERED)
+    scored = score(workspace.challenge("scaled_sum"), record.evidence, built=False)
+    assert scored.gates != record.gates
+    older = record.model_copy(update={"gates": scored.gates})
+    assert not find_doubts(older, workspace.challenge("scaled_sum"), lambda: record.probe_set or "")
 
 
 def test_the_report_says_so(workspace: Workspace) -> None:

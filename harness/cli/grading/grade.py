@@ -1,8 +1,7 @@
 """`harness grade`: grade submissions into records."""
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -107,30 +106,33 @@ def grade(
     """Grade submissions by running them.
 
     Submissions that have not changed since they were graded on this machine are skipped. Writes records to
-    reports/records/; of folders and replies outside submissions/ only with --publish, else prints that of a single one.
+    reports/records/; of folders outside submissions/ only with --publish, of replies never. Prints the record of a
+    single one that it does not write.
 
     \b
     harness grade --all -j 2
     harness grade reply.md --challenge kv_cache
     harness grade ./folder --challenge kv_cache --entry cache.py
     """
+    from harness.cli.grading import publishing
     from harness.grading.options import Options
     from harness.workspace import Workspace
 
     _check_call(names or (), everything, unsafe)
+    publishing.refuse_replies(names or () if publish else (), challenge)
     key, workspace = secret_key(sign) if sign else None, Workspace.find()
     options = Options(
         seed=seed, force=force, full=full, limits=_parse_limits(limits or ()), device=device, elsewhere=publish,
         profile=_parse_profile(profile), only=tuple(criterion or ()), seconds=seconds,
     )  # fmt: skip
-    with replies.lay_out_names(workspace, names or (), challenge, entry) as (named, refused):
+    with replies.lay_out_names(workspace, names or (), challenge, entry) as (named, given, refused):
         folders = workspace.submissions() if everything else named
         _tell_beforehand(workspace, folders, options, refused)
         results, interrupted = _run(executor, workspace, folders, options, jobs, address)
     results += refused
     sign_results(workspace, key, results)
     _print(workspace, results, as_json, publish)
-    _tell_omissions(workspace, results, options)
+    _tell_omissions(workspace, results, options, given)
     raise typer.Exit(130 if interrupted else _choose_exit_code(results, fail_under))
 
 
@@ -274,8 +276,12 @@ def _print(workspace: "Workspace", results: Sequence["Graded | NotGraded"], as_j
         output.note(f"error: {error}")
 
 
-def _tell_omissions(workspace: "Workspace", results: Sequence["Graded | NotGraded"], options: "Options") -> None:
-    _tell_unpublished(workspace, results, options)
+def _tell_omissions(
+    workspace: "Workspace", results: Sequence["Graded | NotGraded"], options: "Options", given: Mapping[Path, str]
+) -> None:
+    from harness.cli.grading.publishing import tell_published
+
+    tell_published(workspace, results, options, given)
     _tell_unwritten(workspace, results)
     _tell_unranked(workspace, results)
 
@@ -291,43 +297,16 @@ def _tell_unranked(workspace: "Workspace", results: Sequence["Graded | NotGraded
         output.note(f"not ranked: {reason}")
 
 
-def _tell_unpublished(workspace: "Workspace", results: Sequence["Graded | NotGraded"], options: "Options") -> None:
-    from harness.executors.base import NotGraded
-    from harness.report import formatting
-
-    graded = [r for r in results if not isinstance(r, NotGraded)]
-    if partly := [r.record.name for r in graded if r.record.partial]:
-        output.note(f"not published, for only a part of the criteria was run: {formatting.some(partly)}")
-        return
-    if options.elsewhere:
-        return
-    if away := [r for r in graded if not workspace.holds(r.folder)]:
-        names = f"it lies outside submissions/: {formatting.some(result.record.name for result in away)}"
-        output.note(f"not published, for {names}\n  try: --publish, or harness import reply")
-    for name, home in _find_others_records(workspace, [r.folder for r in graded if r not in away]):
-        output.note(f"not published, for the published record is that of {home}: {name}\n  --publish replaces it")
-
-
 def _tell_beforehand(
     workspace: "Workspace", folders: Sequence[Path], options: "Options", refused: Sequence["NotGraded"]
 ) -> None:
     """Print that there is nothing to grade, or which records will be replaced."""
+    from harness.cli.grading.publishing import find_others_records
+
     if not folders and not refused:
         output.note("no submissions yet\n  try: harness new submission MODEL/CHALLENGE")
-    for name, home in _find_others_records(workspace, folders) if options.elsewhere else ():
+    for name, home in find_others_records(workspace, folders) if options.elsewhere else ():
         output.note(f"note: --publish replaces the record of {home}: {name}")
-
-
-def _find_others_records(workspace: "Workspace", folders: Sequence[Path]) -> Iterator[tuple[str, str]]:
-    """Yield submissions whose published record belongs to another folder, with that folder."""
-    from harness.errors import SpecError
-    from harness.store.conflict import other_home
-
-    for folder in folders:
-        with suppress(SpecError):  # reported by the grade itself
-            submission = workspace.submission(folder)
-            if home := other_home(workspace, folder, submission):
-                yield submission.name, home
 
 
 def _tell_unwritten(workspace: "Workspace", results: Sequence["Graded | NotGraded"]) -> None:

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from harness.model import Challenge, Evidence, Outcome, Record, Status
+from harness.model import NO_ANSWER, Challenge, Evidence, Outcome, Record, Status
 from harness.report import formatting
 from harness.report.escape import code, markdown, plain
 from harness.report.tables import ReflowingTable, csv_text, markdown_table
@@ -68,7 +68,7 @@ def _parts(challenge: Challenge, record: Record, unfetched: Names[str]) -> Itera
     if behind := repaired_copy_report(record):
         yield from _repaired(behind)
     yield _title("Evidence")
-    yield ReflowingTable(_evidence(record))
+    yield _line("Criteria", _sum_up(record)) if record.unanswered else ReflowingTable(_evidence(record))
     yield from _unassessed(challenge, record)
     if beside := not_asked(record):
         yield _title("Also seen, not asked by the original prompt (no mark)")
@@ -155,6 +155,11 @@ def _evidence(record: Record) -> Table:
     return table
 
 
+def _sum_up(record: Record) -> str:
+    """Say what became of all criteria of a reply without an answer."""
+    return f"none of {len(asked(record))} is met, because {NO_ANSWER}"
+
+
 def _evidence_row(item: Evidence) -> tuple[str, str, str, str]:
     held = f"{formatting.uncredited(item)} while {item.rests_on} fails"
     text = held if item.rests_on else formatting.measured(item)
@@ -177,7 +182,8 @@ def _made(record: Record) -> Iterator[RenderableType]:
     yield _line("Where", f"{held}, device {device}, {where.cpu}, {where.platform}")
     yield _line("With", f"harness {where.harness}, Python {where.python}, {packages}")
     yield _line("Limits", formatting.limits(record.limits))
-    yield _line("Took", formatting.took(record.seconds))
+    if record.seconds:
+        yield _line("Took", formatting.took(record.seconds))
     yield _line("Key", record.key)
     if any(e.seed is not None and e.outcome is not Outcome.NOT_RUN for e in record.evidence):
         yield _line("Run a criterion again", formatting.again(record, "CRITERION"))
@@ -246,7 +252,8 @@ def shown_markdown(challenge: Challenge, record: Record, unfetched: Names[str] =
         parts += ["## Findings, the gravest first", *map(_weakness_markdown, found)]
     if behind := repaired_copy_report(record):
         parts += [f"## {behind.heading}", "\n".join(_repaired_markdown(behind))]
-    parts += ["## Evidence", markdown_table(_EVIDENCE, map(_evidence_row, asked(record)))]
+    listed = None if record.unanswered else markdown_table(_EVIDENCE, map(_evidence_row, asked(record)))
+    parts += ["## Evidence", listed or f"Criteria: {_sum_up(record)}."]
     if beside := not_asked(record):
         rows = ((each.criterion, each.seen, each.reason) for each in beside)
         parts += ["## Also seen, not asked (no mark)", markdown_table(("Criterion", "Seen", "Not asked"), rows)]

@@ -70,16 +70,23 @@ def _is_empty(body: Node) -> bool:
     return not any(child.type != "comment" for child in body.named_children)
 
 
-def _find_unwritten(named: Mapping[str, Node], stubs: frozenset[str], tree: SyntaxTree) -> frozenset[str]:
-    """Return functions that do nothing with their arguments; all of them if every kernel is empty."""
+def _find_unwritten(named: Mapping[str, Node], stubs: frozenset[str], tree: SyntaxTree) -> dict[str, int]:
+    """Return the lines of functions that do nothing with their arguments; all functions if every kernel is empty."""
     kernels = [
         body for each in tree.marked if each.has(b"__global__") if (body := each.node.child_by_field_name("body"))
     ]
     if kernels and all(map(_is_empty, kernels)):
-        return frozenset(named) - stubs
+        return dict.fromkeys(named, _get_line(kernels[0]))
     outermost = {start for start, _ in tree.bodies}
-    bodies = {name: body for name, body in named.items() if body.start_byte in outermost}
-    return frozenset(name for name, body in bodies.items() if _does_nothing(body, tree)) - stubs
+    return {
+        name: _get_line(body)
+        for name, body in named.items()
+        if name in stubs or (body.start_byte in outermost and _does_nothing(body, tree))
+    }
+
+
+def _get_line(body: Node) -> int:
+    return body.start_point[0] + 1
 
 
 def _does_nothing(body: Node, tree: SyntaxTree) -> bool:

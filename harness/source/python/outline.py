@@ -44,9 +44,11 @@ def python_outline(text: str) -> Outline:
         None if any("*" in names for names in imports.values()) else needs,
         tuple(sorted({*gaps, *_find_ellipses(tree)})),
         any(map(_is_test, tree.body)),
-        unwritten=frozenset(
-            node.name for node in _iter_top(tree) if isinstance(node, _FUNCTION) and is_placeholder(node, lines)
-        ),
+        unwritten={
+            node.name: node.lineno
+            for node in _iter_top(tree)
+            if isinstance(node, _FUNCTION) and (node.name in stubs or is_placeholder(node, lines))
+        },
     )
 
 

@@ -2,7 +2,6 @@
 
 import ast
 import itertools
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 _FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
@@ -13,19 +12,18 @@ _BELOW = 3
 def is_placeholder(node: ast.FunctionDef | ast.AsyncFunctionDef, lines: Sequence[str]) -> bool:
     """Return whether a function is still to be written.
 
-    One kind returns nothing and ends by raising NotImplementedError. The other changes nothing, and returns nothing or
-    always the same constant; if it calls something, `pass` or a comment at its end must stand for the rest. A function
-    annotated to return None, without a comment, may have nothing to do. `lines` are those of the whole source.
+    One kind returns nothing and ends by raising NotImplementedError. The other changes nothing and returns nothing; if
+    it calls something, `pass` or a comment at its end must stand for the rest. A function annotated to return None,
+    without a comment, may have nothing to do. One that returns a constant is written: it may be wrong, as any other.
+    `lines` are those of the whole source.
     """
     inner = list(_iter_inner(node))
-    returned = [each.value for each in inner if isinstance(each, ast.Return) and each.value is not None]
+    returned = [each for each in inner if isinstance(each, ast.Return) and not _is_none(each.value)]
     if any(isinstance(each, ast.Yield | ast.YieldFrom) for each in inner):
         return False
     if _raises_not_implemented(node.body[-1]):
         return not returned
-    if any(map(_has_effect, inner)) or not _is_one_constant(returned, inner):
-        return False
-    if returned and not _has_parameters(node):
+    if returned or any(map(_has_effect, inner)):
         return False
     if isinstance(node.returns, ast.Constant) and node.returns.value is None and not _has_comment(node, lines):
         return False
@@ -62,37 +60,8 @@ def _has_effect(node: ast.AST) -> bool:
     return False
 
 
-def _is_one_constant(returned: Sequence[ast.expr], inner: Sequence[ast.AST]) -> bool:
-    """Return whether all returned values are one constant, or a name for it."""
-    bound = {
-        node.targets[0].id: node.value
-        for node in inner
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)
-    }
-    stored = Counter(node.id for node in inner if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
-    found = []
-    for value in returned:
-        once = isinstance(value, ast.Name) and stored[value.id] == 1
-        found.append(bound.get(value.id, value) if once and isinstance(value, ast.Name) else value)
-    return all(map(_is_constant, found)) and len({ast.dump(value) for value in found}) <= 1
-
-
-def _is_constant(node: ast.expr) -> bool:
-    match node:
-        case ast.Constant():
-            return True
-        case ast.UnaryOp(operand=operand):
-            return _is_constant(operand)
-        case ast.Tuple(elts=held) | ast.List(elts=held):
-            return all(map(_is_constant, held))
-        case ast.Dict(values=held):
-            return all(map(_is_constant, held))
-    return False
-
-
-def _has_parameters(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    given = node.args
-    return bool(given.posonlyargs or given.args or given.kwonlyargs or given.vararg or given.kwarg)
+def _is_none(node: ast.expr | None) -> bool:
+    return node is None or (isinstance(node, ast.Constant) and node.value is None)
 
 
 def _ends_in_pass(node: ast.stmt) -> bool:
