@@ -81,7 +81,7 @@ def ceiling(gate: Gate) -> str:
         return mark(gate.ceiling)
     highest = round(gate.ceiling - UNMET_POINTS * gate.unmet, 2)
     if gate.unmet == 1:  # be it that none was assessed
-        return f"{highest:g} ({mark(gate.ceiling)} less {UNMET_POINTS}, as no critical criterion is met)"
+        return f"{highest:g} ({mark(gate.ceiling)} less {UNMET_POINTS}, as no critical criterion earns credit)"
     unmet = f"{100 * gate.unmet:.3g} % not met of the critical weight assessed"
     return f"{highest:g} ({mark(gate.ceiling)} less {UNMET_POINTS} times the {unmet})"
 
@@ -308,11 +308,11 @@ def seen(evidence: Evidence) -> str:
 def uncredited(evidence: Evidence) -> str:
     """Describe the own outcome of a criterion without credit."""
     if evidence.rests_on == UNBUILT and evidence.own_outcome is None:
-        return "Not run"
+        return "Not run, and counts as 0"
     if evidence.outcome is Outcome.NOT_RUN:
         return "Not told apart"
     if evidence.own_outcome in (Outcome.UNSUPPORTED, Outcome.NOT_RUN):
-        return "Not measured, and earns nothing"
+        return "Not measured, and counts as 0"
     if evidence.own_outcome is Outcome.FAILED:
         return "Not seen to hold, and earns nothing"
     return "Held in part, but earns nothing" if evidence.own_outcome is Outcome.PARTIAL else "Held, but earns nothing"

@@ -57,7 +57,7 @@ def _reports(inputs: ReportInputs, found: Marks) -> Iterator[tuple[str, str]]:
     yield SCOREBOARD, as_markdown(board, beside)
     yield from beside.items()
     yield PICTURE, as_svg(board)
-    pairs = HeadToHeads(inputs, found)
+    pairs = HeadToHeads(inputs, found, board.compared)
     for left, right in combinations(found.models, 2):
         if any(result.played for result in found.between(left, right)):
             yield pair_page(left, right), render("head_to_head.md.j2", match=pairs.of(left, right))

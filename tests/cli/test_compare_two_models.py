@@ -200,7 +200,7 @@ def test_equal_records_are_a_split_that_counts_half(place: Workspace, told: Call
     keep(place, bundled(LEFT), bundled(LEFT).model_copy(update={"model": "twin"}))
     code, out, _ = told(LEFT, "twin")
     assert code == 0
-    assert "A split: " in out and "What tells them apart" not in out
+    assert "A split between " in out and "What tells them apart" not in out
     assert as_json(told, LEFT, "twin")["tally"] == {LEFT: 0.5, "twin": 0.5}
 
 
@@ -235,7 +235,7 @@ def test_the_winner_s_mark_comes_first(both: Workspace, told: Callable[..., Told
     keep(both, bundled(other))
     for order in ((LEFT, other), (other, LEFT)):
         _, out, _ = told(*order, "-c", "kv_cache")
-        (line,) = [line for line in out.splitlines() if " wins: " in line]
+        (line,) = [line for line in out.splitlines() if " wins by " in line]
         high, low = (float(word) for word in line.split(": ")[1].split(" on ")[0].split(" to "))
         assert high > low
 

@@ -11,6 +11,7 @@ from toy_suites import written
 from harness.errors import NotFoundError, SpecError
 from harness.model import Challenge, ChallengeSuite, Record
 from harness.report.page import page
+from harness.report.pages import render_all
 from harness.report.views.inputs import ReportInputs
 from harness.report.writers.scoreboard import Scoreboard, as_json, as_markdown, scoreboard
 from harness.scoring.suites import ALL_MARKED, board_suite, find_suite, read_suites
@@ -123,8 +124,21 @@ def test_little_assessed_buys_no_place(suite: ChallengeSuite | None) -> None:
     assert thin("poor").overall.coverage < 0.5
     assert places(bought) == without
     text = as_markdown(bought)
-    assert "Shown, and in no mean, place or strength: new. There less than 50 % of the rubric" in text
+    assert "`new` is shown but does not count: for most models less than 50 % of its rubric could be assessed." in text
     assert "[New](new.md)" in text and "| Mean of 2 |" in text
+
+
+def test_a_thin_challenge_is_in_no_tally_and_named_apart() -> None:
+    wrong = sample.NON_CAUSAL | {"first_token": sample.FUTURE}
+    lost = sample.record("good", wrong, challenge=NEW)
+    inputs = ReportInputs([FIRST, SECOND, NEW], [*WHOLE, lost, thin("poor"), thin("third")], suite=ALL_MARKED)
+    pages = render_all(inputs)
+    text = pages["scoreboard.md"]
+    assert scoreboard(inputs).thin == ("new",) and "| good | 2 of 2 |" in text
+    assert "| 2-0 | first: good; second: good; not counted: new: poor |" in text
+    page = pages["head_to_head/good_vs_poor.md"]
+    assert "**2-0**: good is ahead of poor. A split counts half for each. Not counted, as on the" in page
+    assert "| poor (not counted) |" in page
 
 
 def test_what_most_models_were_assessed_on_counts_for_one_that_was_not() -> None:

@@ -4,6 +4,7 @@ import re
 
 import pytest
 import sample_records as sample
+from rich.console import Console
 
 from harness.errors import SpecError
 from harness.model import ErrorRatioScale, Observation, Outcome, Provenance
@@ -11,6 +12,7 @@ from harness.report import formatting
 from harness.report.pages import render_all
 from harness.report.views.challenge import weaknesses
 from harness.report.views.inputs import ReportInputs
+from harness.report.writers.record import show, shown_markdown
 
 UNREVIEWED = "GPU mapping"
 
@@ -106,7 +108,7 @@ def test_a_question_to_reviewers_is_asked_once_however_many_answers_there_are():
 def test_a_failed_build_shows_its_words_once_and_its_gates():
     text = section(page(sample.unbuilt()), "### broken")
     assert text.count("SyntaxError: invalid syntax (answer.py, line 3)") == 1
-    assert "* Overall at most 20 (30 less 10, as no critical criterion is met):" in text
+    assert "* Overall at most 20 (30 less 10, as no critical criterion earns credit):" in text
     assert "* Correctness at most 0:" in text
     assert "**0** (does not build)" in page(sample.unbuilt())
 
@@ -135,6 +137,23 @@ def test_credit_that_another_criterion_took_is_not_called_a_weakness():
     assert "* Held, but earns nothing while `first_token` fails: `softmax_laws`." in text
     assert row(section(text, "### Correctness"), "The weights obey")[2] == "no credit"
     assert "`softmax_laws`" not in text.split("**Weaknesses**")[1].split("**Without credit")[0]
+
+
+@pytest.mark.parametrize("name", ["show", "md", "kv_cache.md", "index.html"])
+def test_an_anchor_that_takes_the_credit_is_named_under_the_overall(name):
+    lost = {"outcome": Outcome.FAILED, "detail": "held", "rests_on": "first_token", "own_outcome": Outcome.PASSED}
+    wrong = {"outcome": Outcome.FAILED, "detail": "out is wrong"}
+    failing = sample.RIGHT | {"first_token": wrong, "causality": lost, "prefill_then_decode": lost}
+    said = "fails, so the other criteria judged by running earn nothing"
+    for outcomes, shown in ((failing, True), (sample.RIGHT, False), (sample.RIGHT | {"first_token": wrong}, False)):
+        record = sample.record("one", outcomes)
+        console = Console(width=300)
+        with console.capture() as captured:
+            console.print(show(sample.CHALLENGE, record))
+        pages = render_all(ReportInputs([sample.CHALLENGE], [record]))
+        text = {"show": captured.get(), "md": shown_markdown(sample.CHALLENGE, record), **pages}[name]
+        assert (said in text) is shown
+        assert ("less 10, as no critical criterion earns credit" in text) is shown
 
 
 def test_provenance_is_shown_wherever_a_submission_is():
@@ -241,8 +260,8 @@ def test_no_report_takes_the_scoreboard_s_place():
     [
         (Outcome.PASSED, "Held, but earns nothing"),
         (Outcome.PARTIAL, "Held in part, but earns nothing"),
-        (Outcome.NOT_RUN, "Not measured, and earns nothing"),
-        (Outcome.UNSUPPORTED, "Not measured, and earns nothing"),
+        (Outcome.NOT_RUN, "Not measured, and counts as 0"),
+        (Outcome.UNSUPPORTED, "Not measured, and counts as 0"),
         (None, "Held, but earns nothing"),
     ],
 )
@@ -254,4 +273,4 @@ def test_what_earns_nothing_is_said_to_have_held_only_where_it_did(own, words):
 
 
 def test_what_does_not_build_is_not_said_to_hold_anything():
-    assert {formatting.uncredited(e) for e in sample.unbuilt().evidence if e.rests_on} == {"Not run"}
+    assert {formatting.uncredited(e) for e in sample.unbuilt().evidence if e.rests_on} == {"Not run, and counts as 0"}

@@ -8,7 +8,7 @@ import pytest
 import sample_records as sample
 from rich.console import Console
 
-from harness.model import Observation, Origin, Outcome, Record
+from harness.model import Challenge, Observation, Origin, Outcome, Record
 from harness.report.pages import NOT_ASKED, SCOREBOARD, render_all
 from harness.report.views.board.not_asked_board import MarkPair, not_asked_board
 from harness.report.views.inputs import ReportInputs
@@ -73,7 +73,7 @@ def test_every_kind_of_fault_that_was_seen_is_named() -> None:
     record = answered("glm-5", not_asked={"causality": "no word of it"})
     crash = Observation(title="`prefill` raises AssertionError")
     more = [e.model_copy(update={"also": (crash,)}) if e.criterion == "causality" else e for e in record.evidence]
-    (beside,) = not_asked(record.model_copy(update={"evidence": tuple(more)}))
+    (beside,) = not_asked(sample.CHALLENGE, record.model_copy(update={"evidence": tuple(more)}))
     assert beside.seen.endswith(f": {sample.FUTURE['title']}; {crash.title}")
 
 
@@ -108,15 +108,46 @@ def test_a_build_that_lowers_every_mark_is_not_said_to_be_in_none() -> None:
     assert told == ["lint, gqa", "gqa"]
 
 
+COMPILED = sample.CHALLENGE.model_copy(
+    update={
+        "criteria": tuple(
+            c.model_copy(update={"metric": None, "compiler": "compiles"}) if c.id == "lint" else c
+            for c in sample.CRITERIA
+        )
+    }
+)
+
+
+def pages(challenge: Challenge, record: Record) -> dict[str, str]:
+    console = Console(width=300)
+    with console.capture() as captured:
+        console.print(show(challenge, record))
+    shown = {"show": captured.get(), "md": shown_markdown(challenge, record)}
+    return shown | render_all(ReportInputs([challenge], [record]))
+
+
+@pytest.mark.parametrize("page", ["show", "md", "kv_cache.md", "index.html"])
+@pytest.mark.parametrize("built", [True, False])
+def test_what_decides_the_build_is_not_said_to_be_in_no_gate(page: str, built: bool) -> None:
+    given = origin(not_asked={"lint": "pseudocode is allowed", "gqa": "no groups"})
+    record = sample.record("one", sample.RIGHT, origin=given) if built else sample.unbuilt(origin=given)
+    text = html.unescape(pages(COMPILED, record)[page])
+    apart = text.partition("Not asked, yet it decides whether anything could be run")[2].partition("Also seen, not")
+    assert "lint" in apart[0] and "pseudocode is allowed" in apart[0] and "gqa" not in apart[0]
+    assert ("No repaired copy was graded." in apart[0]) is not built
+    assert "gqa" in apart[2].partition("Graded")[0] and "pseudocode" not in apart[2]
+
+
+def test_the_page_of_what_was_not_asked_names_what_decides_the_build() -> None:
+    given = ReportInputs([COMPILED], [answered("good", not_asked={"lint": "no"})])
+    assert "One exception: what fails `lint` cannot be run" in render_all(given)[NOT_ASKED]
+    assert "One exception" not in render_all(inputs(not_asked={"gqa": "no"}))[NOT_ASKED]
+
+
 @pytest.mark.parametrize("page", ["show", "md", "kv_cache.md", "index.html"])
 def test_a_contradiction_of_the_prompt_stands_beside_the_finding(page: str) -> None:
     record = answered("glm-5", contradicted={"causality": HOW, "lint": "Never shown: it is met."})
-    console = Console(width=300)
-    with console.capture() as captured:
-        console.print(show(sample.CHALLENGE, record))
-    shown = {"show": captured.get(), "md": shown_markdown(sample.CHALLENGE, record)}
-    shown |= render_all(ReportInputs([sample.CHALLENGE], [record]))
-    text = html.unescape(shown[page])
+    text = html.unescape(pages(sample.CHALLENGE, record)[page])
     finding = text[text.index(sample.FUTURE["title"]) :]
     assert "Its prompt" in finding and HOW in finding
     assert "Never shown" not in text

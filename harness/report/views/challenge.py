@@ -22,8 +22,9 @@ from harness.model import (
 from harness.report import formatting
 from harness.report.views.answers import ModelAnswer, answers, in_order
 from harness.report.views.attempts import AttemptsReport, attempts_report
+from harness.report.views.credit import Uncredited, anchor_note, uncredited
 from harness.report.views.criteria_tables import DimensionSection, criteria_tables
-from harness.report.views.not_asked import NotAsked, asked, build_note, contradictions, not_asked
+from harness.report.views.not_asked import NotAsked, asked, build_note, contradictions, not_asked, not_asked_build
 from harness.report.views.notes import notes
 from harness.report.views.origins import Facts, origin_facts
 from harness.report.views.repaired_copy import RepairedCopyReport, repaired_copy_report
@@ -99,15 +100,6 @@ class CriteriaGroup:
 
 
 @dataclass(frozen=True)
-class Uncredited:
-    """Criteria without credit while `cause` fails, and their own outcome (`how`)."""
-
-    how: str
-    cause: str
-    criteria: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class SubmissionReport:
     """One model's submission; of several attempts the median one by mark, under their mean.
 
@@ -123,6 +115,7 @@ class SubmissionReport:
     overall: str
     interval: str
     coverage: str
+    anchor_note: str
     critical: str
     gravest: str
     ceilings: tuple[Ceiling, ...]
@@ -139,6 +132,7 @@ class SubmissionReport:
     uncredited: tuple[Uncredited, ...]
     not_offered: tuple[str, ...]
     not_asked: tuple[NotAsked, ...]
+    not_asked_build: tuple[NotAsked, ...]
     unassessed: tuple[CriteriaGroup, ...]
     remarks: tuple[str, ...]
     made: str
@@ -225,15 +219,6 @@ def grouped(evidence: Iterable[tuple[str, str]]) -> tuple[CriteriaGroup, ...]:
     return tuple(CriteriaGroup(reason, tuple(criteria)) for reason, criteria in by_reason.items())
 
 
-def uncredited(record: Record) -> tuple[Uncredited, ...]:
-    """Group the criteria without credit by their outcome and the failing criterion."""
-    groups: dict[tuple[str, str], list[str]] = {}
-    for item in record.marked:
-        if item.rests_on:
-            groups.setdefault((formatting.uncredited(item), item.rests_on), []).append(item.criterion)
-    return tuple(Uncredited(how, cause, tuple(criteria)) for (how, cause), criteria in groups.items())
-
-
 def weaknesses(challenge: Challenge, record: Record) -> tuple[Weakness, ...]:
     """Return the findings of a record, one per title; those of an optional feature stay separate."""
     evidence = {e.criterion: e for e in record.evidence}
@@ -291,6 +276,7 @@ def _submission(
         overall=formatting.mark(answer.overall.score),
         interval=formatting.interval(answer.overall),
         coverage=formatting.percent(answer.overall.coverage),
+        anchor_note=anchor_note(challenge, record),
         critical=f"all in {several.passed} attempts" if several else _critical(record),
         gravest=several.gravest if several else found[0].title if found else "",
         ceilings=ceilings(challenge, record),
@@ -306,7 +292,8 @@ def _submission(
         weaknesses=found,
         uncredited=uncredited(record),
         not_offered=tuple(e.criterion for e in record.marked if e.outcome is Outcome.NOT_OFFERED),
-        not_asked=not_asked(record),
+        not_asked=not_asked(challenge, record),
+        not_asked_build=not_asked_build(challenge, record),
         unassessed=unassessed(challenge, record),
         remarks=record.remarks,
         made=formatting.when(record.made),

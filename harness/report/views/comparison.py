@@ -18,6 +18,7 @@ from harness.report.tables import ReflowingTable, csv_text, markdown_table
 from harness.report.views.answers import ModelAnswer, answers
 from harness.report.views.attempts import attempts_data, mean_of, passed
 from harness.report.views.criterion_sides import ABSENT, AnswerSides, CriterionSide, sides
+from harness.report.views.duel_words import duel_sentence
 from harness.report.views.notes import notes
 from harness.scoring.doubts import DoubtKind
 from harness.scoring.duels import Duel, attempts_duel, win_table
@@ -25,6 +26,8 @@ from harness.scoring.record_summary import RecordSummary
 
 DRAWN = "where N are right, a fault in about 3 of N such cases would be missed once in 20 times"
 """Confidence of drawn cases; printed once, not per row."""
+TALLY = "Tally of all challenges that both answered"
+"""Heading of the tally; that of the scoreboard leaves out challenges that count in no rank."""
 
 
 @dataclass(frozen=True)
@@ -93,20 +96,7 @@ class ChallengeComparison:
     @property
     def result(self) -> str:
         """Winner, margin and basis in a sentence."""
-        one = self.duel
-        if not one.played:
-            return "Nothing was assessed on both: there is no winner."
-        pair = (one.left_mark, one.right_mark)
-        first, second = map(formatting.mark, reversed(pair) if one.winner == one.right else pair)
-        means = " (means of {} and {} attempts)".format(*(reversed if one.winner == one.right else tuple)(one.attempts))
-        several = means if one.attempts != (1, 1) else ""
-        text = f"{first} to {second}{several} on the {one.criteria} criteria both were assessed on"
-        if one.winner is None and abs(one.lead) > one.noise:
-            leader, share = one.left if one.lead > 0 else one.right, formatting.percent(one.ahead)
-            return f"A split: {text}; with the attempts drawn anew, {leader} leads in {share} of the draws only."
-        if one.winner is None:
-            return f"A split: {text}; a lead up to {formatting.mark(one.noise)} counts as none."
-        return f"{one.winner} wins: {text}."
+        return duel_sentence(self.duel, {a.model: a.overall for a in (self.left, self.right)})
 
 
 @dataclass(frozen=True)
@@ -193,7 +183,7 @@ def _parts(compared: ModelComparison) -> Iterator[RenderableType]:
         for label, ids in _lists(shared):
             yield Text(f"{label}: {', '.join(ids)}")
         yield Text()
-    yield Text("Tally", style="bold")
+    yield Text(TALLY, style="bold")
     yield ReflowingTable(_table(_tally_titles(compared), _tally(compared)))
 
 
@@ -288,7 +278,7 @@ def compared_markdown(compared: ModelComparison) -> str:
         if shared.apart:
             parts.append(markdown_table(_apart_titles(compared), _apart(shared)))
         parts.extend(f"{label}: {markdown(', '.join(ids))}." for label, ids in _lists(shared))
-    parts += ["## Tally", markdown_table(_tally_titles(compared), _tally(compared))]
+    parts += [f"## {TALLY}", markdown_table(_tally_titles(compared), _tally(compared))]
     if compared.alone:
         parts.append(f"Only one of them answered: {markdown(', '.join(compared.alone))}.")
     return "\n\n".join([*parts, *(f"* {markdown(note)}" for note in compared.notes)]) + "\n"

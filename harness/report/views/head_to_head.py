@@ -1,6 +1,7 @@
 """Two models head to head: their criteria side by side, with an edge for the one that earned more."""
 
 import math
+from collections.abc import Collection as Names
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -36,6 +37,7 @@ class HeadToHeadSection:
     """One challenge: the winner, why, and the criteria.
 
     Attributes:
+        counted: True if the tally counts it.
         left, right: marks in words.
         winner: a model, or "split".
         lines: criteria that differ or have figures.
@@ -54,6 +56,7 @@ class HeadToHeadSection:
     alike: tuple[str, ...]
     open: tuple[str, ...]
     edges: str
+    counted: bool
 
     @property
     def anchor(self) -> str:
@@ -77,8 +80,14 @@ class HeadToHeadReport:
 class HeadToHeads:
     """Reports of any two models by the marks of one source; builds once what all pairs share."""
 
-    def __init__(self, inputs: ReportInputs, marks: Marks) -> None:
+    def __init__(self, inputs: ReportInputs, marks: Marks, counted: Names[str] | None = None) -> None:
+        """Collect what all pairs share.
+
+        Args:
+            counted: ids of the challenges in the tally; None for all.
+        """
         self._marks = marks
+        self._counted = {c.id for c in inputs.challenges} if counted is None else {*counted}
         self._challenges = {c.id: c for c in inputs.challenges}
         self._sides = {(a.model, a.challenge): sides(a) for a in answers(inputs.records)}
         self._standings = {(m.model, m.challenge): _standing(m) for m in marks.marked}
@@ -92,7 +101,7 @@ class HeadToHeads:
         sections = [
             self._section(one, left, right) for one in results if one.played and one.challenge in self._challenges
         ]
-        lead, behind = tally(left, right, results)
+        lead, behind = tally(left, right, [f for f in results if f.challenge in self._counted])
         return HeadToHeadReport(
             self._marks.source,
             left,
@@ -130,6 +139,7 @@ class HeadToHeads:
             alike,
             unseen,
             _edges(left, right, lines),
+            challenge.id in self._counted,
         )
 
 

@@ -1,19 +1,20 @@
 """Criteria outside a published answer's original prompt: displayed, without marks."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
-from harness.model import Evidence, Outcome, Record
+from harness.model import Challenge, Evidence, Outcome, Record
 from harness.report import formatting
 
 
 @dataclass(frozen=True)
 class NotAsked:
-    """A criterion outside the original prompt, with its outcome and the reason."""
+    """A criterion outside the original prompt, with its outcome, the reason, and what the repaired copy showed."""
 
     criterion: str
     seen: str
     reason: str
+    copy: str = ""
 
 
 def asked(record: Record) -> list[Evidence]:
@@ -22,12 +23,23 @@ def asked(record: Record) -> list[Evidence]:
     return [e for e in record.evidence if e.criterion not in beside]
 
 
-def not_asked(record: Record) -> tuple[NotAsked, ...]:
-    """Return a record's criteria outside the original prompt."""
+def not_asked(challenge: Challenge, record: Record) -> tuple[NotAsked, ...]:
+    """Return a record's criteria outside the original prompt, without those of `not_asked_build`."""
+    return tuple(one for one, builds in _not_asked(challenge, record) if not builds)
+
+
+def not_asked_build(challenge: Challenge, record: Record) -> tuple[NotAsked, ...]:
+    """Return the criteria outside the original prompt that decide whether anything could be run."""
+    copy = _copy_note(record) if record.build else ""
+    return tuple(replace(one, copy=copy) for one, builds in _not_asked(challenge, record) if builds)
+
+
+def _not_asked(challenge: Challenge, record: Record) -> Iterator[tuple[NotAsked, bool]]:
     why = record.origin.not_asked if record.origin else {}
-    return tuple(
-        NotAsked(e.criterion, formatting.seen(e), why[e.criterion]) for e in record.evidence if e.criterion in why
-    )
+    builds = {c.id for c in challenge.criteria if c.compiler == "compiles"}
+    for e in record.evidence:
+        if e.criterion in why:
+            yield NotAsked(e.criterion, formatting.seen(e), why[e.criterion]), e.criterion in builds
 
 
 def contradictions(record: Record, criteria: Iterable[str]) -> tuple[str, ...]:
@@ -42,9 +54,13 @@ def build_note(record: Record) -> str:
     reason = next((why[id] for id in record.build.criteria if id in why), "") if record.build else ""
     if not reason:
         return ""
+    return f"The original prompt did not ask for that: {reason}. {_copy_note(record)}"
+
+
+def _copy_note(record: Record) -> str:
     copy = record.repaired
     if copy is None:
-        return f"The original prompt did not ask for that: {reason}. No repaired copy was graded."
+        return "No repaired copy was graded."
     marked = [e for e in copy.evidence if e.criterion not in record.unmarked]
     held = sum(e.outcome is Outcome.PASSED for e in marked)
     unmet = [e.criterion for e in marked if e.faulty]
@@ -52,4 +68,4 @@ def build_note(record: Record) -> str:
     but = f"; not met, or only in part: {', '.join(unmet)}" if unmet else ""
     verdict = f"meets {held} of the {judged} criteria that were judged{but}"
     shown = f"could not be judged: {copy.detail}" if copy.detail else verdict
-    return f"The original prompt did not ask for that: {reason}. A repaired copy, not in the marks, {shown}."
+    return f"A repaired copy, not in the marks, {shown}."

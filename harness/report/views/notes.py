@@ -73,11 +73,9 @@ def left_out_note(names: Sequence[str]) -> Iterator[str]:
 def thin_note(challenges: Sequence[str]) -> Iterator[str]:
     """Name the challenges without places, and why."""
     if challenges:
-        share = formatting.percent(LEAST_COVERAGE)
-        yield (
-            f"Shown, and in no mean, place or strength: {', '.join(challenges)}. There less than {share} of the rubric "
-            "could be assessed for most models, so that a mark says little of what was left out."
-        )
+        names, share = ", ".join(f"`{id}`" for id in challenges), formatting.percent(LEAST_COVERAGE)
+        shown, its = ("is shown but does", "its") if len(challenges) == 1 else ("are shown but do", "each")
+        yield f"{names} {shown} not count: for most models less than {share} of {its} rubric could be assessed."
 
 
 def suite_notes(

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from harness.model import Challenge, Outcome, Provenance, Severity, Status
 from harness.report import formatting
 from harness.report.views.answers import ModelAnswer
-from harness.scoring.duels import NOISE
+from harness.report.views.duel_words import duel_sentence
+from harness.scoring.duels import attempts_duel
 from harness.scoring.marked import first_group
 
 
@@ -33,10 +34,10 @@ def verdict(challenge: Challenge, answers: Sequence[ModelAnswer]) -> ChallengeVe
         if r not in models
     ]
     built = [r for r in models if r.status is Status.GRADED]
-    return ChallengeVerdict((*_lead(models), *_critical(models), *baselines), _common(challenge, built))
+    return ChallengeVerdict((*_lead(challenge, models), *_critical(models), *baselines), _common(challenge, built))
 
 
-def _lead(models: Sequence[ModelAnswer]) -> list[str]:
+def _lead(challenge: Challenge, models: Sequence[ModelAnswer]) -> list[str]:
     if not models:
         return ["No model has a mark on this challenge."]
     models = first_group(models)
@@ -45,24 +46,19 @@ def _lead(models: Sequence[ModelAnswer]) -> list[str]:
         return [f"{first.model} is the only model with a mark: {formatting.standing(first.overall)}."]
     second = models[1]
     top, next_best = first.overall, second.overall
-    assert top.score is not None and next_best.score is not None
-    lead = top.score - next_best.score
-    sentences = [f"{first.model} has {formatting.standing(top)}; {second.model} has {formatting.standing(next_best)}."]
-    if lead <= NOISE:
-        sentences.append(f"A lead of {_points(lead)} is inside the noise of {_points(NOISE)}: a split.")
-    elif top.low <= next_best.high:
+    duel = attempts_duel(challenge, first.records, second.records)
+    sentences = [
+        f"{first.model} has {formatting.standing(top)}; {second.model} has {formatting.standing(next_best)}.",
+        duel_sentence(duel, {first.model: top, second.model: next_best}),
+    ]
+    if duel.winner and top.low <= next_best.high:
         chance = ", or other attempts," if first.attempts or second.attempts else ""
         sentences.append(
-            f"{first.model} leads by {_points(lead)}, but the intervals overlap: what was not assessed{chance} could "
-            "turn it."
+            f"The intervals of the overalls overlap: what was not assessed{chance} could turn their order."
         )
-    else:
-        sentences.append(f"{first.model} leads by {_points(lead)}, whatever the parts not assessed would bring.")
+    elif duel.winner:
+        sentences.append(f"{first.model} has the higher overall whatever the parts not assessed would bring.")
     return sentences
-
-
-def _points(lead: float) -> str:
-    return f"{formatting.mark(lead)} point{'' if lead == 1 else 's'}"
 
 
 def _critical(models: Sequence[ModelAnswer]) -> list[str]:

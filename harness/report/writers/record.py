@@ -22,7 +22,8 @@ from harness.report.views.challenge import (
     unassessed,
     weaknesses,
 )
-from harness.report.views.not_asked import asked, build_note, not_asked
+from harness.report.views.credit import anchor_note
+from harness.report.views.not_asked import NotAsked, asked, build_note, not_asked, not_asked_build
 from harness.report.views.origins import origin_facts
 from harness.report.views.repaired_copy import RepairedCopyReport, fault_lines, labelled_lines, repaired_copy_report
 
@@ -33,6 +34,7 @@ _STYLE = {
     "judge error": "magenta",
 }
 
+_BUILD = "Not asked, yet it decides whether anything could be run"
 _DIMENSIONS = ("Dimension", "Weight", "Mark", "Interval", "Assessed")
 _EVIDENCE = ("Criterion", "Severity", "Outcome", "Figures")
 
@@ -50,6 +52,8 @@ def _parts(challenge: Challenge, record: Record, unfetched: Names[str]) -> Itera
     yield Text(f"{record.name}  ({formatting.provenance(record.provenance)})", style="bold")
     partly = record.overall.score is not None and record.overall.coverage < 1
     yield _line("Overall", formatting.standing(record.overall) + (" assessed" if partly else ""))
+    if anchor := anchor_note(challenge, record):
+        yield _line("Anchor", anchor)
     yield from (_line(label, text) for label, text in origin_facts(record, unfetched))
     if record.status is not Status.GRADED:
         status = record.build.title if record.build else formatting.status(record.status)
@@ -70,7 +74,10 @@ def _parts(challenge: Challenge, record: Record, unfetched: Names[str]) -> Itera
     yield _title("Evidence")
     yield _line("Criteria", _sum_up(record)) if record.unanswered else ReflowingTable(_evidence(record))
     yield from _unassessed(challenge, record)
-    if beside := not_asked(record):
+    if build := not_asked_build(challenge, record):
+        yield _title(_BUILD)
+        yield from (_item(_build_words(each)) for each in build)
+    if beside := not_asked(challenge, record):
         yield _title("Also seen, not asked by the original prompt (no mark)")
         yield from (_item(f"{each.criterion}: {each.seen}; {each.reason}") for each in beside)
     if record.remarks:
@@ -78,6 +85,10 @@ def _parts(challenge: Challenge, record: Record, unfetched: Names[str]) -> Itera
         yield from (_item(remark) for remark in record.remarks)
     yield _title("Made")
     yield from _made(record)
+
+
+def _build_words(each: NotAsked) -> str:
+    return f"{each.criterion}: {each.seen}; {each.reason}. {each.copy}"
 
 
 def _ceiling(ceiling: Ceiling) -> Iterator[RenderableType]:
@@ -242,6 +253,7 @@ def shown_markdown(challenge: Challenge, record: Record, unfetched: Names[str] =
     parts = [
         f"# {markdown(record.name)}",
         f"{markdown(formatting.provenance(record.provenance)).capitalize()}. Overall: **{markdown(text)}**.",
+        *([f"Anchor: {markdown(anchor)}"] if (anchor := anchor_note(challenge, record)) else []),
         *(["\n".join(origin)] if origin else []),
         *(["\n".join(gates)] if gates else []),
         "## Dimensions",
@@ -254,7 +266,9 @@ def shown_markdown(challenge: Challenge, record: Record, unfetched: Names[str] =
         parts += [f"## {behind.heading}", "\n".join(_repaired_markdown(behind))]
     listed = None if record.unanswered else markdown_table(_EVIDENCE, map(_evidence_row, asked(record)))
     parts += ["## Evidence", listed or f"Criteria: {_sum_up(record)}."]
-    if beside := not_asked(record):
+    if build := not_asked_build(challenge, record):
+        parts += [f"## {_BUILD}", "\n".join(f"* {markdown(_build_words(each))}" for each in build)]
+    if beside := not_asked(challenge, record):
         rows = ((each.criterion, each.seen, each.reason) for each in beside)
         parts += ["## Also seen, not asked (no mark)", markdown_table(("Criterion", "Seen", "Not asked"), rows)]
     groups = unassessed(challenge, record)

@@ -97,7 +97,7 @@ class Scoreboard:
     @cached_property
     def meetings(self) -> tuple[Meeting, ...]:
         """Pairs of models that met."""
-        return tuple(meetings(self.marks, [row.standing.model for row in self.rows]))
+        return tuple(meetings(self.marks, [row.standing.model for row in self.rows], self.compared))
 
     @cached_property
     def attempts(self) -> tuple[AttemptsReport, ...]:
@@ -162,7 +162,8 @@ class Scoreboard:
             f"When the {len(self.compared)} challenges{too} are drawn anew with repetition, {', '.join(sure)} of the "
             "draws."
         )
-        return f"{drawn} Who is not behind the best of a medal in {formatting.percent(STABLE)} of them shares it."
+        trails = f"trails the medal's best model in at least {formatting.percent(STABLE)} of the draws"
+        return f"{drawn} A model shares a medal unless it {trails}."
 
 
 def scoreboard(inputs: "ReportInputs", source: MarkSource = MarkSource.MEASURED) -> Scoreboard:

@@ -63,12 +63,13 @@ class AskedPrompt:
 
 @dataclass(frozen=True)
 class NotAskedBoard:
-    """Everything on the page."""
+    """Everything on the page; `builds` are criteria not asked for that decide whether anything could be run."""
 
     columns: tuple[Column, ...]
     of: int
     rows: tuple[PairRow, ...]
     prompts: tuple[AskedPrompt, ...]
+    builds: tuple[str, ...] = ()
 
     @property
     def changed(self) -> int:
@@ -113,7 +114,9 @@ def not_asked_board(inputs: ReportInputs, compared: Sequence[str]) -> NotAskedBo
         )
         for model, place in before.items()
     )
-    return NotAskedBoard(columns, len(compared), rows, tuple(_prompts(columns, known, records)))
+    named = {(r.challenge, id) for r in records if r.origin for id in r.origin.not_asked}
+    builds = {id for challenge, id in named if known[challenge].criterion(id).compiler == "compiles"}
+    return NotAskedBoard(columns, len(compared), rows, tuple(_prompts(columns, known, records)), tuple(sorted(builds)))
 
 
 def _with_everything(challenge: Challenge, record: Record) -> Record:

@@ -1,6 +1,6 @@
 """Summaries of marks: winners by challenge, differences between neighbours, and best dimensions."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, pairwise
@@ -8,9 +8,10 @@ from itertools import combinations, pairwise
 from harness.model import Challenge, Provenance
 from harness.numerics.rounding import exact, half_up
 from harness.report import formatting
+from harness.report.views.duel_words import describe_duel
 from harness.report.views.mark_source import Marks
 from harness.scoring import Standing
-from harness.scoring.duels import tally
+from harness.scoring.duels import Duel, tally
 from harness.scoring.marked import Marked, first_group
 from harness.scoring.ranking import APART
 
@@ -95,14 +96,22 @@ def hybrids(challenges: Iterable[Challenge], marks: Marks) -> tuple[Hybrid, ...]
     return tuple(_hybrid(c, own) for c in challenges if len(own := first_group(_ordered(c, marks))) > 1)
 
 
-def meetings(marks: Marks, order: Sequence[str]) -> Iterator[Meeting]:
-    """Yield the pairs of models that met, the better placed one first."""
+def meetings(marks: Marks, order: Sequence[str], counted: Collection[str]) -> Iterator[Meeting]:
+    """Yield the pairs of models that met, the better placed one first.
+
+    Args:
+        counted: ids of the challenges in the tally; others are named apart.
+    """
     models = [model for model in order if model in marks.models]
     for left, right in combinations(models, 2):
         results = sorted((f for f in marks.between(left, right) if f.played), key=lambda f: f.challenge)
         if results:
-            lead, behind = tally(left, right, results)
-            per_task = "; ".join(f"{f.challenge}: {f.winner or 'split'}" for f in results)
+            lead, behind = tally(left, right, [f for f in results if f.challenge in counted])
+            results.sort(key=lambda f: f.challenge not in counted)
+            per_task = "; ".join(
+                f"{'' if f.challenge in counted else 'not counted: '}{f.challenge}: {f.winner or 'split'}"
+                for f in results
+            )
             yield Meeting(left, right, formatting.score(lead, behind), per_task)
 
 
@@ -123,6 +132,8 @@ def _winner(own: Sequence[Marked], marks: Marks) -> str:
         return f"only {own[0].model} has a mark"
     first, second = own[:2]
     result = next((f for f in marks.between(first.model, second.model) if f.challenge == first.challenge), None)
+    if isinstance(result, Duel):
+        return describe_duel(result, {m.model: m.overall for m in (first, second)})
     lead = formatting.points(exact(first.overall.score or 0.0) - exact(second.overall.score or 0.0))
     if result is None or not result.played:
         return f"{first.model} leads {second.model} by {lead}"
