@@ -106,20 +106,17 @@ def grade(
     """Grade submissions by running them.
 
     Submissions that have not changed since they were graded on this machine are skipped. Writes records to
-    reports/records/; of folders outside submissions/ only with --publish, of replies never. Prints the record of a
-    single one that it does not write.
+    reports/records/, of folders elsewhere only with --publish; else prints that of a single one.
 
     \b
     harness grade --all -j 2
     harness grade reply.md --challenge kv_cache
     harness grade ./folder --challenge kv_cache --entry cache.py
     """
-    from harness.cli.grading import publishing
     from harness.grading.options import Options
     from harness.workspace import Workspace
 
-    _check_call(names or (), everything, unsafe)
-    publishing.refuse_replies(names or () if publish else (), challenge)
+    _check_call(names or (), everything, unsafe, publish, challenge)
     key, workspace = secret_key(sign) if sign else None, Workspace.find()
     options = Options(
         seed=seed, force=force, full=full, limits=_parse_limits(limits or ()), device=device, elsewhere=publish,
@@ -136,8 +133,8 @@ def grade(
     raise typer.Exit(130 if interrupted else _choose_exit_code(results, fail_under))
 
 
-def _check_call(names: Sequence[str], everything: bool, unsafe: bool) -> None:
-    """Refuse names beside --all, or neither, and permit grading without isolation.
+def _check_call(names: Sequence[str], everything: bool, unsafe: bool, publish: bool, challenge: str | None) -> None:
+    """Refuse names beside --all, neither, or replies to publish, and permit grading without isolation.
 
     The permission is an environment variable, so that grading processes inherit it.
     """
@@ -145,6 +142,10 @@ def _check_call(names: Sequence[str], everything: bool, unsafe: bool) -> None:
         raise typer.BadParameter(
             "name what to grade: names or a folder, or --all for everything\n  try: harness ls submissions"
         )
+    if publish:
+        from harness.cli.grading.publishing import refuse_replies
+
+        refuse_replies(names, challenge)
     if unsafe:
         from harness.sandbox.session.tiers import PERMITTED
 

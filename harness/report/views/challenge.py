@@ -259,12 +259,7 @@ def _submission(
 ) -> SubmissionReport:
     record = answer.shown
     several = attempts_report(challenge, answer.attempts) if answer.attempts else None
-    unmarked = record.unmarked
-    passed = [
-        _strength(challenge, e)
-        for e in _rubric_order(challenge, record)
-        if e.outcome is Outcome.PASSED and e.criterion not in unmarked
-    ]
+    passed = _list_strengths(challenge, record)
     found = weaknesses(challenge, record)
     return SubmissionReport(
         name=record.name,
@@ -305,6 +300,11 @@ def _submission(
         submission_reviews=submission_reviews(challenge, record, reviews),
         attempts=several,
     )
+
+
+def _list_strengths(challenge: Challenge, record: Record) -> list[Strength]:
+    passed = (e for e in _rubric_order(challenge, record) if e.outcome is Outcome.PASSED)
+    return [_strength(challenge, e) for e in passed if e.criterion not in record.unmarked]
 
 
 def _rubric_order(challenge: Challenge, record: Record) -> list[Evidence]:
