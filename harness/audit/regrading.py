@@ -252,6 +252,9 @@ def _compare_criterion(
             return AuditedCriterion(criterion.id, AuditVerdict.NOT_COMPARED, *shown, why)
         if again.same:
             return AuditedCriterion(criterion.id, AuditVerdict.SAME, *shown)
+        if again.same is None:
+            why = f"the record charges this to {recorded.rests_on}"
+            return AuditedCriterion(criterion.id, AuditVerdict.NOT_COMPARED, *shown, why)
     return AuditedCriterion(criterion.id, AuditVerdict.DIFFERS, *shown, now.seen or recorded.seen)
 
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -94,6 +95,13 @@ def _facts(file: "TakenFile", entries: Sequence[str]) -> Iterator[str]:
         yield f"changed as lines {block.first}-{block.last - 1} say"
     if fault := file.outline.fault:
         yield f"does not parse in its line {fault.line} ({fault.name}) and is graded as it is"
+
+
+def format_place(names: Sequence[str], entry: str | None) -> str:
+    """Return the arguments of `grade` that name its only submission by path; empty without one."""
+    if len(names) != 1 or names[0] == STANDARD_INPUT:
+        return ""
+    return shlex.join([*names, *(["--entry", entry] if entry else [])])
 
 
 def is_reply(name: str) -> bool:

@@ -5,12 +5,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from harness.errors import HarnessError, SpecError
+from harness.errors import HarnessError, NotFoundError, SpecError, nearest
 from harness.grading.collected_submission import excuse_criteria
 from harness.grading.job import Job, prepare_job
 from harness.grading.options import Options
 from harness.languages import AnswerFiles
-from harness.model import Evidence, Record
+from harness.model import Challenge, Evidence, Record
 from harness.probing.answers import Answer
 from harness.probing.evidence.common_causes import settle_names
 from harness.probing.evidence.criteria import probe_criterion
@@ -29,9 +29,13 @@ class Replayed:
     repaired: bool = False
 
     @property
-    def same(self) -> bool:
-        """True if the outcomes agree, or the recorded one rests on another criterion."""
-        return self.recorded.outcome is self.evidence.outcome or self.recorded.rests_on is not None
+    def same(self) -> bool | None:
+        """Whether the criterion's own outcomes agree; None if the record has no such outcome."""
+        recorded, now = self.recorded, self.evidence
+        if (recorded.outcome, recorded.rests_on) == (now.outcome, now.rests_on):
+            return True
+        own = recorded.own_outcome if recorded.rests_on else recorded.outcome
+        return own is now.outcome if own and own.assessed else None
 
 
 def replay(workspace: Workspace, record: Record, criterion: str, folder: Path | None = None) -> Replayed:
@@ -41,22 +45,19 @@ def replay(workspace: Workspace, record: Record, criterion: str, folder: Path | 
         folder: the submission, if outside the workspace.
 
     Raises:
+        NotFoundError: the criterion is unknown, or the submission is not on this machine.
         SpecError: the criterion has no probes, or was not run.
         HarnessError: the submission or its copy no longer builds.
     """
     challenge = workspace.challenge(record.challenge)
-    known = [c.id for c in challenge.criteria if c.probes]
-    if criterion not in known:
-        raise SpecError(
-            record.name, f"{criterion!r} is not fed by probes; these are: {', '.join(known)}", field="criterion"
-        )
+    _check_criterion(challenge, criterion)
     copied = record.repaired is not None and bool(record.repaired.evidence)
     kept = record.repaired.evidence if record.repaired and copied else record.evidence
     recorded = next((e for e in kept if e.criterion == criterion), None)
     if recorded is None or recorded.seed is None:
         why = f"was not run: {recorded.detail}" if recorded else "is not in this record; grade anew with --force"
         raise SpecError(record.name, f"{criterion!r} {why}", field="criterion")
-    place = folder or workspace.folder_of(record)
+    place = folder or workspace.find_folder_of(record)
     options = Options(device="emulated" if record.environment.device == "emulated" else "auto")
     with (
         prepare_job(workspace, place, options) as job,
@@ -71,6 +72,15 @@ def replay(workspace: Workspace, record: Record, criterion: str, folder: Path | 
             evidence = _judge_without_conditions(job, others, evidence, opening.answer)
         *_, evidence = settle_names(job.code, [*others, evidence], opening.answer)
     return Replayed(recorded, evidence, copied)
+
+
+def _check_criterion(challenge: Challenge, id: str) -> None:
+    feeds = {c.id: c.probes for c in challenge.criteria}
+    if id not in feeds:
+        raise NotFoundError(f"no criterion {id!r}{nearest(id, feeds)}\n  try: harness prompt {challenge.id}")
+    if not feeds[id]:
+        problem = f"{id!r} is not fed by probes, so that there are no inputs to repeat"
+        raise SpecError(challenge.id, problem, hint=f"try: harness prompt {challenge.id}")
 
 
 def _probe(job: Job, recorded: Evidence, answer: Answer) -> Evidence:

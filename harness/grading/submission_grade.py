@@ -265,8 +265,8 @@ def _make_missing_evidence(job: Job, found: StageResult, criterion: Criterion) -
     if criterion.review:
         return make_unrun_evidence(criterion)
     if criterion not in job.criteria:
-        chosen = "those asked for" if job.options.only else f"the profile {job.options.profile}"
-        return Evidence.of(criterion, Outcome.NOT_RUN, detail=f"is none of {chosen}")
+        why = "not selected" if job.options.only else f"not in the profile {job.options.profile}"
+        return Evidence.of(criterion, Outcome.NOT_RUN, detail=why)
     if found.cut_off:
         late = f"the whole grade was waited for, and not over after {job.wall_seconds:g} s"
         return Evidence.of(criterion, Outcome.NOT_RUN, detail=late)

@@ -39,6 +39,8 @@ MOST_FIGURES = 4
 MOST_PLACES = 5
 """Most locations per finding; the record holds all."""
 
+FOLDER = "FOLDER"
+"""Placeholder of a graded folder outside the workspace, whose path no record holds."""
 FLAG = "!"
 """Suffix of a mark on the scoreboard with such a finding."""
 DOUBT = "(?)"
@@ -318,10 +320,14 @@ def uncredited(evidence: Evidence) -> str:
     return "Held in part, but earns nothing" if evidence.own_outcome is Outcome.PARTIAL else "Held, but earns nothing"
 
 
-def again(record: Record, criterion: str) -> str:
-    """Return the command that repeats a criterion with a record's inputs."""
+def again(record: Record, criterion: str, place: str = FOLDER) -> str:
+    """Return the command that repeats a criterion with a record's inputs.
+
+    Args:
+        place: arguments that name a submission outside the workspace.
+    """
     if record.outside:
-        return f"harness grade FOLDER --challenge {record.challenge} --criterion {criterion} --seed {record.seed}"
+        return f"harness grade {place} --challenge {record.challenge} --criterion {criterion} --seed {record.seed}"
     return f"harness replay {record.name} {criterion}"
 
 

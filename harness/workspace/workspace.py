@@ -11,6 +11,7 @@ from pathlib import Path
 from harness.errors import NotFoundError, PrerequisiteError, SpecError, StoreError, nearest
 from harness.model import Challenge, CollectedAnswer, Collection, Record, Submission, WorkspaceSettings
 from harness.model.manifest import read_toml
+from harness.model.submissions.collection import SUBMISSION_FILE
 from harness.model.submissions.name import SubmissionName
 from harness.workspace.bundled_challenges import find_bundle
 from harness.workspace.signatures import verify
@@ -135,6 +136,15 @@ class Workspace:
         place = self.fetched_folder(record.origin.collection) if record.origin else self.submissions_folder
         return place.joinpath(*record.submission_name.parts)
 
+    def find_folder_of(self, record: Record) -> Path:
+        """Return the folder of a record's submission; raise `NotFoundError` if it is not on this machine."""
+        folder = self.folder_of(record)
+        if os.path.lexists(folder / SUBMISSION_FILE):
+            return folder
+        if record.origin:
+            raise _make_unfetched_error(record.name, record.origin.collection)
+        raise NotFoundError(f"the files of {record.name} are not in {folder}")
+
     def holds(self, folder: Path) -> bool:
         """Return whether a folder is in a submission's place."""
         return self._is_place_of(folder.absolute()) or self._is_place_of(folder.resolve())
@@ -246,9 +256,15 @@ class Workspace:
             )
         if "/" in name and os.path.isdir(root / name):
             raise NotFoundError(f"submissions/{name} holds no submission.toml")
+        for id in self.collections():
+            place = self.collection_folder(id)
+            if any(name.rstrip("/") in (str(n), n.model) for n in submission_folders(place, subfolders(place))):
+                raise _make_unfetched_error(name.rstrip("/"), id)
         known = [str(SubmissionName.of_folder(p)) for p in everything] + self.models() + self.challenges()
         if name in known:
             raise NotFoundError(f"nothing is submitted for {name!r}\n  try: harness new submission MODEL/CHALLENGE")
+        if _looks_like_path(name):
+            raise NotFoundError(f"no such file: {name}{nearest(name, known)}")
         raise NotFoundError(_describe_unknown("submission, model or challenge", name, known, "harness ls submissions"))
 
     def record_path(self, model: str, challenge: str, attempt: int | None = None) -> Path:
@@ -307,6 +323,17 @@ class Workspace:
 def _list_names(folder: Path) -> tuple[str, ...]:
     name = SubmissionName.of_folder(folder)
     return str(name), name.answer, name.model, name.challenge
+
+
+def _looks_like_path(name: str) -> bool:
+    # models may have dots in their names, as in qwen3.6-27b
+    letters = Path(name).suffix[1:].isalpha()
+    return letters or name.startswith((".", "/")) or ("/" in name and SubmissionName.parse(name) is None)
+
+
+def _make_unfetched_error(name: str, collection: str) -> NotFoundError:
+    problem = f"the files of {name} are not on this machine: they belong to the collection {collection}"
+    return NotFoundError(f"{problem}\n  try: harness import collection {collection}")
 
 
 def _is_workspace(folder: Path) -> bool:

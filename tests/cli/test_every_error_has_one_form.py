@@ -112,4 +112,12 @@ def test_a_folder_in_place_of_a_program_is_told_what_to_give(run: Run, tmp_path:
     (empty / "softmax.cu").write_text("int main() {}")
     assert _message(run, "cuda", "check", "empty", cwd=tmp_path)[-1] == "  try: harness cuda check empty/softmax.cu"
     first, _ = _message(run, "cuda", "count", "empty/softmx.cu", cwd=tmp_path)
-    assert first == "error: empty/softmx.cu: is no file; did you mean 'empty/softmax.cu'?"
+    assert first == "error: no such file: empty/softmx.cu; did you mean 'empty/softmax.cu'?"
+    assert _message(run, "cuda", "check", "empty/none.cu", cwd=tmp_path) == [
+        "error: no such file: empty/none.cu", "  try: harness cuda check -h",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", ["/tmp/nosuch/reply.md", "reply.md", "./rows", "replies/of/mine"])
+def test_a_path_that_leads_nowhere_is_called_one(run: Run, path: str) -> None:
+    assert _message(run, "grade", path, "--challenge", "rows")[0] == f"error: no such file: {path}"

@@ -106,6 +106,31 @@ def test_a_replay_that_comes_out_otherwise_is_a_gate(run: Run, submit: Submit, r
     assert (done.returncode, "not the one recorded" in done.stdout) == (1, True)
 
 
+def test_a_replay_of_what_is_charged_elsewhere_compares_nothing(run: Run, submit: Submit, root: Path) -> None:
+    rubric = root / "challenges" / "rows" / "challenge.toml"
+    text = rubric.read_text()
+    for name in ("rows_independent", "inputs_unchanged"):  # zeros hide whether they hold
+        text = text.replace(f'probes = ["{name}"]', f'probes = ["{name}"]\njudges = "property"')
+    rubric.write_text(text)
+    submit("zeros", ZEROS)
+    run("grade", "zeros")
+    done = run("replay", "zeros/rows", "rows_independent")
+    *_, last = done.stdout.splitlines()
+    command = "harness replay zeros/rows values"
+    assert last == f"nothing to compare: the record charges this to `values`; replay that one: {command}", done
+    assert done.returncode == 0
+    assert json.loads(run("replay", "zeros/rows", "rows_independent", "--json").stdout)["same"] is None
+
+
+def test_a_replay_prints_findings_that_differ_in_numbers_once(run: Run, submit: Submit, root: Path) -> None:
+    rubric = root / "challenges" / "rows" / "challenge.toml"
+    rubric.write_text(rubric.read_text().replace('["masked_logits"]', '["large_logits", "masked_logits"]'))
+    submit("zeros", ZEROS)
+    run("grade", "zeros")
+    text = " ".join(run("replay", "zeros/rows", "masked_logits").stdout.split())
+    assert text.count("is 0 instead of") == text.count("(1 more like it)") == 1, text
+
+
 @pytest.mark.parametrize(
     ("arguments", "hint"),
     [

@@ -49,6 +49,7 @@ def test_a_profile_runs_what_gates_marks_and_nothing_else(submit: Submit, root: 
     record = harness.grade(folder, criteria=[other])
     assert {e.criterion for e in record.evidence if e.outcome.ran} == {rubric.anchor, other}
     assert record.only == (other,)
+    assert {e.detail for e in record.evidence if not e.outcome.ran and "review" not in e.detail} == {"not selected"}
     assert not record.ranked
 
 

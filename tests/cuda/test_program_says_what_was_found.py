@@ -211,8 +211,13 @@ def test_a_program_that_fails_is_told_from_a_clean_one(text: str, said: str, tmp
 
 def test_files_that_are_not_there_are_usage_errors(tmp_path: Path) -> None:
     done = harness("check", tmp_path / "none.cu")
-    assert (done.returncode, "none.cu: is no file" in done.stderr) == (2, True)
+    assert (done.returncode, "no such file: " in done.stderr) == (2, True)
     assert harness("check").returncode == 2
+
+
+def test_a_program_without_main_is_called_one(tmp_path: Path) -> None:
+    done = harness("check", written(tmp_path, ""))
+    assert (done.returncode, done.stderr.splitlines()) == (2, ["program.cu has no main"])
 
 
 def test_a_program_lives_in_the_lowest_folder_that_holds_it(two_files: Path) -> None:

@@ -1,5 +1,6 @@
 """An answer of a collection is graded only with the published bytes, and its record says where they come from."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,18 @@ def test_it_is_graded_and_replayed_by_its_name(published: Published, folder: Pat
     root = published.workspace.root
     assert called(root, "grade", NAME).returncode == 0
     assert called(root, "replay", NAME, "values").returncode == 0
+
+
+def test_an_answer_that_is_not_here_names_the_collection_to_import(published: Published, folder: Path) -> None:
+    root = published.workspace.root
+    called(root, "grade", NAME)
+    shutil.rmtree(published.workspace.cache_folder)
+    for arguments in (("replay", NAME, "values"), ("grade", NAME)):
+        done = called(root, *arguments)
+        assert (done.returncode, done.stderr.splitlines()) == (2, [
+            f"error: the files of {NAME} are not on this machine: they belong to the collection published",
+            "  try: harness import collection published",
+        ])  # fmt: skip
 
 
 @pytest.mark.parametrize(

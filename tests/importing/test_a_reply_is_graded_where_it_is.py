@@ -149,6 +149,13 @@ def test_the_entry_of_a_folder_is_named_where_several_files_could_be_it(workspac
     assert done.returncode == 2 and "holds no file 'three.py'" in done.stderr
 
 
+def test_the_command_that_repeats_a_criterion_names_the_path_given(workspace: Workspace) -> None:
+    folder = bare(workspace, "one.py", "two.py")
+    done = called(workspace.root, "grade", folder, "--challenge", CHALLENGE_ID, "--entry", "two.py")
+    command = f"harness grade {folder} --entry two.py --challenge {CHALLENGE_ID} --criterion CRITERION --seed "
+    assert command in " ".join(done.stdout.split())
+
+
 def test_a_bare_folder_without_its_challenge_names_the_command(workspace: Workspace) -> None:
     folder = bare(workspace, "one.py")
     done = called(workspace.root, "grade", folder)

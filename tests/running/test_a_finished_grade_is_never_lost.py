@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import JudgeError
+from harness.errors import JudgeError, NotFoundError, SpecError
 from harness.executors.base import grade_all
 from harness.executors.local import GradingProcess, LocalExecutor
 from harness.grading.options import Options
@@ -76,6 +76,36 @@ def test_a_replay_shows_the_recorded_figures_again(toy, submit):
     shown = replay(toy.workspace, record, "values")
     assert shown.same and shown.evidence == shown.recorded
     assert os.path.exists(toy.workspace.record_path("m", "scaled_sum"))
+
+
+@pytest.mark.parametrize(
+    ("recorded", "same"),
+    [
+        ({"outcome": "not_run", "rests_on": "values"}, None),
+        ({"outcome": "failed", "rests_on": "values", "own_outcome": "not_run"}, None),
+        ({"outcome": "failed", "rests_on": "values", "own_outcome": "passed"}, False),
+        ({"outcome": "failed", "rests_on": "values", "own_outcome": "failed"}, True),
+        ({"outcome": "not_run"}, None),
+        ({"outcome": "passed"}, False),
+    ],
+)
+def test_a_replay_claims_no_sameness_where_the_record_has_no_outcome(toy, submit, recorded, same):
+    record = grade_one(toy.workspace, submit("m", toy.source().replace("return total", "return 1 + total"))).record
+    values, linear = record.evidence
+    about = linear.model_dump(include={"criterion", "dimension", "severity", "seed"})
+    forged = type(linear).model_validate({**about, "detail": "why", **recorded})
+    shown = replay(toy.workspace, record.model_copy(update={"evidence": (values, forged)}), "linear")
+    assert shown.evidence.outcome is Outcome.FAILED and shown.same is same
+
+
+def test_a_replay_of_no_such_criterion_names_the_nearest(toy, submit):
+    record = grade_one(toy.workspace, submit("m", toy.source())).record
+    with pytest.raises(NotFoundError, match=r"^no criterion 'linea'; did you mean 'linear'\?\n"):
+        replay(toy.workspace, record, "linea")
+    path = toy.workspace.challenge_folder(CHALLENGE_ID) / "challenge.toml"
+    path.write_text(path.read_text().replace('probes = ["doubling_doubles"]', 'review = "Is it?"'))
+    with pytest.raises(SpecError, match="'linear' is not fed by probes"):
+        replay(toy.workspace, record, "linear")
 
 
 ONE_ROW = """

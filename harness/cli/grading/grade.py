@@ -128,7 +128,7 @@ def grade(
         results, interrupted = _run(executor, workspace, folders, options, jobs, address)
     results += refused
     sign_results(workspace, key, results)
-    _print(workspace, results, as_json, publish)
+    _print(workspace, results, as_json, None if publish else replies.format_place(names or (), entry))
     _tell_omissions(workspace, results, options, given)
     raise typer.Exit(130 if interrupted else _choose_exit_code(results, fail_under))
 
@@ -248,7 +248,7 @@ def _summarise(result: "Graded", seconds: float) -> str:
     return f"graded: {result.record.name} in {seconds:.1f} s, {result.reason}"
 
 
-def _print(workspace: "Workspace", results: Sequence["Graded | NotGraded"], as_json: bool, publish: bool) -> None:
+def _print(workspace: "Workspace", results: Sequence["Graded | NotGraded"], as_json: bool, place: str | None) -> None:
     from harness.executors.base import NotGraded
     from harness.report import formatting
 
@@ -264,8 +264,8 @@ def _print(workspace: "Workspace", results: Sequence["Graded | NotGraded"], as_j
             list(rows[0]), [list(row.values()) for row in rows], right=("correctness", "reward"),
             wraps=("overall, interval, coverage", "gravest finding"),
         )  # fmt: skip
-        if len(graded) == 1 and not publish and not workspace.holds(graded[0].folder):  # not in `harness show`
-            show_record(workspace, graded[0].record)
+        if len(graded) == 1 and place is not None and not workspace.holds(graded[0].folder):  # not in `harness show`
+            show_record(workspace, graded[0].record, place)
     if reused := sum(result.reused for result in graded):
         output.note(f"{reused} reused: nothing changed since they were graded on this machine; --force grades anew")
     if untrusted := [r.record.name for r in graded if not r.record.environment.tier.trusted]:

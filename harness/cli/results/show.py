@@ -55,12 +55,17 @@ def show(
         show_record(workspace, kept)
 
 
-def show_record(workspace: "Workspace", record: "Record") -> None:
-    """Print a submission's whole record."""
+def show_record(workspace: "Workspace", record: "Record", place: str = "") -> None:
+    """Print a submission's whole record.
+
+    Args:
+        place: arguments of `harness grade` that name a submission outside the workspace; empty if unknown.
+    """
+    from harness.report import formatting
     from harness.report.views.origins import unfetched
     from harness.report.writers.record import show as drawn
 
-    output.show(drawn(workspace.challenge(record.challenge), record, unfetched(workspace)))
+    output.show(drawn(workspace.challenge(record.challenge), record, unfetched(workspace), place or formatting.FOLDER))
 
 
 def _find_attempts(workspace: "Workspace", name: str) -> "Attempts | None":

@@ -2,15 +2,17 @@
 
 import math
 import os
+import re
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from enum import IntEnum, IntFlag
 from pathlib import Path
 
 from harness.cuda.emulator.build import Built, build
 from harness.cuda.emulator.device_trace import Report, parse_stream
-from harness.errors import NotFoundError, nearest
+from harness.errors import CLOSE, NotFoundError
 from harness.sandbox import CommandLimit, Completed, Tier
 from harness.sandbox.session import command
 
@@ -18,6 +20,8 @@ SUFFIXES = frozenset({".cu", ".cuh", ".h", ".hpp", ".hh", ".hxx", ".inl", ".inc"
 """Suffixes of source files."""
 MOST_CORES = 8
 """Most processors for one launch; each holds a copy of the shadow memory."""
+_NO_MAIN = re.compile(r"(?:.*: in function .*\n)?.*undefined reference to [`']main'.*(?:\n.*\bld returned .*)?")
+"""Lines of the linker about a program without `main`, with its last line if nothing else is wrong."""
 _GRACE = 3.0
 """Seconds between the device's own timeout, which reports where the program stood, and the sandbox's."""
 _LOOKED_AT = 20_000  # files of a folder to scan for sources: a home folder may hold far more
@@ -237,14 +241,15 @@ class ProgramRun:
 
 
 def _make_source_error(given: Path) -> NotFoundError:
-    here = given if given.is_dir() else given.parent
-    sources = sorted(map(str, here.glob("*.cu")))
-    problem = f"is a folder{'' if sources else ' without .cu files'}" if given.is_dir() else "is no file"
-    near = "" if given.is_dir() else nearest(str(given), sources)
+    if not given.is_dir():
+        stems = [source.stem for source in given.parent.glob("*.cu")]  # the suffix makes all names alike
+        near = [str(given.with_name(f"{stem}.cu")) for stem in get_close_matches(given.stem, stems, 1, CLOSE)]
+        meant = f"; did you mean {near[0]!r}?\n  try: harness cuda check {near[0]}" if near else ""
+        return NotFoundError(f"no such file: {given}{meant}")
+    sources = sorted(map(str, given.glob("*.cu")))
+    problem = f"is a folder{'' if sources else ' without .cu files'}"
     wanted = "give the files of a program, one of them with `main`"
-    return NotFoundError(
-        f"{given}: {problem}{near or f'; {wanted}'}\n  try: harness cuda check {_format_some(sources)}"
-    )
+    return NotFoundError(f"{given}: {problem}; {wanted}\n  try: harness cuda check {_format_some(sources)}")
 
 
 def _format_some(sources: Sequence[str]) -> str:
@@ -275,10 +280,12 @@ def build_program(
         PrerequisiteError: no C++ compiler.
         BoxError: failure to start the compiler.
     """
-    return build(
+    built = build(
         source.folder, source.entries, into, tier=tier, instrumented=instrumented, program=True, defines=defines or {},
         includes=includes, standard=standard, reuse=reuse, counted=counted,
     )  # fmt: skip
+    has_no_main = f"{', '.join(source.entries)} {'has' if len(source.entries) == 1 else 'have'} no main"
+    return replace(built, errors=_NO_MAIN.sub(has_no_main, built.errors))
 
 
 def run_program(

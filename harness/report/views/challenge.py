@@ -219,15 +219,19 @@ def grouped(evidence: Iterable[tuple[str, str]]) -> tuple[CriteriaGroup, ...]:
     return tuple(CriteriaGroup(reason, tuple(criteria)) for reason, criteria in by_reason.items())
 
 
-def weaknesses(challenge: Challenge, record: Record) -> tuple[Weakness, ...]:
-    """Return the findings of a record, one per title; those of an optional feature stay separate."""
+def weaknesses(challenge: Challenge, record: Record, place: str = formatting.FOLDER) -> tuple[Weakness, ...]:
+    """Return the findings of a record, one per title; those of an optional feature stay separate.
+
+    Args:
+        place: arguments that name a submission outside the workspace.
+    """
     evidence = {e.criterion: e for e in record.evidence}
     options = {c.id: c.capability for c in challenge.criteria}
     merged: dict[tuple[Severity, str, str | None], list[Finding]] = {}
     for finding in record.findings:
         key = (finding.severity, finding.title, options.get(finding.criterion))
         merged.setdefault(key, []).append(finding)
-    return tuple(_weakness(challenge, record, evidence, group) for group in merged.values())
+    return tuple(_weakness(challenge, record, evidence, group, place) for group in merged.values())
 
 
 def unassessed(challenge: Challenge, record: Record) -> tuple[CriteriaGroup, ...]:
@@ -324,12 +328,12 @@ def _strength(challenge: Challenge, evidence: Evidence) -> Strength:
 
 
 def _weakness(
-    challenge: Challenge, record: Record, evidence: dict[str, Evidence], group: Sequence[Finding]
+    challenge: Challenge, record: Record, evidence: dict[str, Evidence], group: Sequence[Finding], place: str
 ) -> Weakness:
     first = group[0]
     seen, root = evidence.get(first.criterion), evidence.get(first.linked_to or "")
     probed = {c.id for c in challenge.criteria if c.probes}
-    failure = _failure(record, first.criterion, first.counterexample, seen.seed if seen else None)
+    failure = _failure(record, first.criterion, first.counterexample, seen.seed if seen else None, place)
     ran = first.criterion in probed and record.status is Status.GRADED
     return Weakness(
         criteria=tuple(f.criterion for f in group),
@@ -356,14 +360,16 @@ def _seen(group: Sequence[Finding]) -> Iterator[str]:
             listed.add(text)
 
 
-def _failure(record: Record, criterion: str, example: Counterexample | None, seed: int | None) -> Failure:
+def _failure(
+    record: Record, criterion: str, example: Counterexample | None, seed: int | None, place: str = formatting.FOLDER
+) -> Failure:
     return Failure(
         criterion=criterion,
         probe=example.probe if example else "",
         sizes=formatting.sizes(example) if example else "",
         values=formatting.values(example) if example else "",
         seed="" if seed is None else str(seed),
-        replay=formatting.again(record, criterion),
+        replay=formatting.again(record, criterion, place),
         program=example.program if example else (),
         program_label=formatting.program_label(example) if example else "",
         label=formatting.input_label(example) if example else "",

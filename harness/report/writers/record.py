@@ -39,16 +39,19 @@ _DIMENSIONS = ("Dimension", "Weight", "Mark", "Interval", "Assessed")
 _EVIDENCE = ("Criterion", "Severity", "Outcome", "Figures")
 
 
-def show(challenge: Challenge, record: Record, unfetched: Names[str] = ()) -> RenderableType:
+def show(
+    challenge: Challenge, record: Record, unfetched: Names[str] = (), place: str = formatting.FOLDER
+) -> RenderableType:
     """Lay a record out for a terminal.
 
     Args:
         unfetched: collections whose answers are not on this machine.
+        place: arguments of `harness grade` that name a submission outside the workspace.
     """
-    return Group(*_parts(challenge, record, unfetched))
+    return Group(*_parts(challenge, record, unfetched, place))
 
 
-def _parts(challenge: Challenge, record: Record, unfetched: Names[str]) -> Iterator[RenderableType]:
+def _parts(challenge: Challenge, record: Record, unfetched: Names[str], place: str) -> Iterator[RenderableType]:
     yield Text(f"{record.name}  ({formatting.provenance(record.provenance)})", style="bold")
     partly = record.overall.score is not None and record.overall.coverage < 1
     yield _line("Overall", formatting.standing(record.overall) + (" assessed" if partly else ""))
@@ -64,7 +67,7 @@ def _parts(challenge: Challenge, record: Record, unfetched: Names[str]) -> Itera
         yield from _ceiling(ceiling)
     yield _title("Dimensions")
     yield ReflowingTable(_dimensions(challenge, record))
-    found = weaknesses(challenge, record)
+    found = weaknesses(challenge, record, place)
     if found:
         yield _title("Findings, the gravest first")
         for number, weakness in enumerate(found, 1):
@@ -84,7 +87,7 @@ def _parts(challenge: Challenge, record: Record, unfetched: Names[str]) -> Itera
         yield _title("Remarks (no mark)")
         yield from (_item(remark) for remark in record.remarks)
     yield _title("Made")
-    yield from _made(record)
+    yield from _made(record, place)
 
 
 def _build_words(each: NotAsked) -> str:
@@ -184,7 +187,7 @@ def _unassessed(challenge: Challenge, record: Record) -> Iterator[RenderableType
         yield from (_item(f"{', '.join(group.criteria)}: {group.reason}") for group in groups)
 
 
-def _made(record: Record) -> Iterator[RenderableType]:
+def _made(record: Record, place: str) -> Iterator[RenderableType]:
     where = record.environment
     packages = ", ".join(f"{name} {version}" for name, version in sorted(where.packages.items()))
     counts = "" if record.ranked else " (not counted in ranks)"
@@ -197,7 +200,7 @@ def _made(record: Record) -> Iterator[RenderableType]:
         yield _line("Took", formatting.took(record.seconds))
     yield _line("Key", record.key)
     if any(e.seed is not None and e.outcome is not Outcome.NOT_RUN for e in record.evidence):
-        yield _line("Run a criterion again", formatting.again(record, "CRITERION"))
+        yield _line("Run a criterion again", formatting.again(record, "CRITERION", place))
 
 
 def _table(*names: str) -> Table:
