@@ -202,9 +202,7 @@ def make_record(
     """Score the evidence and return the record; `rest` sets further fields."""
     unmarked = job.origin.unmarked if job.origin else {}
     about, options = job.submission.about, job.options
-    scored = score(
-        job.challenge, evidence, built=build is None, answered=about.unanswered is None, unmarked=unmarked
-    )  # fmt: skip
+    scored = score(job.challenge, evidence, built=build is None, answered=about.unanswered is None, unmarked=unmarked)
     asked = GradeProfile.REWARD.criteria(job.challenge, options.only) - unmarked.keys()
     unknown = cut_off or status is Status.JUDGE_ERROR
     record = Record(

@@ -36,9 +36,13 @@ class Scored:
 
 
 def score(
-    challenge: Challenge, evidence: Sequence[Evidence], *, built: bool, answered: bool = True,
+    challenge: Challenge,
+    evidence: Sequence[Evidence],
+    *,
+    built: bool,
+    answered: bool = True,
     unmarked: Collection[str] = (),
-) -> Scored:  # fmt: skip
+) -> Scored:
     """Score one submission; `built` and `answered` are as in `gates.gates`.
 
     Args:
