@@ -6,8 +6,8 @@ from typing import Any
 
 from harness.probing import Draw
 
-from . import oracle, scripted
-from .trees import Verification, depths, path_to
+from . import scripted
+from .trees import Verification, decode, depths, path_to
 
 TRIES = 500
 """Trees that are drawn for one that is as wanted."""
@@ -49,7 +49,8 @@ def drawn(
         end = -1 if not ends else ends[-1 if last else 0] if last is not None else ends[draw.integer(0, len(ends) - 1)]
     path = path_to(parents, end)
     kept = {"right": len(path), "wrong": 0, "half": len(path) // 2}.get(draft, draw.integer(0, len(path)))
-    right, golden = set(path[:kept]), oracle.greedy(model, start, max(depth, default=0) + 1)
+    right = set(path[:kept])
+    golden = decode((seed, vocab, ordered, gap, 0), tuple(start), max(depth, default=0) + 1)
     tokens: list[int] = []
     for node, parent in enumerate(parents):
         if node in right:

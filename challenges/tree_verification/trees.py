@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -154,7 +154,7 @@ class Verification:
 
     def decoded(self, count: int) -> list[int]:
         """The first tokens of greedy decoding."""
-        return oracle.greedy(scripted.scripted(*self._script), self.prompt, count)
+        return decode(self._script, self.prompt, count)
 
     def ask(
         self, answer: Answer, kept: Sequence[RemoteObject] | None = None, inputs: InputUse = InputUse.FRESH,
@@ -271,6 +271,20 @@ def listed(numbers: Sequence[int]) -> str:
     if len(numbers) <= LISTED:
         return str(list(numbers))
     return f"[{', '.join(map(str, numbers[:LISTED]))}, ... {len(numbers)} in all]"
+
+
+def decode(script: tuple[Any, ...], prompt: tuple[int, ...], count: int) -> list[int]:
+    """Return the first tokens of greedy decoding by the scripted model, each computed once."""
+    found = _get_decoded(script, prompt)
+    if len(found) < count:
+        found += oracle.greedy(scripted.scripted(*script), (*prompt, *found), count - len(found))
+    return found[:count]
+
+
+@lru_cache(maxsize=256)
+def _get_decoded(script: tuple[Any, ...], prompt: tuple[int, ...]) -> list[int]:
+    """Return the list of a model and a prompt to which `decode` adds."""
+    return []
 
 
 def served(name: str, factory: str, arguments: tuple[Any, ...]) -> ServedFunction:
