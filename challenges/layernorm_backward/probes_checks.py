@@ -36,6 +36,7 @@ HIDDEN, MOST_HIDDEN = 0.5, 0.25
 """Share of how far off a fault is at the point that is asked about, below which it hardly shows; most such faults."""
 SLOW = "the check takes longer than {:g} s at {}"
 DEAF = "the check accepts layer norm's gradients for another forward"
+REJECTS = "the check rejects a right pair"
 
 
 class TooSlow(ProbeFailure):
@@ -109,11 +110,12 @@ def plainly_wrong_pairs_are_rejected(answer: Answer, draw: Draw, *, dtype: str) 
             told.append((fault, caught))
     rejected = sum(caught for _, caught in told)
     figures = {"plain_faults_caught": rejected, "plain_faults_tried": len(told)}
+    expect.that(bool(told), REJECTS, "every plainly wrong pair, and each of them without its fault", **figures)
     detail = f"rejects {rejected} of {len(told)} plainly wrong pairs; accepts {', '.join(named(told))}"
     for group, title in MISSED.items():
         seen = [caught for fault, caught in told if group in fault.groups]
         expect.that(any(seen) or not seen, title, detail, **figures)
-    return Partial(rejected / max(len(told), 1), figures, detail if rejected < len(told) else "")
+    return Partial(rejected / len(told), figures, detail if rejected < len(told) else "")
 
 
 @probe(B=2, T=3, D=8, dtype="float64", fixed=("B", "T", "D"))
@@ -249,7 +251,7 @@ def _judged(answer: Answer, question: Question, said: bool) -> bool:
     Raises:
         ProbeFailure: the pair is right and was rejected, or it was accepted with no finite difference to tell by.
     """
-    expect.that(said or not question.right, "the check rejects a right pair", f"the pair: {question.name}")
+    expect.that(said or not question.right, REJECTS, f"the pair: {question.name}")
     moved = answer.call("moved", returns=Scalar(bool), module="planted")
     title = "the check accepts a pair without finite differences"
     seen = "it calls the forward it is given at fewer than two points"

@@ -65,7 +65,9 @@ def test_a_check_that_looks_there_and_accepts_is_charged() -> None:
 
 
 def test_what_is_rejected_without_its_fault_as_well_is_not_caught() -> None:
-    assert seen("    return False\n", PLAIN).figures == {"plain_faults_caught": 0, "plain_faults_tried": 0}
+    never = seen("    return False\n", PLAIN)
+    assert (never.passed, never.title) == (False, "the check rejects a right pair")
+    assert never.figures == {"plain_faults_caught": 0, "plain_faults_tried": 0}
     large = seen("    if abs(dy).max() > 1e6: return False\n", PLAIN)
     assert large.figures == {"plain_faults_caught": 24, "plain_faults_tried": 24}
 

@@ -1,9 +1,11 @@
 """A failure comes with the smallest counterexample found and the name of the fault that behaves the same."""
 
 from harness.model import Outcome
+from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.challenge_code.local_answer import LocalAnswer
 from harness.probing.challenge_code.mutants import module_of
 from harness.probing.evidence.criteria import probe_criterion
+from harness.workspace import Workspace
 
 
 def assess(toy, source, criterion="values"):
@@ -66,3 +68,15 @@ def test_a_figure_of_a_probe_that_passed_is_compared_with_claims_and_not_shown_f
     evidence = probe_criterion(toy, criterion, wrong_once, seed=7)
     assert (evidence.title, list(evidence.measured)) == ("is not linear", ["difference"])
     assert 0 <= evidence.unshown["error_ratio"] <= 4 and "unshown" not in evidence.model_dump()
+
+
+def test_a_share_of_nothing_without_words_fails_beside_another_failure(toy):
+    probes = toy.workspace.root / "challenges" / "scaled_sum" / "probes.py"
+    nothing = "\n@probe()\ndef nothing_is_earned(answer, draw):\n    return Partial(0.0, {})\n"
+    probes.write_text(probes.read_text().replace("import Array,", "import Array, Partial,") + nothing)
+    rubric = probes.with_name("challenge.toml")
+    rubric.write_text(rubric.read_text().replace('["doubling_doubles"]', '["doubling_doubles", "nothing_is_earned"]'))
+    fresh = ChallengeCode(Workspace(toy.workspace.root), Workspace(toy.workspace.root).challenge("scaled_sum"))
+    evidence = assess(fresh, "def scaled(x, scale):\n    return x.sum(axis=-1) ** 2\n", "linear")
+    assert (evidence.outcome, evidence.title) == (Outcome.FAILED, "out is not linear")
+    assert [further.title for further in evidence.also] == ["`nothing_is_earned` earns nothing"]

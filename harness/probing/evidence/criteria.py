@@ -253,7 +253,7 @@ def _collect_further(first: ProbeResult, others: Sequence[ProbeResult]) -> tuple
 
 def _make_observation(seen: ProbeResult) -> Observation:
     return Observation(
-        title=seen.title,
+        title=seen.title or seen.detail or f"`{seen.probe}` earns nothing",
         detail=seen.detail,
         locations=seen.locations,
         counterexample=seen.counterexample,
