@@ -78,5 +78,5 @@ def test_a_share_of_nothing_without_words_fails_beside_another_failure(toy):
     rubric.write_text(rubric.read_text().replace('["doubling_doubles"]', '["doubling_doubles", "nothing_is_earned"]'))
     fresh = ChallengeCode(Workspace(toy.workspace.root), Workspace(toy.workspace.root).challenge("scaled_sum"))
     evidence = assess(fresh, "def scaled(x, scale):\n    return x.sum(axis=-1) ** 2\n", "linear")
-    assert (evidence.outcome, evidence.title) == (Outcome.FAILED, "out is not linear")
+    assert (evidence.outcome, evidence.title) == (Outcome.FAILED, "is not linear")
     assert [further.title for further in evidence.also] == ["`nothing_is_earned` earns nothing"]
