@@ -38,7 +38,7 @@ def apart_from_plainer(
         about_eos.append(lambda: compete(draw, width=3, steps=6, vocab=9).judge(answer))
         about_eos.append(lambda: mix(draw, width=3, steps=3, vocab=9).judge(answer))
     checks: list[Callable[[], object]] = [_plain(answer, draw)]
-    checks.extend(partial(_judge_where_taken, answer, search, check) for check in about_eos)
+    checks.extend(partial(_judge_if_eos_is_taken, answer, search, check) for check in about_eos)
     if alpha:
         checks.append(lambda: penalise(answer, draw, alpha=alpha, length=3, width=3, steps=4, vocab=9))
     return expect.apart_from(*(check for check in checks for _ in range(DRAWS)))
@@ -61,7 +61,7 @@ def _plain(answer: Answer, draw: Draw) -> Callable[[], None]:
     return partial(penalise, answer, draw, alpha=0.0, length=2, width=3, steps=3, vocab=9)
 
 
-def _judge_where_taken(answer: Answer, search: Search, check: Callable[[], object]) -> None:
+def _judge_if_eos_is_taken(answer: Answer, search: Search, check: Callable[[], object]) -> None:
     """Pass on the failure of a check if a beam takes EOS in the search."""
     try:
         check()

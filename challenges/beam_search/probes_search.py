@@ -88,7 +88,7 @@ def finished_beams_mix_with_others(answer: Answer, draw: Draw, *, width: int, st
 
 @probe({"width": 3}, {"width": 4}, steps=8, vocab=13, fixed=("width", "steps", "vocab"))
 def finished_beams_hold_their_places(answer: Answer, draw: Draw, *, width: int, steps: int, vocab: int) -> None:
-    """Those that took a certain EOS, whose score is right without its log-probability, too."""
+    """Beams that took EOS keep their places, also where it has log-probability 0, which no score can lack."""
     with apart_where_eos_is_certain(answer, draw):
         for _ in range(DRAWS):
             hold(answer, draw, width=width, steps=steps, vocab=vocab)

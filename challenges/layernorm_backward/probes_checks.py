@@ -229,19 +229,19 @@ def _said(answer: Answer, question: Question, pair: tuple[RemoteObject, RemoteOb
 
 
 def _tells(answer: Answer, draw: Draw, question: Question, allowed: float, *, caught: bool) -> bool:
-    """Whether the fault of the latest pair decides the verdict: it shows, and without it the check rejects nothing."""
+    """Return whether the latest fault decides the verdict: it shows, and the pair without it is accepted."""
     if caught:
         return _most_off(answer) > 0 and _timed(answer, mended(draw, question), allowed)
     return not _hardly_shows(answer, question)
 
 
 def _hardly_shows(answer: Answer, question: Question) -> bool:
-    """Whether the fault of the latest pair is much smaller at inputs of the check's own than at those it was given."""
+    """Return whether the latest fault is much smaller at the check's own inputs than at those it was given."""
     return _most_off(answer) < HIDDEN * question.off
 
 
 def _most_off(answer: Answer) -> float:
-    """How far off the gradients of the latest pair were, over the largest entry of each."""
+    """Return the error of the latest pair's gradients, over the largest entry of each."""
     return float(answer.call("most_off", returns=Scalar(float), module="planted"))
 
 

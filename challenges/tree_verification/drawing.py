@@ -12,14 +12,14 @@ from .trees import Verification, decode, depths, path_to
 TRIES = 500
 """Trees that are drawn for one that is as wanted."""
 COUSINS, DEEPER, NEXT = 3, 4, 5
-"""Lures of `drawn`: wrong nodes hold what greedy decoding gives so deep, one deeper, or behind the right path."""
+"""Lures of `draw_tree`: wrong nodes hold what greedy decoding gives so deep, one deeper, or behind the right path."""
 DRAFTS = ("right", "wrong", "half", "mixed")
 """What the nodes hold: the whole path of greedy decoding, none of it, the first half of it, any part of it."""
 NEXT_TOKENS = ("any", "lowest", "highest")
 """What the model takes after the right path: any token, token 0, the last of the vocabulary."""
 
 
-def drawn(
+def draw_tree(
     draw: Draw, parents: Sequence[int], *, prompt: int, vocab: int, draft: str, ordered: bool, last: bool | None = None,
     lure: int | None = None, end: int | None = None, gap: float | None = None,
 ) -> Verification:  # fmt: skip
@@ -81,7 +81,7 @@ def lured(draw: Draw, parents: Sequence[int], end: int, *, prompt: int, vocab: i
         LookupError: there is hardly such a tree.
     """
     for _ in range(TRIES):
-        base = drawn(draw, parents, prompt=prompt, vocab=vocab, draft="right", ordered=False, end=end)
+        base = draw_tree(draw, parents, prompt=prompt, vocab=vocab, draft="right", ordered=False, end=end)
         golden, path = base.decoded(base.longest + 1), base.path
         plain = [draw.integer(0, vocab - 1) for _ in parents]
         tokens = tuple(base.tokens[node] if node in path else plain[node] for node in range(len(parents)))
@@ -97,7 +97,7 @@ def lured(draw: Draw, parents: Sequence[int], end: int, *, prompt: int, vocab: i
 def _tempting(
     kind: int, model: Any, start: list[int], before: list[int], tokens: list[int], parents: Sequence[int]
 ) -> int:
-    """What the model takes after a path, its second choice there, or what it takes after the slot before the next."""
+    """Return what the model takes after a path, its second choice there, or its choice after the slot before."""
     slot = [tokens[one] for one in path_to(parents, len(tokens) - 1)]
     return scripted.ranked(model, [*start, *(before if kind < 2 else slot)])[kind % 2]
 
@@ -115,7 +115,7 @@ def ended_early(
     depth = depths(parents)
     ends = [node for node, level in enumerate(depth) if level < max(depth) and node not in parents]
     end = ends[draw.integer(0, len(ends) - 1)] if ends else None
-    tree = drawn(draw, parents, prompt=prompt, vocab=vocab, draft=draft, ordered=ordered, lure=NEXT, end=end)
+    tree = draw_tree(draw, parents, prompt=prompt, vocab=vocab, draft=draft, ordered=ordered, lure=NEXT, end=end)
     return tree.renumbered(tree.wanted[-1], next_token)
 
 

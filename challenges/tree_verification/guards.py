@@ -7,7 +7,7 @@ from typing import Any
 from harness.probing import Answer, Draw
 from harness.probing.guards import Driver, Guard, Guards
 
-from .drawing import DRAFTS, drawn
+from .drawing import DRAFTS, draw_tree
 from .probes_conduct import generated
 from .probes_verify import compare_mask, grown
 
@@ -56,7 +56,7 @@ def driver(parents: Parents | None = None, **wanted: Any) -> Driver:
             prompt = wanted["prompt"](draw, t) if "prompt" in wanted else draw.integer(1, 8)
             compare_mask(answer, prompt, tree)
             vocab = draw.integer(max(24, len(tree) + 2), max(24, len(tree) + 2) + 9)
-            drawn(draw, tree, prompt=prompt, vocab=vocab, draft=draft, ordered=True).judge(answer)
+            draw_tree(draw, tree, prompt=prompt, vocab=vocab, draft=draft, ordered=True).judge(answer)
 
     return drive
 
@@ -70,7 +70,7 @@ def everything(answer: Answer, draw: Draw, t: int) -> None:
 def decoding(answer: Answer, draw: Draw, t: int) -> None:
     """Decoding with drafts, of more than t tokens."""
     for draft in ("right", "mixed", "half", "none"):
-        start = drawn(draw, (), prompt=draw.integer(1, 6), vocab=15, draft="right", ordered=True)
+        start = draw_tree(draw, (), prompt=draw.integer(1, 6), vocab=15, draft="right", ordered=True)
         generated(answer, draw, start, draft, draw.integer(1, 5), over(draw, t) + 4)
 
 

@@ -20,7 +20,7 @@ from harness.probing import (
     probe,
 )
 
-from .drawing import NEXT_TOKENS, drawn
+from .drawing import NEXT_TOKENS, draw_tree
 from .properties import apart_from_other_faults
 from .scripted import ORDERS, drafting
 from .trees import RESULT, SHAPES, Verification, misshapen, served
@@ -41,7 +41,7 @@ def _takes_one_call(answer: Answer, draw: Draw, shape: str, prompt: int, vocab: 
     """Require that verifications of a right and of a wrong tree call the model once each; return the most calls."""
     calls = 0
     for draft in ("right", "wrong"):
-        tree = drawn(draw, SHAPES[shape], prompt=prompt, vocab=vocab, draft=draft, ordered=False)
+        tree = draw_tree(draw, SHAPES[shape], prompt=prompt, vocab=vocab, draft=draft, ordered=False)
         failed: CallFailed | None = None
         try:
             tree.ask(answer)
@@ -70,7 +70,7 @@ def generation_is_greedy_decoding(
     kinds continue different models.
     """
     draw = Draw(draw.integer(0, 2**62), draft)
-    start = drawn(draw, (), prompt=prompt, vocab=vocab, draft="right", ordered=True)
+    start = draw_tree(draw, (), prompt=prompt, vocab=vocab, draft="right", ordered=True)
     if next_token != "any":
         start = start.renumbered(start.decoded(depth)[-1], next_token)
     generated(answer, draw, start, draft, depth, tokens)
@@ -79,7 +79,7 @@ def generation_is_greedy_decoding(
 @probe(prompt=2, vocab=11, tokens=3, fixed=("vocab",))
 def generation_needs_no_draft(answer: Answer, draw: Draw, *, prompt: int, vocab: int, tokens: int) -> None:
     """The draft has nothing to say; what goes wrong where it says what is right is judged elsewhere."""
-    start = drawn(draw, (), prompt=prompt, vocab=vocab, draft="right", ordered=True)
+    start = draw_tree(draw, (), prompt=prompt, vocab=vocab, draft="right", ordered=True)
     try:
         generated(answer, draw, start, "none", 1, tokens)
     except ProbeFailure as failure:
@@ -95,7 +95,7 @@ def the_draft_is_used(
     answer: Answer, draw: Draw, *, depth: int, tokens: int, prompt: int, vocab: int
 ) -> dict[str, float]:
     """With a right chain of depth d, n tokens take at most n / d calls of the model."""
-    start = drawn(draw, (), prompt=prompt, vocab=vocab, draft="right", ordered=True)
+    start = draw_tree(draw, (), prompt=prompt, vocab=vocab, draft="right", ordered=True)
     try:
         calls, rounds = generated(answer, draw, start, "right", depth, tokens)
     except CallFailed:
@@ -199,7 +199,7 @@ def _compare(found: list[int], right: list[int], what: str) -> None:
 @probe(prompt=3, vocab=13)
 def logits_are_only_read(answer: Answer, draw: Draw, *, prompt: int, vocab: int) -> None:
     """The model's arrays cannot be written to."""
-    tree = drawn(draw, SHAPES["comb"], prompt=prompt, vocab=vocab, draft="right", ordered=False)
+    tree = draw_tree(draw, SHAPES["comb"], prompt=prompt, vocab=vocab, draft="right", ordered=False)
     laws.inputs_may_be_read_only(partial(tree.ask, answer))
 
 
@@ -211,7 +211,7 @@ def arguments_stay_as_they_were(answer: Answer, draw: Draw, *, prompt: int, voca
     earlier call can have left the same in place of both.
     """
     tree, other = (
-        drawn(draw, SHAPES[shape], prompt=prompt, vocab=vocab, draft="right", ordered=False)
+        draw_tree(draw, SHAPES[shape], prompt=prompt, vocab=vocab, draft="right", ordered=False)
         for shape in ("comb", "right after wrong siblings")
     )
     given = {"prompt": [*tree.prompt], "tree_tokens": [*tree.tokens], "parents": [*tree.parents]}
@@ -250,7 +250,7 @@ def _calls_of_equal_sizes(
 @probe(prompt=2, vocab=9, fixed=("vocab", "prompt"))
 def wrong_arguments_are_refused(answer: Answer, draw: Draw, *, prompt: int, vocab: int) -> Partial:
     """Parents that do not come first, lists of different lengths, an empty prompt raise ValueError, each by itself."""
-    tree = drawn(draw, SHAPES["chain"], prompt=prompt, vocab=vocab, draft="right", ordered=False)
+    tree = draw_tree(draw, SHAPES["chain"], prompt=prompt, vocab=vocab, draft="right", ordered=False)
     tree.ask(answer)
     attempts: dict[str, Callable[[], Any]] = {}
     for what, changes in (

@@ -6,7 +6,7 @@ from functools import partial
 from harness.probing import Answer, CallFailed, Draw, FaultElsewhere, ProbeFailure, expect, probe
 
 from . import oracle
-from .drawing import TRIES, drawn
+from .drawing import TRIES, draw_tree
 from .probes_conduct import decoded, generated
 from .properties import left_to_others
 from .trees import SHAPES, Verification
@@ -180,7 +180,7 @@ def _with_end(
         LookupError: there is hardly such a tree.
     """
     for _ in range(TRIES):
-        tree = drawn(draw, SHAPES[shape], prompt=prompt, vocab=vocab, draft=draft, ordered=False)
+        tree = draw_tree(draw, SHAPES[shape], prompt=prompt, vocab=vocab, draft=draft, ordered=False)
         if (end := end_of(tree)) is not None:
             return tree, end
     raise LookupError("no tree was drawn that fits")

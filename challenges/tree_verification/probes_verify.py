@@ -7,7 +7,7 @@ from functools import partial
 from harness.probing import Answer, Axis, CallFailed, Draw, Drawn, FaultElsewhere, expect, probe
 from harness.probing.failures import CallTimedOut, OutOfMemory, Spared
 
-from .drawing import COUSINS, DEEPER, DRAFTS, NEXT_TOKENS, drawn, ended_early, with_model
+from .drawing import COUSINS, DEEPER, DRAFTS, NEXT_TOKENS, draw_tree, ended_early, with_model
 from .properties import (
     APART,
     apart_from_broken_properties,
@@ -41,7 +41,7 @@ MOST = 110.0 * 110.0
 def chains_are_verified(answer: Answer, draw: Draw, *, depth: int, draft: str, prompt: int, vocab: int) -> None:
     """A plain chain: two models in turn, with all other arguments the same; what the mask is, is judged elsewhere."""
     for _ in range(50):  # one in which a token that is left out or comes twice shows
-        chain = drawn(draw, range(-1, depth - 1), prompt=prompt, vocab=vocab, draft=draft, ordered=False)
+        chain = draw_tree(draw, range(-1, depth - 1), prompt=prompt, vocab=vocab, draft=draft, ordered=False)
         if len({*chain.decoded(depth + 1)}) == depth + 1:
             break
     for one in (chain, with_model(draw, chain, lambda other: _all_wrong(other) and other.wanted[0] != chain.wanted[0])):
@@ -88,7 +88,7 @@ def _decoded_with_gap(answer: Answer, draw: Draw, shape: str, prompt: int, vocab
         Spared: it does not, and the chain decides: whether another fault shows in a tree is a matter of the draw.
     """
     for draft in ("right", "half"):
-        tree = drawn(draw, SHAPES[shape], prompt=prompt, vocab=vocab, draft=draft, ordered=False, gap=gap)
+        tree = draw_tree(draw, SHAPES[shape], prompt=prompt, vocab=vocab, draft=draft, ordered=False, gap=gap)
         plain = replace(tree, gap=CLEAR if gap > 0 else -CLEAR)
         try:
             with expect.only_beside(partial(_decoded_apart, answer, draw, plain)), expect.renamed(title):
@@ -116,7 +116,7 @@ def every_shape_is_decoded_greedily(answer: Answer, draw: Draw, *, shape: str, p
     draw = Draw(draw.integer(0, 2**62), shape)
     for draft in DRAFTS:
         lies = {"last": False, "lure": DEEPER} if draft == "right" else {}
-        tree = drawn(draw, SHAPES[shape], prompt=prompt, vocab=vocab, draft=draft, ordered=False, **lies)
+        tree = draw_tree(draw, SHAPES[shape], prompt=prompt, vocab=vocab, draft=draft, ordered=False, **lies)
         with apart_from_broken_properties(answer, draw, tree):
             tree.judge(answer, f"{draft} draft")
     given = {"prompt": prompt, "vocab": vocab, "draft": "right", "ordered": False}
@@ -129,7 +129,7 @@ def every_shape_is_decoded_greedily(answer: Answer, draw: Draw, *, shape: str, p
 @probe({"prompt": 1}, {"prompt": 4}, vocab=13, fixed=("vocab",))
 def an_empty_tree_is_served(answer: Answer, draw: Draw, *, prompt: int, vocab: int) -> None:
     """What is emitted is the token that greedy decoding takes."""
-    drawn(draw, (), prompt=prompt, vocab=vocab, draft="right", ordered=False).judge(answer)
+    draw_tree(draw, (), prompt=prompt, vocab=vocab, draft="right", ordered=False).judge(answer)
 
 
 @probe(prompt=2, vocab=97, fixed=("prompt", "vocab"))
@@ -157,7 +157,7 @@ def positions_change_nothing(answer: Answer, draw: Draw, *, prompt: int, vocab: 
 @probe(*({"shape": shape} for shape in dict(APART)), prompt=2, vocab=13, fixed=("vocab",))
 def positions_go_by_depth(answer: Answer, draw: Draw, *, shape: str, prompt: int, vocab: int) -> None:
     """What the model is called with, where nothing that is emitted shows it."""
-    tree = drawn(draw, SHAPES[shape], prompt=prompt, vocab=vocab, draft="right", ordered=False)
+    tree = draw_tree(draw, SHAPES[shape], prompt=prompt, vocab=vocab, draft="right", ordered=False)
     with expect.only_beside(lambda: positions_do_no_harm(answer, draw)):
         tree.place(answer)
 
@@ -171,7 +171,8 @@ PATHS = (("right", True, None), ("half", True, None), ("wrong", True, None), ("r
 def the_whole_path_is_emitted(answer: Answer, draw: Draw, *, shape: str, prompt: int, vocab: int) -> None:
     """As much as the tree holds, and the token after it; what goes wrong on the way is judged elsewhere."""
     for draft, last, lure in PATHS:
-        tree = drawn(draw, SHAPES[shape], prompt=prompt, vocab=vocab, draft=draft, ordered=False, last=last, lure=lure)
+        form = SHAPES[shape]
+        tree = draw_tree(draw, form, prompt=prompt, vocab=vocab, draft=draft, ordered=False, last=last, lure=lure)
         found = tree.ask(answer, model=tree.masked)
         left_to_others(answer, draw, tree.failure(found))
         only_right = len(tree.path) == len(tree.parents)  # then nothing off the path can explain what is missing
@@ -202,7 +203,7 @@ def any_tree_is_right(
     given = {"prompt": prompt, "vocab": vocab, "draft": draft, "ordered": True}
     if next_token == "any":
         lies = {"last": False, "lure": DEEPER} if draw.integer(0, 1) else {}
-        tree = drawn(draw, parents, **given, **lies)
+        tree = draw_tree(draw, parents, **given, **lies)
     else:
         tree = ended_early(draw, parents, **given, next_token=next_token)
     with apart_from_other_faults(answer, draw, tree):

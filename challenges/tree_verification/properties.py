@@ -13,7 +13,7 @@ import numpy as np
 from harness.probing import Answer, Draw, FaultElsewhere, ProbeFailure, Tree, expect
 
 from . import oracle
-from .drawing import drawn, lured
+from .drawing import draw_tree, lured
 from .scripted import allowed
 from .trees import SHAPES, Verification, depths, listed, misshapen
 
@@ -61,7 +61,7 @@ def positions_do_no_harm(answer: Answer, draw: Draw, prompt: int = 2, vocab: int
     """Require that a model which minds positions is decoded like one that does not."""
     wrong: ProbeFailure | None = None
     for shape, last in APART:
-        tree = drawn(draw, SHAPES[shape], prompt=prompt, vocab=vocab, draft="right", ordered=True, last=last)
+        tree = draw_tree(draw, SHAPES[shape], prompt=prompt, vocab=vocab, draft="right", ordered=True, last=last)
         wrong = wrong or tree.failure(tree.mind(answer))
     return wrong
 
@@ -89,7 +89,7 @@ def apart_from_other_faults(answer: Answer, draw: Draw, tree: Verification) -> A
     """
 
     def siblings() -> None:
-        drawn(draw, (-1, -1), prompt=2, vocab=13, draft="right", ordered=False, last=False, lure=2).judge(answer)
+        draw_tree(draw, (-1, -1), prompt=2, vocab=13, draft="right", ordered=False, last=False, lure=2).judge(answer)
 
     positions = [lambda: tree.mind(answer)] if tree.ordered else []
     broken = _broken_properties(answer, draw)

@@ -57,7 +57,7 @@ def test_a_drawn_tree_is_what_its_draft_says(shape: str) -> None:
     """Right: all of a longest path is greedy decoding. Wrong: no root is. And no two siblings hold the same token."""
     parents = TREES.SHAPES[shape]
     for draft, holds in (("right", TREES.depth_of(parents)), ("wrong", 0)):
-        tree = DRAWING.drawn(Draw(3), parents, prompt=3, vocab=13, draft=draft, ordered=True)
+        tree = DRAWING.draw_tree(Draw(3), parents, prompt=3, vocab=13, draft=draft, ordered=True)
         assert tree.longest == holds
         assert len(set(zip(tree.parents, tree.tokens, strict=True))) == len(parents)
 

@@ -12,7 +12,7 @@ from harness.model import Challenge, Observation, Origin, Outcome, Record
 from harness.report.pages import NOT_ASKED, SCOREBOARD, render_all
 from harness.report.views.board.not_asked_board import MarkPair, not_asked_board
 from harness.report.views.inputs import ReportInputs
-from harness.report.views.not_asked import not_asked
+from harness.report.views.not_asked import list_not_asked
 from harness.report.views.origins import origin_facts
 from harness.report.writers.record import show, shown_markdown
 from harness.scoring import score
@@ -73,7 +73,7 @@ def test_every_kind_of_fault_that_was_seen_is_named() -> None:
     record = answered("glm-5", not_asked={"causality": "no word of it"})
     crash = Observation(title="`prefill` raises AssertionError")
     more = [e.model_copy(update={"also": (crash,)}) if e.criterion == "causality" else e for e in record.evidence]
-    (beside,) = not_asked(sample.CHALLENGE, record.model_copy(update={"evidence": tuple(more)}))
+    (beside,) = list_not_asked(sample.CHALLENGE, record.model_copy(update={"evidence": tuple(more)}))
     assert beside.seen.endswith(f": {sample.FUTURE['title']}; {crash.title}")
 
 

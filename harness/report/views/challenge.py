@@ -24,7 +24,7 @@ from harness.report.views.answers import ModelAnswer, answers, in_order
 from harness.report.views.attempts import AttemptsReport, attempts_report
 from harness.report.views.credit import Uncredited, anchor_note, uncredited
 from harness.report.views.criteria_tables import DimensionSection, criteria_tables
-from harness.report.views.not_asked import NotAsked, asked, build_note, contradictions, not_asked, not_asked_build
+from harness.report.views.not_asked import NotAsked, asked, build_note, contradictions, list_not_asked, not_asked_build
 from harness.report.views.notes import notes
 from harness.report.views.origins import Facts, origin_facts
 from harness.report.views.repaired_copy import RepairedCopyReport, repaired_copy_report
@@ -291,7 +291,7 @@ def _submission(
         weaknesses=found,
         uncredited=uncredited(record),
         not_offered=tuple(e.criterion for e in record.marked if e.outcome is Outcome.NOT_OFFERED),
-        not_asked=not_asked(challenge, record),
+        not_asked=list_not_asked(challenge, record),
         not_asked_build=not_asked_build(challenge, record),
         unassessed=unassessed(challenge, record),
         remarks=record.remarks,

@@ -23,18 +23,18 @@ def asked(record: Record) -> list[Evidence]:
     return [e for e in record.evidence if e.criterion not in beside]
 
 
-def not_asked(challenge: Challenge, record: Record) -> tuple[NotAsked, ...]:
+def list_not_asked(challenge: Challenge, record: Record) -> tuple[NotAsked, ...]:
     """Return a record's criteria outside the original prompt, without those of `not_asked_build`."""
-    return tuple(one for one, builds in _not_asked(challenge, record) if not builds)
+    return tuple(one for one, builds in _iter_not_asked(challenge, record) if not builds)
 
 
 def not_asked_build(challenge: Challenge, record: Record) -> tuple[NotAsked, ...]:
     """Return the criteria outside the original prompt that decide whether anything could be run."""
     copy = _copy_note(record) if record.build else ""
-    return tuple(replace(one, copy=copy) for one, builds in _not_asked(challenge, record) if builds)
+    return tuple(replace(one, copy=copy) for one, builds in _iter_not_asked(challenge, record) if builds)
 
 
-def _not_asked(challenge: Challenge, record: Record) -> Iterator[tuple[NotAsked, bool]]:
+def _iter_not_asked(challenge: Challenge, record: Record) -> Iterator[tuple[NotAsked, bool]]:
     why = record.origin.not_asked if record.origin else {}
     builds = {c.id for c in challenge.criteria if c.compiler == "compiles"}
     for e in record.evidence:

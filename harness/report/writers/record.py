@@ -23,7 +23,7 @@ from harness.report.views.challenge import (
     weaknesses,
 )
 from harness.report.views.credit import anchor_note
-from harness.report.views.not_asked import NotAsked, asked, build_note, not_asked, not_asked_build
+from harness.report.views.not_asked import NotAsked, asked, build_note, list_not_asked, not_asked_build
 from harness.report.views.origins import origin_facts
 from harness.report.views.repaired_copy import RepairedCopyReport, fault_lines, labelled_lines, repaired_copy_report
 
@@ -80,7 +80,7 @@ def _parts(challenge: Challenge, record: Record, unfetched: Names[str], place: s
     if build := not_asked_build(challenge, record):
         yield _title(_BUILD)
         yield from (_item(_build_words(each)) for each in build)
-    if beside := not_asked(challenge, record):
+    if beside := list_not_asked(challenge, record):
         yield _title("Also seen, not asked by the original prompt (no mark)")
         yield from (_item(f"{each.criterion}: {each.seen}; {each.reason}") for each in beside)
     if record.remarks:
@@ -272,7 +272,7 @@ def shown_markdown(challenge: Challenge, record: Record, unfetched: Names[str] =
     if build := not_asked_build(challenge, record):
         copies = ((each.criterion, each.seen, each.reason, each.copy) for each in build)
         parts += [f"## {_BUILD}", markdown_table(("Criterion", "Seen", "Not asked", "Repaired copy"), copies)]
-    if beside := not_asked(challenge, record):
+    if beside := list_not_asked(challenge, record):
         rows = ((each.criterion, each.seen, each.reason) for each in beside)
         parts += ["## Also seen, not asked (no mark)", markdown_table(("Criterion", "Seen", "Not asked"), rows)]
     groups = unassessed(challenge, record)
