@@ -8,7 +8,6 @@ from fractions import Fraction
 
 from harness.model import (
     NEEDS_REVIEW,
-    UNBUILT,
     Challenge,
     Counterexample,
     Criterion,
@@ -309,10 +308,10 @@ def seen(evidence: Evidence) -> str:
 
 def uncredited(evidence: Evidence) -> str:
     """Describe the own outcome of a criterion without credit."""
-    if evidence.rests_on == UNBUILT and evidence.own_outcome is None:
-        return "Not run, and counts as 0"
     if evidence.outcome is Outcome.NOT_RUN:
         return "Not told apart"
+    if evidence.own_outcome is None:
+        return "Not run, and counts as 0"
     if evidence.own_outcome in (Outcome.UNSUPPORTED, Outcome.NOT_RUN):
         return "Not measured, and counts as 0"
     if evidence.own_outcome is Outcome.FAILED:

@@ -97,7 +97,12 @@ def test_a_failure_tells_what_was_seen_and_how_to_see_it_again() -> None:
 
 
 def test_what_lost_its_credit_to_another_criterion_is_skipped_with_the_reason() -> None:
-    lost = {"outcome": Outcome.FAILED, "detail": "not counted", "rests_on": "first_token"}
+    lost = {
+        "outcome": Outcome.FAILED,
+        "detail": "not counted",
+        "rests_on": "first_token",
+        "own_outcome": Outcome.PASSED,
+    }
     skipped = cases(sample.record(outcomes=sample.RIGHT | {"softmax_laws": lost}))["softmax_laws"].find("skipped")
     assert skipped is not None
     assert skipped.get("message") == "Held, but earns nothing while first_token fails"

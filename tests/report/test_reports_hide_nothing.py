@@ -131,7 +131,7 @@ def test_strengths_and_weaknesses_are_the_evidence_and_nothing_else():
 
 
 def test_credit_that_another_criterion_took_is_not_called_a_weakness():
-    lost = {"outcome": Outcome.FAILED, "detail": "held, but earns nothing", "rests_on": "first_token"}
+    lost = {"outcome": Outcome.FAILED, "detail": "held", "rests_on": "first_token", "own_outcome": Outcome.PASSED}
     wrong = {"outcome": Outcome.FAILED, "detail": "out is wrong"}
     text = page(sample.record(outcomes=sample.RIGHT | {"first_token": wrong, "softmax_laws": lost}))
     assert "* Held, but earns nothing while `first_token` fails: `softmax_laws`." in text
@@ -262,7 +262,7 @@ def test_no_report_takes_the_scoreboard_s_place():
         (Outcome.PARTIAL, "Held in part, but earns nothing"),
         (Outcome.NOT_RUN, "Not measured, and counts as 0"),
         (Outcome.UNSUPPORTED, "Not measured, and counts as 0"),
-        (None, "Held, but earns nothing"),
+        (None, "Not run, and counts as 0"),
     ],
 )
 def test_what_earns_nothing_is_said_to_have_held_only_where_it_did(own, words):
