@@ -7,11 +7,23 @@ import numpy as np
 
 SEEN = 96
 """Last tokens that tell a sequence from others of its length: all, but in a search so long that all would cost much."""
-GOLDEN, MIX, MIX_2, ROUND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB, (1 << 64) - 1
+GOLDEN, MIX, ROUND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, (1 << 64) - 1
+MIXED = tuple((np.uint64(shift), np.uint64(factor)) for shift, factor in ((30, MIX), (27, 0x94D049BB133111EB), (31, 1)))
+"""By how much numbers of 64 bits are shifted and multiplied until all their bits depend on each other."""
 
 
-def scripted(seed, vocab, eos, spread, bias, first_bias, prompts, barred=False, certain=False):
-    """A model of log-probabilities.
+def scripted(seed, vocab, *script):
+    """A model of log-probabilities that is called with one sequence; the script is that of `distributed`."""
+    distributions = distributed(seed, vocab, *script)
+
+    def model(tokens):
+        return distributions([checked(tokens, vocab)])[0]
+
+    return model
+
+
+def distributed(seed, vocab, eos, spread, bias, first_bias, prompts, barred=False, certain=False):
+    """The same model for several sequences at once, tuples of tokens: a row of log-probabilities for each.
 
     Args:
         seed: of all distributions.
@@ -27,19 +39,21 @@ def scripted(seed, vocab, eos, spread, bias, first_bias, prompts, barred=False, 
     starts = {tuple(prompt) for prompt in prompts}
     places = np.arange(1, vocab + 1, dtype=np.uint64) * np.uint64(GOLDEN)
 
-    def model(tokens):
-        sequence = checked(tokens, vocab)
-        logits = spread * numbers(hashed(seed, sequence), places)
+    def bias_of(sequence):
         away = certain and hashed(seed + 3, sequence) % 3
-        logits[eos] += (-bias if away else bias) + (first_bias if sequence in starts else 0.0)
-        if barred:
-            odd = numbers(hashed(seed + 1, sequence), places) < 0
-            odd[hashed(seed + 2, sequence) % vocab] = False
-            logits[odd] = -np.inf
-        top = logits.max()
-        return logits - (top + np.log(np.exp(logits - top).sum()))
+        return (-bias if away else bias) + (first_bias if sequence in starts else 0.0)
 
-    return model
+    def distributions(sequences):
+        logits = spread * numbers([hashed(seed, sequence) for sequence in sequences], places)
+        logits[:, eos] += [bias_of(sequence) for sequence in sequences]
+        if barred:
+            odd = numbers([hashed(seed + 1, sequence) for sequence in sequences], places) < 0
+            odd[range(len(sequences)), [hashed(seed + 2, sequence) % vocab for sequence in sequences]] = False
+            logits[odd] = -np.inf
+        top = logits.max(axis=1, keepdims=True)
+        return logits - (top + np.log(np.exp(logits - top).sum(axis=1, keepdims=True)))
+
+    return distributions
 
 
 def unended(seed, vocab, eos, *script):
@@ -93,11 +107,11 @@ def hashed(seed, sequence):
     return state
 
 
-def numbers(state, places):
-    """About normal numbers, one for each place: two uniform ones summed."""
-    mixed = places + np.uint64(state)
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(MIX)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(MIX_2)
-    mixed ^= mixed >> np.uint64(31)
-    low, high = (mixed & np.uint64(0xFFFFFFFF)).astype(float), (mixed >> np.uint64(32)).astype(float)
-    return (low + high) / 2.0**31 - 2.0
+def numbers(states, places):
+    """About normal numbers, one for each state and place: two uniform ones summed."""
+    mixed = np.array(states, dtype=np.uint64)[:, None] + places
+    for shift, factor in MIXED:
+        mixed ^= mixed >> shift
+        mixed *= factor
+    halves = mixed.view(np.uint32).astype(float)
+    return (halves[:, ::2] + halves[:, 1::2]) / 2.0**31 - 2.0

@@ -92,7 +92,7 @@ class Search:
 
     @property
     def _outcomes(self) -> Iterator[oracle.Expected]:
-        model = scripted.scripted(*self._script)
+        model = scripted.distributed(*self._script)
         for prompt in self.prompts:
             yield oracle.search(model, prompt, self.width, self.steps, self.alpha, self.eos)
 
@@ -166,9 +166,9 @@ class Search:
 
     def logprob(self, item: int, tokens: Sequence[int]) -> float:
         """The sum of the log-probabilities of tokens after a prompt."""
-        model, prompt = scripted.scripted(*self._script), list(self.prompts[item])
-        terms = (model([*prompt, *tokens[:n]])[token] for n, token in enumerate(tokens))
-        return float(sum(terms, np.longdouble(0)))
+        before = [(*self.prompts[item], *tokens[:n]) for n in range(len(tokens))]
+        logprobs = scripted.distributed(*self._script)(before)
+        return float(logprobs[range(len(tokens)), tokens].sum(dtype=np.longdouble))
 
     def __str__(self) -> str:
         lengths = ", ".join(str(len(prompt)) for prompt in self.prompts)

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
+Beam = tuple[tuple[int, ...], np.longdouble, np.longdouble]
+"""Generated tokens, their score, and the sum of their log-probabilities."""
 
 
 @dataclass(frozen=True)
@@ -32,33 +34,37 @@ class Expected:
 
 
 def search(
-    model: Callable[[list[int]], Any], prompt: Sequence[int], width: int, steps: int, alpha: float, eos: int
-) -> Expected:
-    """One prompt, token by token; every candidate is ranked, not only the best of each beam."""
-    kept: list[tuple[np.longdouble, tuple[int, ...], np.longdouble]] = [(np.longdouble(0), (), np.longdouble(0))]
+    model: Callable[[Sequence[Sequence[int]]], NDArray[np.float64]], prompt: Sequence[int], width: int, steps: int,
+    alpha: float, eos: int,
+) -> Expected:  # fmt: skip
+    """One prompt, step by step; `model` gives a row of log-probabilities for each of several sequences."""
+    kept: list[Beam] = [((), np.longdouble(0), np.longdouble(0))]
     calls, gap, outlived, displaced, taken = 0, np.inf, False, False, 0
-    for _ in range(steps):
-        done = [one for one in kept if one[1][-1:] == (eos,)]
-        if len(done) == len(kept):
+    for length in range(1, steps + 1):
+        done = [one for one in kept if one[0][-1:] == (eos,)]
+        going = [one for one in kept if one[0][-1:] != (eos,)]
+        if not going:
             break
         taken += 1
-        pool = list(done)
-        for _, tokens, total in kept:
-            if tokens[-1:] == (eos,):
-                continue
-            calls += 1
-            logprobs = np.asarray(model([*prompt, *tokens])).astype(np.longdouble)
-            for token in np.argsort(-logprobs)[: 2 * width]:
-                if np.isneginf(logprobs[token]):
-                    continue
-                longer, sum_ = (*tokens, int(token)), total + logprobs[token]
-                pool.append((sum_ / np.longdouble(len(longer)) ** np.longdouble(alpha), longer, sum_))
-        pool.sort(key=lambda one: one[0], reverse=True)
-        gap = min([gap, *(float(a[0] - b[0]) for a, b in pairwise(pool))])
-        kept = pool[:width]
-        held = {tokens for _, tokens, _ in kept}
-        outlived |= any(tokens in held for _, tokens, _ in done)
-        displaced |= any(tokens not in held for _, tokens, _ in done)
-    beams = tuple((tokens, score) for score, tokens, _ in kept)
+        calls += len(going)
+        logprobs = model([(*prompt, *tokens) for tokens, _, _ in going])
+        best = np.argsort(-logprobs, axis=1)[:, : 2 * width]
+        rows, ranks = np.nonzero(np.take_along_axis(logprobs, best, axis=1) > -np.inf)
+        next_tokens = best[rows, ranks]
+        sums = np.array([total for _, _, total in going])[rows] + logprobs[rows, next_tokens]
+        pool = np.append([score for _, score, _ in done], sums / np.longdouble(length) ** np.longdouble(alpha))
+        order = np.argsort(-pool)
+        gap = min(gap, float(-np.diff(pool[order]).max(initial=-np.inf)))
+        before, kept = kept, []
+        for place in order[:width].tolist():
+            at = place - len(done)
+            if at < 0:
+                kept.append(done[place])
+            else:
+                kept.append(((*going[rows[at]][0], int(next_tokens[at])), pool[place], sums[at]))
+        held = {tokens for tokens, _, _ in kept}
+        outlived |= any(tokens in held for tokens, _, _ in done)
+        displaced |= any(tokens not in held for tokens, _, _ in done)
+    beams = tuple((tokens, score) for tokens, score, _ in kept)
     finished = tuple(tokens[-1] == eos for tokens, _ in beams)
     return Expected(beams, finished, calls, taken, gap, outlived, displaced)
