@@ -50,8 +50,7 @@ def distributed(seed, vocab, eos, spread, bias, first_bias, prompts, barred=Fals
             odd = numbers([hashed(seed + 1, sequence) for sequence in sequences], places) < 0
             odd[range(len(sequences)), [hashed(seed + 2, sequence) % vocab for sequence in sequences]] = False
             logits[odd] = -np.inf
-        top = logits.max(axis=1, keepdims=True)
-        return logits - (top + np.log(np.exp(logits - top).sum(axis=1, keepdims=True)))
+        return logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
 
     return distributions
 

@@ -48,20 +48,21 @@ def search(
         taken += 1
         calls += len(going)
         logprobs = model([(*prompt, *tokens) for tokens, _, _ in going])
-        best = np.argsort(-logprobs, axis=1)[:, : 2 * width]
-        rows, ranks = np.nonzero(np.take_along_axis(logprobs, best, axis=1) > -np.inf)
-        next_tokens = best[rows, ranks]
-        sums = np.array([total for _, _, total in going])[rows] + logprobs[rows, next_tokens]
+        best = (-logprobs).argsort(axis=1)[:, : 2 * width]
+        rows = np.arange(len(going))[:, None]
+        sums = np.array([total for _, _, total in going])[:, None] + logprobs[rows, best]
         pool = np.append([score for _, score, _ in done], sums / np.longdouble(length) ** np.longdouble(alpha))
-        order = np.argsort(-pool)
-        gap = min(gap, float(-np.diff(pool[order]).max(initial=-np.inf)))
-        before, kept = kept, []
+        order = (-pool).argsort()
+        order = order[pool[order] > -np.inf]
+        ranked = pool[order]
+        gap = min(gap, float((ranked[:-1] - ranked[1:]).min(initial=np.inf)))
+        kept = []
         for place in order[:width].tolist():
-            at = place - len(done)
-            if at < 0:
+            if place < len(done):
                 kept.append(done[place])
-            else:
-                kept.append(((*going[rows[at]][0], int(next_tokens[at])), pool[place], sums[at]))
+                continue
+            beam, rank = divmod(place - len(done), best.shape[1])
+            kept.append(((*going[beam][0], int(best[beam, rank])), pool[place], sums[beam, rank]))
         held = {tokens for tokens, _, _ in kept}
         outlived |= any(tokens in held for tokens, _, _ in done)
         displaced |= any(tokens not in held for tokens, _, _ in done)
