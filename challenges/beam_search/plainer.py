@@ -108,7 +108,7 @@ def stay(draw: Draw, *, width: int, steps: int, vocab: int) -> Search:
 
 def compete(draw: Draw, *, width: int, steps: int, vocab: int) -> Search:
     """Return a search in which better beams push out one that ended; with K = 1 none can, and the search ends."""
-    return drawn(draw, vocab=vocab, lengths=[2], width=width, steps=steps, ends="even later", spread=2.5,
+    return drawn(draw, vocab=vocab, lengths=[2], width=width, steps=steps, ends="even later", spread=4.0,
                  wanted=lambda search: search.expected[0].displaced or width == 1)  # fmt: skip
 
 
