@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from harness.probing import Draw
 
@@ -41,7 +40,7 @@ def draw_tree(
         gap: between the two largest logits of each row; any by default.
     """
     seed = draw.integer(0, 2**53)
-    model = scripted.scripted(seed, vocab, ordered, gap)
+    ranked = scripted.ranking(seed, vocab, ordered, gap)
     start = [draw.integer(0, vocab - 1) for _ in range(prompt)]
     depth = depths(parents)
     ends = [node for node, level in enumerate(depth) if level == max(depth)]
@@ -61,7 +60,7 @@ def draw_tree(
             taken.add(golden[depth[node] - 1])
         line, kind = [tokens[one] for one in path_to(parents, parent)], draw.integer(0, NEXT) if lure is None else lure
         if kind < COUSINS:
-            tempting = _tempting(kind, model, start, line, tokens, parents)
+            tempting = _tempting(kind, ranked, start, line, tokens, parents)
         else:
             tempting = golden[{COUSINS: depth[node] - 1, DEEPER: depth[node], NEXT: kept}[kind]]
         if tempting not in taken:
@@ -95,11 +94,12 @@ def lured(draw: Draw, parents: Sequence[int], end: int, *, prompt: int, vocab: i
 
 
 def _tempting(
-    kind: int, model: Any, start: list[int], before: list[int], tokens: list[int], parents: Sequence[int]
-) -> int:
+    kind: int, ranked: Callable[[list[int]], list[int]], start: list[int], before: list[int], tokens: list[int],
+    parents: Sequence[int],
+) -> int:  # fmt: skip
     """Return what the model takes after a path, its second choice there, or its choice after the slot before."""
     slot = [tokens[one] for one in path_to(parents, len(tokens) - 1)]
-    return scripted.ranked(model, [*start, *(before if kind < 2 else slot)])[kind % 2]
+    return ranked([*start, *(before if kind < 2 else slot)])[kind % 2]
 
 
 def ended_early(

@@ -243,7 +243,7 @@ def grown(draw: Draw, form: str, nodes: int, vocab: int) -> tuple[int, ...]:
             "layers": lambda node: (node - 2) // 2 if node > 1 else -1,
             "branches": lambda node: -1 if node % (nodes // 2 + 1) == 0 else node - 1,
         }[form](node)
-        while sum(other == parent for other in parents) >= vocab - 1:
-            parent = node - 1 if parent == node - 1 or sum(other == node - 1 for other in parents) == 0 else parent + 1
+        while parents.count(parent) >= vocab - 1:
+            parent = node - 1 if parent == node - 1 or node - 1 not in parents else parent + 1
         parents.append(parent)
     return tuple(parents)

@@ -6,6 +6,7 @@ This file is loaded into the process that serves them, where nothing but NumPy i
 import numpy as np
 
 GOLDEN, MIX, MIX_2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+SHIFTS = (np.uint64(30), MIX), (np.uint64(27), MIX_2), (np.uint64(31), np.uint64(1))
 TOP = 4.5
 """The two largest logits of a row that are close; all others are below 4."""
 HIDDEN = -1e9
@@ -24,8 +25,7 @@ def scripted(seed, vocab, ordered, gap=None, shift=0):
         gap: of the two largest logits of each row, how far that of the higher token is above the other; None for any.
         shift: how much lower each token is than in the model without a shift; below 0 they go on at the highest.
     """
-    meant = (np.arange(vocab, dtype=np.uint64) + np.uint64(shift)) % np.uint64(vocab)
-    places = (meant + np.uint64(1)) * GOLDEN
+    pairs, logits = hashing(seed, vocab, gap, shift)
 
     def model(tokens, mask, positions=None):
         tokens = whole("tokens", tokens, 0, vocab)
@@ -36,16 +36,43 @@ def scripted(seed, vocab, ordered, gap=None, shift=0):
                 raise ValueError(f"there are {len(given)} positions for {len(tokens)} tokens")
         if positions is None or not ordered:
             given = seen.sum(axis=1) - 1
-        pairs = mixed(meant[tokens] * GOLDEN + np.array(given, dtype=np.uint64) * MIX_2)
-        states = mixed(seen.astype(np.uint64) @ pairs + np.uint64(seed))
-        logits = (mixed(states[:, None] + places) >> np.uint64(11)).astype(float) / 2.0**50 - 4.0
-        if gap is not None:
-            rows, two = np.arange(len(logits)), np.sort(np.argsort(-logits, axis=1)[:, :2], axis=1)
-            logits[rows, two[:, 0]] = TOP
-            logits[rows, two[:, 1]] = TOP + gap
-        return logits
+        return logits(seen.astype(np.uint64) @ pairs(tokens, given))
 
     return model
+
+
+def ranking(seed, vocab, ordered, gap=None, shift=0):
+    """What the same model says after a plain sequence, of which it computes the last row only.
+
+    The function returned lists all tokens, the likeliest after those given first.
+    """
+    pairs, logits = hashing(seed, vocab, gap, shift)
+
+    def ranked(tokens):
+        (row,) = logits(pairs(tokens, range(len(tokens))).sum(keepdims=True))
+        return np.argsort(-row, kind="stable").tolist()
+
+    return ranked
+
+
+def hashing(seed, vocab, gap, shift):
+    """Return two functions: numbers for tokens at positions, and logits for the sums of those that rows see."""
+    meant = (np.arange(vocab, dtype=np.uint64) + np.uint64(shift)) % np.uint64(vocab)
+    places = (meant + np.uint64(1)) * GOLDEN
+
+    def pairs(tokens, positions):
+        return mixed(meant[list(tokens)] * GOLDEN + np.array(positions, dtype=np.uint64) * MIX_2)
+
+    def logits(sums):
+        states = mixed(sums + np.uint64(seed))
+        found = (mixed(states[:, None] + places) >> np.uint64(11)).astype(float) / 2.0**50 - 4.0
+        if gap is not None:
+            rows, two = np.arange(len(found)), np.sort(np.argsort(-found, axis=1)[:, :2], axis=1)
+            found[rows, two[:, 0]] = TOP
+            found[rows, two[:, 1]] = TOP + gap
+        return found
+
+    return pairs, logits
 
 
 def placed(seed, vocab, ordered, gap, shift, tokens, places):
@@ -88,17 +115,6 @@ def masked(seed, vocab, ordered, gap, shift, tokens, parents):
     return masked_model
 
 
-def chosen(model, tokens):
-    """The token that greedy decoding takes after `tokens`."""
-    return ranked(model, tokens)[0]
-
-
-def ranked(model, tokens):
-    """All tokens, the likeliest after `tokens` first."""
-    causal = np.tril(np.ones((len(tokens), len(tokens)), dtype=bool))
-    return np.argsort(-model(tokens, causal)[-1], kind="stable").tolist()
-
-
 def drafting(seed, vocab, ordered, shift, kind, depth):
     """A draft: a tree that continues a sequence.
 
@@ -110,15 +126,15 @@ def drafting(seed, vocab, ordered, shift, kind, depth):
             where the last of these children are the deepest; "half": a chain that goes wrong; "none".
         depth: of the tree.
     """
-    model = scripted(seed, vocab, ordered, None, shift)
+    ranked = ranking(seed, vocab, ordered, None, shift)
 
     def draft(tokens):
         context, found, parents, last = list(whole("tokens", tokens, 0, vocab)), [], [], -1
         for level in range(depth - (kind in ORDERS) if kind != "none" else 0):
-            right = chosen(model, context)
+            right = ranked(context)[0]
             wrong = (right + 1 + level % (vocab - 1)) % vocab if vocab > 1 else right
             token = wrong if kind == "wrong" or (kind == "half" and 2 * level >= depth) else right
-            side, before = [wrong, chosen(model, [*context, wrong])], last
+            side, before = [wrong, ranked([*context, wrong])[0]], last
             if kind == "mixed" and vocab > 1:
                 found += side
                 parents += [before, len(parents)]
@@ -126,8 +142,8 @@ def drafting(seed, vocab, ordered, shift, kind, depth):
             parents.append(before)
             last = len(parents) - 1
             if (kind == "beside" or kind in ORDERS) and vocab > 1:
-                after = chosen(model, [*context, right])
-                side = side if after == right else [after, chosen(model, [*context, after])]
+                after = ranked([*context, right])[0]
+                side = side if after == right else [after, ranked([*context, after])[0]]
                 found += side
                 parents += [before, len(parents)]
             context.append(token)
@@ -160,6 +176,8 @@ def whole(name, values, low, high):
         raise ValueError(f"{name} is {described(values)}, not a list of ints")
     if not values:
         raise ValueError(f"{name} is empty")
+    if set(map(type, values)) == {int} and min(values) >= low and max(values) < high:
+        return list(values)
     for place, value in enumerate(values):
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
             raise ValueError(f"{name}[{place}] is {described(value)}, not an int")
@@ -199,6 +217,6 @@ def described(value):
 
 def mixed(numbers):
     """Each number of 64 bits mixed until all its bits depend on each other."""
-    numbers = (numbers ^ (numbers >> np.uint64(30))) * MIX
-    numbers = (numbers ^ (numbers >> np.uint64(27))) * MIX_2
-    return numbers ^ (numbers >> np.uint64(31))
+    for shift, factor in SHIFTS:
+        numbers = (numbers ^ (numbers >> shift)) * factor
+    return numbers

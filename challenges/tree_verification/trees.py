@@ -140,12 +140,12 @@ class Verification:
 
     def holding(self, node: int, token: int) -> "Verification":
         """Return the same tree with a token in a node, and what the model takes next in its first child, and so on."""
-        tokens, model = list(self.tokens), scripted.scripted(self.seed, self.vocab, False, shift=self.shift)
+        tokens, ranked = list(self.tokens), scripted.ranking(self.seed, self.vocab, False, shift=self.shift)
         tokens[node] = token
         for child, parent in enumerate(self.parents):
             if parent == node:
                 before = [*self.prompt, *(tokens[one] for one in path_to(self.parents, parent))]
-                tokens[child] = scripted.chosen(model, before)
+                tokens[child] = ranked(before)[0]
                 siblings = [one for one, other in enumerate(self.parents) if other == parent and one != child]
                 if tokens[child] in [tokens[one] for one in siblings]:
                     tokens[child] = self.tokens[child]
@@ -277,7 +277,7 @@ def decode(script: tuple[Any, ...], prompt: tuple[int, ...], count: int) -> list
     """Return the first tokens of greedy decoding by the scripted model, each computed once."""
     found = _get_decoded(script, prompt)
     if len(found) < count:
-        found += oracle.greedy(scripted.scripted(*script), (*prompt, *found), count - len(found))
+        found += oracle.greedy(scripted.ranking(*script), (*prompt, *found), count - len(found))
     return found[:count]
 
 

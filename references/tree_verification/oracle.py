@@ -1,10 +1,9 @@
-"""Oracle: greedy decoding token by token, and who sees whom by walking up from each node.
+"""Oracle: greedy decoding token by token, and who sees whom.
 
 Every decision is between whole numbers of a hash, so nothing here rounds and no precision has to be chosen.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,25 +12,17 @@ from numpy.typing import NDArray
 def mask(prompt_len: int, parents: Sequence[int]) -> NDArray[np.bool_]:
     """Who may attend to whom."""
     size = prompt_len + len(parents)
-    seen = np.zeros((size, size), dtype=bool)
-    for row in range(size):
-        if row < prompt_len:
-            seen[row, : row + 1] = True
-            continue
-        node = row - prompt_len
-        while node >= 0:
-            seen[row, prompt_len + node] = True
-            node = parents[node]
-        seen[row, :prompt_len] = True
+    seen = np.eye(size, dtype=bool)
+    for row, before in enumerate([*range(prompt_len - 1), *(prompt_len + parent for parent in parents)], 1):
+        seen[row] |= seen[before]
     return seen
 
 
-def greedy(model: Callable[..., Any], prompt: Sequence[int], count: int) -> list[int]:
-    """The first `count` tokens of greedy decoding, each by a pass over the plain sequence before it."""
+def greedy(ranked: Callable[[list[int]], list[int]], prompt: Sequence[int], count: int) -> list[int]:
+    """The first `count` tokens of greedy decoding; `ranked` gives all tokens, the likeliest after a sequence first."""
     tokens = list(prompt)
     for _ in range(count):
-        causal = np.tril(np.ones((len(tokens), len(tokens)), dtype=bool))
-        tokens.append(int(np.argmax(model(tokens, causal, list(range(len(tokens))))[-1])))
+        tokens.append(ranked(tokens)[0])
     return tokens[len(prompt) :]
 
 
