@@ -280,7 +280,7 @@ FORMS = (
 )  # fmt: skip
 IMPOSSIBLE = (
     _mutant("impossible tokens taken", "takes tokens of log-probability -inf", "impossible_tokens",
-            ("        if logprobs[token] == -np.inf:    # impossible here\n            break\n", "")),
+            ("        if logprobs[token] == -np.inf:  # impossible here\n            break\n", "")),
     _mutant("impossible tokens unlikely", "takes a log-probability of -inf for a very small one", "impossible_tokens",
             (ORDER, "    logprobs = np.maximum(logprobs, -1e9)\n" + ORDER)),
     _mutant("impossible tokens end a beam", "drops a beam of which some token is impossible", "impossible_tokens",

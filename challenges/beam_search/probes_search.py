@@ -206,9 +206,7 @@ def impossible_tokens_are_never_taken(
 
 
 @probe({"spread": 40.0}, {"spread": 1000.0}, width=4, vocab=9, fixed=("spread", "width", "vocab"))
-def tiny_probabilities_are_served(
-    answer: Answer, draw: Draw, *, spread: float, width: int, vocab: int
-) -> None:
+def tiny_probabilities_are_served(answer: Answer, draw: Draw, *, spread: float, width: int, vocab: int) -> None:
     """The fourth likeliest token has a log-probability below -23 and -745, where log(1e-10) and float64 end.
 
     EOS is not among the 2 K likeliest tokens, so that its score does not matter.

@@ -54,7 +54,7 @@ def expand(model: Model, prompt: list[int], beam: Beam, width: int, eos: int) ->
     candidates = []
     for token in order[: 2 * width]:
         token = int(token)
-        if logprobs[token] == -np.inf:    # impossible here
+        if logprobs[token] == -np.inf:  # impossible here
             break
         logprob = beam.logprob + float(logprobs[token])
         candidates.append(Beam((*beam.tokens, token), logprob, token == eos))
