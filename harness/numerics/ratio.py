@@ -63,8 +63,9 @@ def conditioning(
     """
     base = _outputs(oracle(*inputs))
     spreads = [0.0] * len(base)
+    widened = [_widen(value) for value in inputs]
     for _ in range(draws):
-        moved = _outputs(oracle(*(_move(value, rng) for value in inputs)))
+        moved = _outputs(oracle(*(_move(wide, half_ulp, rng) for wide, half_ulp in widened)))
         spreads = [max(s, _measure_movement(b, m)) for s, b, m in zip(spreads, base, moved, strict=True)]
     return tuple(spreads)
 
@@ -179,13 +180,19 @@ def _outputs(reply: NDArray[np.longdouble] | Sequence[NDArray[np.longdouble]]) -
     return [reply] if isinstance(reply, np.ndarray | np.generic) else list(reply)
 
 
-def _move(value: Any, rng: np.random.Generator) -> Any:
+def _widen(value: Any) -> tuple[Any, Any]:
+    """Return a value in long double with half an ulp of its own dtype, or as it is with None if it is not floating."""
     if not isinstance(value, np.ndarray | np.floating) or not np.issubdtype(value.dtype, np.floating):
-        return value
-    finite = np.isfinite(value)
-    half_ulp = np.spacing(np.where(finite, np.abs(value), 0)).astype(np.longdouble) / 2
-    signs = rng.integers(0, 2, size=value.shape) * 2 - 1
-    return np.where(finite, value.astype(np.longdouble) + signs * half_ulp, value)
+        return value, None
+    ulp = np.spacing(np.where(np.isfinite(value), np.abs(value), 0))
+    return value.astype(np.longdouble), ulp.astype(np.longdouble) / 2
+
+
+def _move(wide: Any, half_ulp: Any, rng: np.random.Generator) -> Any:
+    if half_ulp is None:
+        return wide
+    signs = rng.integers(0, 2, size=wide.shape) * 2 - 1
+    return wide + signs * half_ulp
 
 
 def _measure_movement(base: NDArray[np.longdouble], moved: NDArray[np.longdouble]) -> float:
