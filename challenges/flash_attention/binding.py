@@ -1,9 +1,9 @@
 """How the probes of `flash_attention` draw inputs, call an answer, and judge what it returns.
 
-Accuracy is judged in the conditioning form: the error divided by how far the long-double oracle moves when every input
-moves by half an ulp. Elsewhere `bounds` says for each entry what rounding may cost, times what the answer's plain
-errors are over that: an answer that loses digits everywhere is told so once, as accuracy. Properties compare an answer
-with itself.
+Accuracy is judged in the conditioning form: the error divided by how far the oracle, in a wider type than the inputs,
+moves when every input moves by half an ulp. Elsewhere `bounds` says for each entry what rounding may cost, times what
+the answer's plain errors are over that: an answer that loses digits everywhere is told so once, as accuracy. Properties
+compare an answer with itself.
 
 Every output is compared at every position, at large N at every position of some rows, and every relation starts from an
 output that is neither constant nor a copy of an input.
@@ -11,6 +11,7 @@ output that is neither constant nor a copy of an input.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -78,14 +79,20 @@ def alive(o: Floats, given: Inputs) -> Floats:
     return o
 
 
-def exact(given: Inputs, rows: Sequence[int] | None = None) -> NDArray[np.longdouble]:
-    """The oracle's output, long double."""
-    return oracle.attention(*given.arrays, given.causal, rows)
+def wider(dtype: str) -> type:
+    """Return the type of exact results of a dtype: long double for float64, float64 for float32."""
+    return np.longdouble if dtype == "float64" else np.float64
+
+
+def exact(given: Inputs, rows: Sequence[int] | None = None) -> Floats:
+    """The oracle's output, in the type that `wider` names."""
+    return oracle.attention(*given.arrays, given.causal, rows, wider(given.dtype))
 
 
 def spread(given: Inputs, draw: Draw) -> float:
     """What half an ulp of the inputs moves the output by."""
-    (moved,) = conditioning(lambda q, k, v: oracle.attention(q, k, v, given.causal), given.arrays, draw.rng)
+    right = partial(oracle.attention, causal=given.causal, wide=wider(given.dtype))
+    (moved,) = conditioning(right, given.arrays, draw.rng)
     return moved
 
 
