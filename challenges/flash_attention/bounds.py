@@ -67,13 +67,15 @@ def _bound(given: Inputs, rows: Sequence[int] | None, scaled: Floats, weights: F
     unit, tiny = float(np.finfo(given.q.dtype).eps) / 2, float(np.finfo(given.q.dtype).tiny)
     values, sizes = abs(given.v.astype(np.float64)), abs(o)
     off = _weights_off(given, rows, scaled, unit)
-    # a weight of exactly 0 may have been left out, and 0 times what it may be off by says nothing
-    moved = np.where(weights > 0, weights * off, 0.0)
-    first = 1.2 * (moved @ values + moved.sum(axis=-1, keepdims=True) * sizes)
-    large = (np.where(weights > tiny, off, 0.0).max(axis=-1) > SMALL)[..., None]
+    # a weight below the dtype's range may have been left out, and what it may be off by says nothing
+    moved = np.where(weights > tiny, off, 0.0)
+    large = moved.max(axis=-1, keepdims=True) > SMALL
+    moved *= 1.2 * weights
+    products = 4 * unit * weights
+    first = (moved + products) @ values + moved.sum(axis=-1, keepdims=True) * sizes
     if large.any():
-        first = np.where(large, _anything_large(scaled, off, values, sizes), first)
-    summed = length * (3 * sizes + np.sqrt(weights * weights @ (values * values))) + 4 * (weights @ values)
+        first = np.where(large, _anything_large(scaled, off, values, sizes) + products @ values, first)
+    summed = length * (3 * sizes + np.sqrt(weights * weights @ (values * values)))
     bound: Floats = first + unit * summed + tiny * length * (1 + values.max(axis=2, keepdims=True))
     return bound
 
@@ -83,11 +85,13 @@ def _weights_off(given: Inputs, rows: Sequence[int] | None, scaled: Floats, unit
     length, features = scaled.shape[-1], given.q.shape[3]
     places = np.arange(length) if rows is None else np.asarray(rows)
     queries, keys = abs(given.q[:, :, places].astype(np.float64)), abs(given.k.astype(np.float64))
-    terms = queries @ keys.swapaxes(-1, -2) / np.sqrt(features)
-    score_off = features * abs(scaled) + (4 * np.sqrt(features) + 8) * terms
-    below = scaled.max(axis=-1, keepdims=True) - scaled
     tiles = -(-length // min(given.tile, length))
-    off: Floats = unit * (score_off + 2 * below + 4 * tiles + 8)
+    # in place: these are the largest arrays here
+    off: Floats = (4 + 8 / np.sqrt(features)) * queries @ keys.swapaxes(-1, -2)
+    off += features * abs(scaled)
+    off += 2 * (scaled.max(axis=-1, keepdims=True) - scaled)
+    off += 4 * tiles + 8
+    off *= unit
     return off
 
 
@@ -175,8 +179,11 @@ def right_beside_plain(answer: Answer, given: Inputs, draw: Draw, what: str) -> 
         draw: of plain inputs, where the output is wrong.
         what: the property, as the subject of a sentence in the plural.
     """
-    plain = draw_inputs(draw, *given.q.shape, given.tile, given.dtype, causal=given.causal).but(v=given.v)
-    with expect.only_beside(lambda: right(answer, plain, draw)):
+
+    def plain() -> Inputs:
+        return draw_inputs(draw, *given.q.shape, given.tile, given.dtype, causal=given.causal).but(v=given.v)
+
+    with expect.only_beside(lambda: right(answer, plain(), draw)):
         try:
             figures = right(answer, given, draw)
         except CallFailed:
