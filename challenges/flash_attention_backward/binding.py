@@ -124,21 +124,28 @@ def alive(got: Results, given: Inputs) -> Results:
     return got
 
 
-def exact(given: Inputs) -> Results:
-    """The oracle's outputs, long double."""
-    return _exact(*given.arrays, given.do, given.causal)
+def exact_and_spreads(given: Inputs, draw: Draw) -> tuple[Results, Results]:
+    """The oracle's outputs, and what half an ulp of the inputs moves each by, of gradients half an ulp of their terms.
 
+    Worked out in long double for float64, in float64 for float32.
+    """
+    wide = np.longdouble if given.dtype == "float64" else np.float64
 
-def spreads(given: Inputs, draw: Draw) -> Results:
-    """What half an ulp of the inputs, and for gradients half an ulp of their terms, moves each output by."""
-    moved = conditioning(lambda *arrays: _exact(*arrays, given.causal), (*given.arrays, given.do), draw.rng)
-    least = (0.0, *(float(size.max()) * given.unit for size in terms(given)))
-    return Results(*map(max, moved, least))
+    def whole(*arrays: Floats) -> oracle.Exact:
+        return oracle.attention(*arrays, given.causal, wide)
+
+    right = whole(*given.arrays, given.do)
+    moved = conditioning(lambda *arrays: _outputs(whole(*arrays)), (*given.arrays, given.do), draw.rng)
+    least = (0.0, *(float(size.max()) * given.unit for size in _terms(given, right)))
+    return _outputs(right), Results(*map(max, moved, least))
 
 
 def terms(given: Inputs) -> tuple[Floats, Floats, Floats]:
     """Size (B,H,N,D) of what is added up in dq, dk and dv."""
-    whole = oracle.attention(*given.arrays, given.do, given.causal)
+    return _terms(given, oracle.attention(*given.arrays, given.do, given.causal))
+
+
+def _terms(given: Inputs, whole: oracle.Exact) -> tuple[Floats, Floats, Floats]:
     delta = abs(given.do * whole.o).sum(axis=-1, keepdims=True)
     sizes = whole.weights * (abs(whole.slopes) + delta) / np.sqrt(given.q.shape[3])
     turned, flows = sizes.swapaxes(-1, -2), whole.weights.swapaxes(-1, -2)
@@ -179,6 +186,5 @@ def require_digits_of_inputs(answer: Answer, given: Inputs) -> None:
             raise FaultElsewhere(f"{name} has another dtype than the inputs", seen)
 
 
-def _exact(q: Floats, k: Floats, v: Floats, do: Floats, causal: bool) -> Results:
-    whole = oracle.attention(q, k, v, do, causal)
+def _outputs(whole: oracle.Exact) -> Results:
     return Results(whole.o, whole.dq, whole.dk, whole.dv)

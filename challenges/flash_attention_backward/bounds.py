@@ -60,27 +60,42 @@ def right_and_bounds(given: Inputs, *, rough: bool = False) -> tuple[Results, Re
     return Results(whole.o, whole.dq, whole.dk, whole.dv), bounds
 
 
+class _Sizes(NamedTuple):
+    """The sizes of what is given, in float64 (B,H,N,D)."""
+
+    q: Floats
+    k: Floats
+    v: Floats
+    do: Floats
+
+
+def _sizes(given: Inputs) -> _Sizes:
+    """Return the sizes of what is given."""
+    return _Sizes(*(abs(values.astype(np.float64)) for values in (*given.arrays, given.do)))
+
+
 def logsumexp_bound(given: Inputs, whole: oracle.Exact) -> Floats:
     """How far L (B,H,N) may be off."""
-    off = _score_off(given, whole.scores, slice(None), slice(None))
-    return _logsumexp_off(given, whole.weights, whole.logsumexp, off)
+    off = _score_off(given, _sizes(given), whole.scores, slice(None), slice(None))
+    return _logsumexp_off(given, whole.weights, whole.logsumexp, np.where(whole.weights > 0, off, 0.0))
 
 
 def _logsumexp_off(given: Inputs, weights: Floats, logsumexp: Floats, off: Floats) -> Floats:
-    mean = np.where(weights > 0, weights * off, 0.0).sum(axis=-1)
+    mean = np.vecdot(weights, off)
     bound: Floats = mean + given.unit * (given.q.shape[2] + 4 * abs(logsumexp) + 8)
     return bound
 
 
-def _score_off(given: Inputs, scores: Floats, rows: slice, keys: slice) -> Floats:
+def _score_off(given: Inputs, sizes: _Sizes, scores: Floats, rows: slice, keys: slice) -> Floats:
     """Relative error (B,H,R,K) of exp(s - m) in the forward pass; `scores` are those of these rows and keys."""
     features, length = given.q.shape[3], given.q.shape[2]
-    q, k = (abs(values.astype(np.float64)) for values in (given.q[:, :, rows], given.k[:, :, keys]))
-    sizes = q @ k.swapaxes(-1, -2) / np.sqrt(features)
-    below = scores.max(axis=-1, keepdims=True) - scores
     tiles = -(-length // min(given.tile, length))
-    off: Floats = features * abs(scores) + (4 * np.sqrt(features) + 8) * sizes + 2 * below + 4 * tiles + 8
-    return given.unit * off
+    off: Floats = ((4 + 8 / np.sqrt(features)) * sizes.q[:, :, rows]) @ sizes.k[:, :, keys].swapaxes(-1, -2)
+    off += features * abs(scores)
+    off -= 2 * scores
+    off += 2 * scores.max(axis=-1, keepdims=True) + 4 * tiles + 8
+    off *= given.unit
+    return off
 
 
 class _Block(NamedTuple):
@@ -95,12 +110,13 @@ class _Block(NamedTuple):
 def _bounds(given: Inputs, whole: oracle.Exact) -> Results:
     """Blocks of rows: arrays of all scores take most of the time to be fetched from memory."""
     unit, features, length = given.unit, given.q.shape[3], given.q.shape[2]
-    q, k, v, do = (abs(values.astype(np.float64)) for values in (*given.arrays, given.do))
-    delta = (given.do * whole.o).sum(axis=-1, keepdims=True).astype(np.float64)
+    sizes = _sizes(given)
+    q, k, v, do = sizes
+    delta = np.vecdot(given.do, whole.o)[..., None]
     o, dq = np.empty(q.shape), np.empty(q.shape)
     dk, dv, dk_drift, dk_squares, dv_squares = (np.zeros(q.shape) for _ in range(5))
     for rows, keys in _blocks(given):
-        block = _block(given, whole, delta, rows, keys)
+        block = _block(given, sizes, whole, delta, rows, keys)
         weights, dscores = whole.weights[:, :, rows, keys], whole.dscores[:, :, rows, keys]
         o[:, :, rows] = block.o
         drift = abs(dscores @ k[:, :, keys]) + np.sqrt(dscores**2 @ k[:, :, keys] ** 2)
@@ -131,30 +147,28 @@ def _blocks(given: Inputs) -> Iterator[tuple[slice, slice]]:
         yield slice(first, last), slice(0, last if given.causal else length)
 
 
-def _block(given: Inputs, whole: oracle.Exact, signed: Floats, rows: slice, keys: slice) -> _Block:
-    """What `_bounds` needs of some rows."""
+def _block(given: Inputs, sizes: _Sizes, whole: oracle.Exact, signed: Floats, rows: slice, keys: slice) -> _Block:
+    """What `_bounds` needs of some rows; what is added in place is most of the work."""
     unit, features, length = given.unit, given.q.shape[3], given.q.shape[2]
-    summed = unit * (length + 8)
     weights, slopes, scores = (a[:, :, rows, keys] for a in (whole.weights, whole.slopes, whole.scores))
-    do, o, delta = abs(given.do[:, :, rows].astype(np.float64)), abs(whole.o[:, :, rows]), abs(signed[:, :, rows])
-    v = abs(given.v[:, :, keys].astype(np.float64))
-    off = np.where(weights > 0, _score_off(given, scores, rows, keys), 0.0)
-    moved = weights * _grown(off)
-    o_bound = (moved + summed * weights) @ v + (moved.sum(axis=-1, keepdims=True) + 3 * unit * length) * o
+    do, o, v = sizes.do[:, :, rows], abs(whole.o[:, :, rows]), sizes.v[:, :, keys]
+    off = np.where(weights > 0, _score_off(given, sizes, scores, rows, keys), 0.0)
+    moved, summed = weights * _grown(off), unit * (length + 8) * weights
+    o_bound = (moved + summed) @ v + (moved.sum(axis=-1, keepdims=True) + 3 * unit * length) * o
     o_bound += unit * length * np.sqrt(weights**2 @ v**2)
     off += _logsumexp_off(given, weights, whole.logsumexp[:, :, rows], off)[..., None]
     moved = weights * _grown(off)
-    sizes = abs(slopes)
-    slopes_off = unit * (features * sizes + (4 * np.sqrt(features) + 4) * (do @ v.swapaxes(-1, -2)))
-    products = (do * o).sum(axis=-1, keepdims=True)
-    delta_off = (do * o_bound).sum(axis=-1, keepdims=True)
-    delta_off += unit * ((features + length) * delta + (4 * np.sqrt(features) + 4) * products)
-    delta_off += (moved * sizes + weights * slopes_off).sum(axis=-1, keepdims=True)
-    delta_off += unit * length * np.linalg.norm(weights * sizes, axis=-1, keepdims=True)
-    parts_off = slopes_off + delta_off + 4 * unit * (sizes + delta)
+    size, delta = abs(slopes), abs(signed[:, :, rows])
+    parts_off = (unit * (4 * np.sqrt(features) + 4) * do) @ v.swapaxes(-1, -2)
+    parts_off += unit * features * size
+    terms = weights * size
+    delta_off = np.vecdot(do, o_bound) + np.vecdot(moved, size) + np.vecdot(weights, parts_off)
+    delta_off += unit * ((4 * np.sqrt(features) + 4) * np.vecdot(do, o) + length * np.sqrt(np.vecdot(terms, terms)))
+    parts_off += 4 * unit * size
+    parts_off += delta_off[..., None] + unit * (features + length + 4) * delta
     inside = abs(slopes - signed[:, :, rows])
-    dscores_off = moved * (inside + parts_off) + weights * parts_off
-    return _Block(o_bound, moved + summed * weights, dscores_off + 8 * unit * weights * inside)
+    dscores_off = inside * (moved + 8 * unit * weights) + parts_off * (moved + weights)
+    return _Block(o_bound, moved + summed, dscores_off)
 
 
 def _grown(off: Floats) -> Floats:
@@ -208,8 +222,10 @@ def right(
     wanted, bounds = right_and_bounds(given, rough=rough)
     o, cache = forward(answer, given, inputs)
     # before gradients that follow from it
-    require_within_digits(answer, Results(o, None, None, None), wanted, bounds, given, draw)
-    return require_within_digits(answer, backward(answer, given, cache, o, inputs), wanted, bounds, given, draw)
+    figures = require_within_digits(answer, Results(o, None, None, None), wanted, bounds, given, draw)
+    gradients = backward(answer, given, cache, inputs=inputs)
+    more = require_within_digits(answer, gradients, wanted, bounds, given, draw)
+    return figures | more if figures and more else {}
 
 
 def judged(answer: Answer, got: Results, given: Inputs, draw: Draw) -> dict[str, float]:
