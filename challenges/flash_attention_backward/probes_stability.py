@@ -48,7 +48,7 @@ ABOVE = (1e3, 1e11)
     *({"rising": r, "causal": c, "dtype": d} for r in (False, True) for c in (True, False) for d in reversed(DTYPES)),
     {"rising": True, "causal": True, "dtype": "float32", **SEVENTY, "size_of_v": "huge"},
     *({"rising": True, **sizes} for sizes in GENTLE),
-    B=1, H=1, N=48, D=64, tile=3, back=2, rise=800.0, size_of_v="plain", fixed=("rise",),
+    B=1, H=1, N=48, D=64, tile=3, back=1, rise=800.0, size_of_v="plain", fixed=("rise",),
     floors={"N": 2},
 )  # fmt: skip
 def ramps_of_scores_are_finite_and_right(
