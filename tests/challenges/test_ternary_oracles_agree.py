@@ -148,3 +148,26 @@ def test_weights_that_predict_with_the_entropy_rate_have_no_excess() -> None:
     assert losses.gap == 0
     assert losses.figures["perplexity_ratio"] == 1
     assert losses.figures["perplexity"] == pytest.approx(np.e)
+
+
+def test_the_gap_without_a_reference_is_the_most_that_it_can_be() -> None:
+    Losses = part("training").Losses
+    most = Losses(answer=1.3, unigram=3.0, entropy=1.0)
+    assert most.figures["gap_at_most"] == most.gap
+    assert all(Losses(1.3, 3.0, 1.0, reference).gap <= most.gap for reference in (1.0, 1.1, 1.3, 1.6))
+
+
+def test_the_reference_is_trained_only_for_an_answer_that_may_be_too_far_behind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    training, texts = part("training"), part("texts")
+    text = texts.text_of(Draw(1, "text"), 1, 8, 64, 400, 90)
+    windows = texts.windows_of(text.held_out, training.SHORT["context"])
+    logs = np.full((*windows[:, 1:].shape, 64), -text.entropy_rate - 0.2)
+    monkeypatch.setattr(training, "reference_loss", lambda *given: text.entropy_rate + 0.1)
+    share = training.losses_of(logs, text, training.SHORT, 1, limit=0.9)
+    assert share.reference is None
+    assert share.gap == training.losses_of(logs, text, training.SHORT, 1, limit=share.gap).gap
+    behind = training.losses_of(logs, text, training.SHORT, 1, limit=share.gap * 0.99)
+    assert behind.gap < share.gap
+    assert "gap_at_most" not in behind.figures
