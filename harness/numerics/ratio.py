@@ -61,11 +61,10 @@ def conditioning(
     Returns:
         One spread per output, finite and >= 0, over finite positions.
     """
-    base = _outputs(oracle(*inputs))
+    base, moves = _outputs(oracle(*inputs)), [_make_move(value) for value in inputs]
     spreads = [0.0] * len(base)
-    widened = [_widen(value) for value in inputs]
     for _ in range(draws):
-        moved = _outputs(oracle(*(_move(wide, half_ulp, rng) for wide, half_ulp in widened)))
+        moved = _outputs(oracle(*(move(rng) for move in moves)))
         spreads = [max(s, _measure_movement(b, m)) for s, b, m in zip(spreads, base, moved, strict=True)]
     return tuple(spreads)
 
@@ -180,21 +179,18 @@ def _outputs(reply: NDArray[np.longdouble] | Sequence[NDArray[np.longdouble]]) -
     return [reply] if isinstance(reply, np.ndarray | np.generic) else list(reply)
 
 
-def _widen(value: Any) -> tuple[Any, Any]:
-    """Return a value in long double with half an ulp of its own dtype, or as it is with None if it is not floating."""
+def _make_move(value: Any) -> Callable[[np.random.Generator], Any]:
+    """Return a function that draws a half-ulp move of an argument; what every move needs is worked out once."""
     if not isinstance(value, np.ndarray | np.floating) or not np.issubdtype(value.dtype, np.floating):
-        return value, None
-    ulp = np.spacing(np.where(np.isfinite(value), np.abs(value), 0))
-    return value.astype(np.longdouble), ulp.astype(np.longdouble) / 2
-
-
-def _move(wide: Any, half_ulp: Any, rng: np.random.Generator) -> Any:
-    if half_ulp is None:
-        return wide
-    signs = rng.integers(0, 2, size=wide.shape) * 2 - 1
-    return wide + signs * half_ulp
+        return lambda rng: value
+    finite, wide = np.isfinite(value), value.astype(np.longdouble)
+    half_ulp = np.where(finite, np.spacing(np.where(finite, np.abs(value), 0)).astype(np.longdouble) / 2, 0)
+    up, down = wide + half_ulp, wide - half_ulp
+    return lambda rng: np.where(rng.integers(0, 2, size=value.shape), up, down)
 
 
 def _measure_movement(base: NDArray[np.longdouble], moved: NDArray[np.longdouble]) -> float:
     finite = np.isfinite(base) & np.isfinite(moved)
-    return float(np.abs(moved[finite].astype(np.longdouble) - base[finite].astype(np.longdouble)).max(initial=0.0))
+    if not finite.all():
+        base, moved = base[finite], moved[finite]
+    return float(np.abs(moved.astype(np.longdouble, copy=False) - base).max(initial=0.0))
