@@ -11,6 +11,7 @@ relation starts from an output that is neither constant nor a copy of an input.
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,6 +59,11 @@ class Inputs:
     def unit(self) -> float:
         """Distance from 1 to the next number of the dtype."""
         return float(np.finfo(self.x.dtype).eps)
+
+    @property
+    def wide(self) -> type:
+        """Type that shows what half an ulp of the inputs moves: for float32 float64, in which work is much quicker."""
+        return np.longdouble if self.dtype == "float64" else np.float64
 
     def but(self, **changes: Any) -> "Inputs":
         """The same with other values in some places, in this dtype."""
@@ -144,13 +150,14 @@ def exact(given: Inputs) -> Results:
 def spreads(given: Inputs, draw: Draw) -> Results:
     """What half an ulp of the inputs, and for dx half an ulp of its terms, moves each output by."""
     inputs = (given.x, given.gamma, given.beta, given.dy, given.eps)
-    y, dx, dgamma, dbeta = conditioning(_exact, inputs, draw.rng)
+    y, dx, dgamma, dbeta = conditioning(partial(_exact, wide=given.wide), inputs, draw.rng)
     return Results(y, max(dx, float(terms(given).max()) * given.unit / 2), dgamma, dbeta)
 
 
 def spread_of_y(given: Inputs, draw: Draw) -> float:
     """The first of `spreads` without the work of the others."""
-    return conditioning(oracle.forward, (given.x, given.gamma, given.beta, given.eps), draw.rng)[0]
+    inputs = (given.x, given.gamma, given.beta, given.eps)
+    return conditioning(partial(oracle.forward, wide=given.wide), inputs, draw.rng)[0]
 
 
 def terms(given: Inputs) -> NDArray[np.longdouble]:
@@ -316,5 +323,5 @@ def _right_where_plain(answer: Answer, draw: Draw, dtype: str) -> None:
     all_agree(results(answer, given), exact(given), spreads(given, draw), title, doing)
 
 
-def _exact(x: Floats, gamma: Floats, beta: Floats, dy: Floats, eps: float) -> Results:
-    return Results(oracle.forward(x, gamma, beta, eps), *oracle.backward(x, gamma, dy, eps))
+def _exact(x: Floats, gamma: Floats, beta: Floats, dy: Floats, eps: float, wide: type = np.longdouble) -> Results:
+    return Results(oracle.forward(x, gamma, beta, eps, wide), *oracle.backward(x, gamma, dy, eps, wide))

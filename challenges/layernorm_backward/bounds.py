@@ -151,7 +151,7 @@ def _blocks(given: Inputs) -> Iterator[tuple[int, Inputs]]:
 
 def _worked_out(some: Inputs, got: Results) -> Block:
     """Work out what is right of some rows, so far as it was asked for."""
-    xhat, rstd = oracle.statistics(some.x, some.eps, np.longdouble if some.dtype == "float64" else np.float64)
+    xhat, rstd = oracle.statistics(some.x, some.eps, some.wide)
     row = _row(some, abs(xhat.astype(np.float64, copy=False)), rstd.astype(np.float64, copy=False))
     block = Block(some, {}, [])
     if got.y is not None:
@@ -206,7 +206,7 @@ def _tiny(given: Inputs) -> float:
 
 def _worst(actual: Floats, exact: Floats, bound: Floats, first: int) -> Entry:
     """The entry (n,) with the largest error over its bound; `first` is the place of the first one."""
-    over = abs(actual - exact) / bound
+    over = abs((actual - exact).astype(np.float64, copy=False)) / bound
     over[~np.isfinite(over)] = np.inf
     index = int(np.argmax(over))
     return Entry(float(over[index]), first + index, actual[index], exact[index], bound[index])

@@ -1,7 +1,8 @@
 """Long-double oracle of layer normalisation: forward, backward and the forward-mode derivative.
 
-All results are np.longdouble. x (B,T,D), gamma, beta (D,), eps float; x86 long double carries 64 mantissa bits, so
-float64 inputs up to an offset of 1e10 are still resolved to about 1e-18 of a row's spread.
+All results are np.longdouble, but where a caller names another type as `wide`. x (B,T,D), gamma, beta (D,), eps float;
+x86 long double carries 64 mantissa bits, so float64 inputs up to an offset of 1e10 are still resolved to about 1e-18 of
+a row's spread.
 """
 
 from typing import Any
@@ -23,17 +24,19 @@ def statistics(x: AnyArray, eps: float, wide: type = np.longdouble) -> tuple[Lon
     return centred * rstd, rstd
 
 
-def forward(x: AnyArray, gamma: AnyArray, beta: AnyArray, eps: float) -> LongArray:
+def forward(x: AnyArray, gamma: AnyArray, beta: AnyArray, eps: float, wide: type = np.longdouble) -> LongArray:
     """y (B,T,D) = gamma xhat + beta."""
-    xhat, _ = statistics(x, eps)
-    return np.asarray(gamma, np.longdouble) * xhat + np.asarray(beta, np.longdouble)
+    xhat, _ = statistics(x, eps, wide)
+    return np.asarray(gamma, wide) * xhat + np.asarray(beta, wide)
 
 
-def backward(x: AnyArray, gamma: AnyArray, dy: AnyArray, eps: float) -> tuple[LongArray, LongArray, LongArray]:
+def backward(
+    x: AnyArray, gamma: AnyArray, dy: AnyArray, eps: float, wide: type = np.longdouble
+) -> tuple[LongArray, LongArray, LongArray]:
     """dx (B,T,D), dgamma (D,), dbeta (D,) of sum(dy * y)."""
-    xhat, rstd = statistics(x, eps)
-    upstream = np.asarray(dy, np.longdouble)
-    dx = _transfer(upstream * np.asarray(gamma, np.longdouble), xhat, rstd)
+    xhat, rstd = statistics(x, eps, wide)
+    upstream = np.asarray(dy, wide)
+    dx = _transfer(upstream * np.asarray(gamma, wide), xhat, rstd)
     return dx, (upstream * xhat).sum(axis=(0, 1)), upstream.sum(axis=(0, 1))
 
 
