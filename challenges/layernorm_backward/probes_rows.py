@@ -122,9 +122,9 @@ def results_belong_to_the_caller(
         y, cache = answer.call("forward", *arrays, given.eps, returns=(Keep(), Keep()))
         taken = {"y": caller.takes(y, given.x.shape, dtype)}
         gradients = answer.call("backward", dy, cache, returns=(Keep(), Keep(), Keep()))
-        left = zip((*GRADIENTS, *ARRAYS), (*gradients, *arrays, dy), strict=True)
-        wide = ("dx", "x", "dy")
-        return taken | {name: caller.takes(each, (B, T, D) if name in wide else (D,), dtype) for name, each in left}
+        plans = [Array((B, T, D) if name in ("dx", "x", "dy") else (D,), dtype) for name in (*GRADIENTS, *ARRAYS)]
+        left = caller.takes_each((*gradients, *arrays, dy), plans)
+        return taken | dict(zip((*GRADIENTS, *ARRAYS), left, strict=True))
 
     laws.results_belong_to_the_caller(answer, program)
 

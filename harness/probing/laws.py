@@ -5,7 +5,7 @@ Wrong values alone break no law. Constant outputs and copies satisfy all laws, s
 (`expect.alive`).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -130,6 +130,9 @@ def take(array, written):
     if written and isinstance(array, np.ndarray) and array.flags.writeable:
         array[...] = np.nan if array.dtype.kind == "f" else ~array
     return taken
+
+def take_each(written, *arrays):
+    return tuple(take(array, written) for array in arrays)
 """
 """Caller's code in the answer's process: keeps arrays, and copies a result before it overwrites the original."""
 
@@ -157,6 +160,13 @@ class Caller:
         """Return the contents of a returned or passed array."""
         taken: NDArray[Any] = self.answer.call(
             "take", returned, self.writes, returns=Array(shape, dtype), module="caller"
+        )
+        return taken
+
+    def takes_each(self, returned: Sequence[RemoteObject], plans: Sequence[Array]) -> tuple[NDArray[Any], ...]:
+        """Return the contents of several arrays, each taken before the next."""
+        taken: tuple[NDArray[Any], ...] = self.answer.call(
+            "take_each", self.writes, *returned, returns=tuple(plans), module="caller"
         )
         return taken
 
