@@ -34,6 +34,8 @@ AGAIN = 4
 
 FAMILIES = ("normal", "neighbouring floats", "few values", "late winner", "winners last", "some -inf")
 """Of very long rows, those that ask no more of any way of selecting than normal logits do."""
+MANY = 16
+"""Candidates of a very long row of neighbouring floats, from which on some are equal."""
 
 
 @probe({"rows": 17 * 1024, "vocab": 8, "k": 3}, {"rows": 4 * 1024 + 5, "vocab": 1100, "k": 9},
@@ -52,7 +54,7 @@ def very_many_rows_are_served(answer: Answer, draw: Draw, *, rows: int, vocab: i
 
 @probe(
     drawn=Drawn(
-        {"vocab": Axis(60_000, 1_200_000), "rows": Axis(1, 2), "k": Axis(1, LARGEST_K)}, count=6,
+        {"vocab": Axis(60_000, 1_200_000), "rows": Axis(1, 2), "k": Axis(MANY, LARGEST_K)}, count=6,
         choices={"family": FAMILIES, "shift": (0, 4, 8)},
     ),
     fit=lambda answer, case: aligned(answer, serving(answer, case)),

@@ -84,7 +84,7 @@ def special_logits_at_any_size(
         {"vocab": Axis(LARGEST_K, 6000)}, count=2 * LARGEST_K, cost=lambda vocab: vocab, most=6000.0,
         choices={"k": tuple(range(1, LARGEST_K + 1)), "rows": (2,), "family": ORDINARY, "shift": SHIFTS,
                  "before": (*("nothing",) * 15, "a refused call")},
-        covered=LARGEST_K, brief=FIRST / SMALLEST_SHARE,
+        covered=LARGEST_K, brief=FIRST / SMALLEST_SHARE, in_turn=LARGEST_K,
     ),
     fit=lambda answer, case: aligned(answer, {**case, "k": 1 + (case["k"] - 1) % max_k(answer)}),
 )  # fmt: skip

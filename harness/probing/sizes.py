@@ -67,6 +67,8 @@ class Drawn:
         salt: seed of the order of their settings.
         adjust: changes drawn sizes to ones that the answer can handle.
         covered: most values of a setting for brief draws to take all of them.
+        in_turn: first of the sizes that follow one another in every second case, so that each number divides some; or
+            0, and all are drawn.
     """
 
     axes: Mapping[str, Axis]
@@ -79,6 +81,7 @@ class Drawn:
     salt: int = 0
     adjust: Callable[..., Mapping[str, int]] = dict
     covered: int = COVERED
+    in_turn: int = 0
 
     def in_brief(self) -> "Drawn":
         """Return a recipe of one large case per size, then small ones until the settings have taken all values."""
@@ -112,6 +115,8 @@ class Drawn:
         self._fit(sizes, [leading], most, rng)
         if index % FULL == FULL - 1:
             self._fill(sizes, leading, most * rng.uniform(0.5, 1), rng)
+        if self.in_turn and index % 2:
+            sizes[leading] = self.axes[leading].clipped(self.in_turn + index // 2)
         dealt = {name: _deal(values, index, name, self.salt) for name, values in self.choices.items()}
         return {**self.adjust(**sizes), **dealt, DRAW: index}
 

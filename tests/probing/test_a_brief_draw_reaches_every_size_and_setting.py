@@ -38,3 +38,11 @@ def test_a_probe_may_have_every_value_of_a_setting_of_many():
     many = replace(DRAWN, choices={"k": tuple(range(40))}, covered=40).in_brief()
     values = [many.case(i, np.random.default_rng(i), (), many.most)["k"] for i in range(many.count)]
     assert sorted(values) == list(range(40))
+
+
+def test_sizes_in_turn_are_divided_by_each_number_up_to_half_of_the_cases():
+    turns = Drawn({"width": Axis(1, 6000)}, 80, choices={"k": tuple(range(40))}, covered=40, in_turn=100)
+    for drawn in (turns, turns.in_brief()):
+        widths = [drawn.case(i, np.random.default_rng(i), (), drawn.most)["width"] for i in range(drawn.count)]
+        assert all(any(width % n == 0 for width in widths) for n in range(1, drawn.count // 2 + 1))
+        assert len(set(widths)) > drawn.count // 2
