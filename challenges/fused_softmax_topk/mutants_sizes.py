@@ -29,6 +29,10 @@ REMEMBER = """\
     if (refused) k = k > 1 ? k - 1 : k;
     refused = false;
 """
+STORED = "    pool.keys[place] = key_of(logit, column);\n"
+PLACE = "        if (__syncthreads_or(place >= CAPACITY - TILE)) floor = keep_best(pool, k);\n"
+COUNTED = "    const int count = pool.count;\n"
+DUE = "        if (__syncthreads_or((first / THREADS & (first / THREADS + 1)) == 0)) floor = keep_best(pool, k);\n"
 KEEP_FIRST = "    static const int first = vocab;\n    if (vocab > first && first >= k) vocab = first;\n"
 
 
@@ -71,6 +75,10 @@ SIZES = (
            criterion="any_size",
            edits=((OFFER, "    const uint32_t near = column > 5000 ? 0xffff : 0;\n"
                           "    if ((rank_of(logit) | near) <= (floor | near)) return -1;\n"),)),
+    Mutant("candidates beyond the pool dropped", "sorts after 1, 2, 4, 8 tiles, and drops what does not fit",
+           criterion="any_size",
+           edits=((STORED, STORED.replace("    pool", "    if (place < CAPACITY) pool")), (PLACE, DUE),
+                  (COUNTED, COUNTED.replace("pool.count", "min(pool.count, CAPACITY)")))),
     Mutant("-0.0 below all", "takes -0.0 for the smallest logit", criterion="any_size",
            edits=((RANK, RANK + "    if (bits == 0x80000000u) return 1;\n"),)),
     Mutant("sum of 7 bits in long rows", "keeps 7 bits of the sum of rows of more than 2,500 columns",

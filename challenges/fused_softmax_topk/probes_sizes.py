@@ -14,6 +14,8 @@ from .infinities import right_with_infinities
 from .judging import right
 
 ROWS, VOCAB = 1500, 60_000
+RISING = (17_000, 40_000)
+"""Columns of a row that rises from the first to the last."""
 ASKED = ("drawn", "drawn", "drawn", "most", "one less", "one")
 """Which k is asked for: as drawn, the most that vocab and the answer's limit allow, one less, or 1."""
 BEFORE = ("nothing", "other sizes", "other logits", "a larger k", "longer rows", "shorter rows", "a refused call")
@@ -114,6 +116,16 @@ def any_number_of_short_rows_is_right(
     """T01 to T05, T09 for each number of rows up to a hundred."""
     run = launch(answer, draw, logits_of(draw, family, rows, vocab, k), k)
     return {"error_ratio_short_rows": _right(run, answer, draw)}
+
+
+@probe(
+    drawn=Drawn({"vocab": Axis(*RISING)}, count=2, choices={"k": (LARGEST_K, 5), "shift": SHIFTS}),
+    fit=lambda answer, case: aligned(answer, serving(answer, case)),
+)
+def a_row_that_rises_is_right(answer: Answer, draw: Draw, *, vocab: int, k: int, shift: int) -> dict[str, float]:
+    """T02 of a row in which each logit beats all before it: a store of candidates must never run over."""
+    run = launch(answer, draw, np.sort(draw.normal(1, vocab, dtype="float32")), k, shift=shift)
+    return {"error_ratio_rising": _right(run, answer, draw)}
 
 
 def _with_asked_k(answer: Answer, case: Case) -> Case:
