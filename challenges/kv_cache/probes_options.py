@@ -5,7 +5,7 @@ Codes may be off by as much as the contract allows. What is further off without 
 
 import itertools
 from collections.abc import Iterator
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from .binding import (
     right_or_like,
 )
 from .memory import resident, settle
+from .oracle import attention
 
 LIMITS = {"int8": 0.03, "int4": 0.2}
 """Largest error of a decode over max|v|, as the contract says."""
@@ -168,6 +169,7 @@ def decodes_go_on_over_a_page_end(answer: Answer, draw: Draw, *, H: int, D: int,
     page = page_size(answer)
     S = max(0, page - NEAR_END)
     tokens, value = alike(draw, 1, H, page + 2, D, dtype)
+    lost_digits = lru_cache(partial(measure_lost_digits, answer, dtype))
 
     def require(cache: Cache, less_exact: str, strange: str, using: str = "") -> None:
         if S:
@@ -175,7 +177,7 @@ def decodes_go_on_over_a_page_end(answer: Answer, draw: Draw, *, H: int, D: int,
         for at in range(S, page + 2):
             out = cache.decode([SLOT], tokens.part(at, at + 1))
             near = bool(np.abs(out - value).max() <= SHORTENED * np.abs(value).max())
-            digits = near and measure_lost_digits(answer, dtype) == 1.0  # else they are lost without pages, too
+            digits = near and lost_digits() == 1.0  # else they are lost without pages, too
             title, doing = less_exact if near else strange, f"{using}a decode at position {at}"
             returned(answer, title, "out", out, value, doing, digits=digits)
 
@@ -270,9 +272,11 @@ def released_pages_are_used_again(answer: Answer, draw: Draw, *, slots: int) -> 
     tokens = normal(draw, slots, 2, S, 64, "float32")
     settle(answer)
     cache = Cache(answer, tokens, slots=slots, page_size=page, room=S)
-    held = list(_filled_and_released(answer, cache, tokens, slots))
     later = CYCLES // 2
-    leaked = max(0.0, (held[-1] - held[-1 - later]) / (2 * tokens.k.nbytes * later))
+    _fill_and_release(cache, tokens, slots, times=CYCLES - later)
+    before = resident(answer)
+    _fill_and_release(cache, tokens, slots, times=later)
+    leaked = max(0.0, (resident(answer) - before) / (2 * tokens.k.nbytes * later))
     detail = f"the last {later} of {CYCLES} times filled, refused more and released: {leaked:.0%} is kept each"
     expect.that(leaked <= 0.25, "released pages are not used again", detail, paged_leak_ratio=leaked)
     return {"paged_leak_ratio": leaked}
@@ -281,7 +285,7 @@ def released_pages_are_used_again(answer: Answer, draw: Draw, *, slots: int) -> 
 @probe({"D": 32, "kind": "int8", "dtype": "float32"}, fixed=("D",))
 def an_int8_value_stays_close(answer: Answer, draw: Draw, *, D: int, kind: str, dtype: str) -> dict[str, float]:
     """K13 on stored codes of one token, whose key is one number, which any code holds: only its value can be off."""
-    return _stays_close(answer, draw, kind, _plain_key(draw, D, dtype), 0)
+    return _stays_close(answer, kind, _plain_key(draw, D, dtype), 0)
 
 
 @probe({"S": 9, "stepped": 0, "behind": 0}, {"S": 9, "stepped": 4, "behind": 0},
@@ -291,13 +295,13 @@ def int8_stays_close(
     answer: Answer, draw: Draw, *, kind: str, S: int, stepped: int, behind: int, D: int, dtype: str
 ) -> dict[str, float]:
     """K13 on stored codes: each head finds one token; its value is off by what int8 may cost."""
-    return _stays_close(answer, draw, kind, _needles_before(draw, S, behind, D, dtype), stepped)
+    return _stays_close(answer, kind, _needles_before(draw, S, behind, D, dtype), stepped)
 
 
 @probe({"D": 32, "kind": "int4", "dtype": "float32"}, fixed=("D",))
 def an_int4_value_stays_close(answer: Answer, draw: Draw, *, D: int, kind: str, dtype: str) -> dict[str, float]:
     """K13 on stored codes of one token, whose key is one number, which any code holds: only its value can be off."""
-    return _stays_close(answer, draw, kind, _plain_key(draw, D, dtype), 0)
+    return _stays_close(answer, kind, _plain_key(draw, D, dtype), 0)
 
 
 @probe({"S": 9, "stepped": 0, "behind": 0}, {"S": 9, "stepped": 4, "behind": 0},
@@ -307,7 +311,7 @@ def int4_stays_close(
     answer: Answer, draw: Draw, *, kind: str, S: int, stepped: int, behind: int, D: int, dtype: str
 ) -> dict[str, float]:
     """K13 on stored codes: each head finds one token; its value is off by what int4 may cost."""
-    return _stays_close(answer, draw, kind, _needles_before(draw, S, behind, D, dtype), stepped)
+    return _stays_close(answer, kind, _needles_before(draw, S, behind, D, dtype), stepped)
 
 
 def page_size(answer: Answer) -> int:
@@ -354,9 +358,9 @@ def _needles_before(draw: Draw, S: int, behind: int, D: int, dtype: str) -> Toke
     return tokens.part(0, S).then(later).then(tokens.part(S))
 
 
-def _filled_and_released(answer: Answer, cache: Cache, tokens: Tokens, slots: int) -> Iterator[int]:
-    """Resident bytes after each of the times that every slot was filled, refused more, and was released."""
-    for _ in range(CYCLES):
+def _fill_and_release(cache: Cache, tokens: Tokens, slots: int, times: int) -> None:
+    """Fill every slot, offer it more, which is to be refused, and release it; again and again."""
+    for _ in range(times):
         cache.prefill(range(slots), tokens)
         for slot in range(slots // 2):
             try:
@@ -367,25 +371,24 @@ def _filled_and_released(answer: Answer, cache: Cache, tokens: Tokens, slots: in
                 pass
         for slot in range(slots):
             cache.release(slot)
-        yield resident(answer)
 
 
-def _stays_close(answer: Answer, draw: Draw, kind: str, tokens: Tokens, stepped: int) -> dict[str, float]:
+def _stays_close(answer: Answer, kind: str, tokens: Tokens, stepped: int) -> dict[str, float]:
     """Return how far codes are off; what is as far off without them is not charged to them."""
-    require, room = partial(_require_close, draw, kind, tokens, stepped), tokens.length
+    require, room = partial(_require_close, kind, tokens, stepped), tokens.length
     coded, uncoded = Cache(answer, tokens, quantization=kind, room=room), f"a plain cache is too far off for {kind}"
     with expect.only_beside(lambda: require(Cache(answer, tokens, room=room), uncoded)):
         return require(coded, f"{kind} storage is too far off")
 
 
-def _require_close(draw: Draw, kind: str, tokens: Tokens, stepped: int, cache: Cache, title: str) -> dict[str, float]:
+def _require_close(kind: str, tokens: Tokens, stepped: int, cache: Cache, title: str) -> dict[str, float]:
     """A prompt, `stepped` decodes and a decode that asks for each token; the error over the largest value."""
     S = tokens.length - 1
     cache.store([SLOT], tokens.part(0, S - stepped))
     for at in range(S - stepped, S):
         cache.decode([SLOT], tokens.part(at, at + 1))
     out = cache.decode([SLOT], tokens.part(S))
-    oracle, largest = exact(tokens, draw, S)[0], float(abs(tokens.v).max())
+    oracle, largest = attention(tokens.q[0, :, S:], tokens.k[0], tokens.v[0], S)[None], float(abs(tokens.v).max())
     off = abs(out - oracle) / largest
     worst = tuple(int(i) for i in np.unravel_index(int(np.nan_to_num(off, nan=np.inf).argmax()), off.shape))
     error = float(off[worst])
