@@ -22,7 +22,7 @@ from harness.probing.programs import Program, StepFailed
 from .binding import Floats, measure_lost_digits
 from .calls import FAULTS, Ask, Create, Feed, Fork, Release, Truncate, Wrong
 from .oracle import attention_with_bound, attention_with_rounding
-from .tokens import padded, row_of_tokens
+from .tokens import batch_of, rows_of_tokens
 
 WRONG = "a history of calls leads to a wrong value"
 INEXACT = "a history of calls leads to a less exact value"
@@ -235,14 +235,12 @@ class History:
             self._judge(held.create, slot, q.astype(np.float64), got[index, :, : row.length], index)
 
     def _tokens(self, held: Held, feed: Feed) -> list[tuple[Floats, Floats, Floats]]:
-        pasts = (held.at(feed.layer, row.slot).keys for row in feed.rows)
-        return [row_of_tokens(self.seed, held.create, feed, *each) for each in zip(feed.rows, pasts, strict=True)]
+        pasts = [held.at(feed.layer, row.slot).keys for row in feed.rows]
+        return list(rows_of_tokens(self.seed, held.create, feed, pasts))
 
     @staticmethod
     def _arrays(feed: Feed, tokens: Sequence[tuple[Floats, ...]]) -> list[Floats]:
-        span = feed.span
-        rows = ([padded(row, span, feed.fill) for row in part] for part in zip(*tokens, strict=True))
-        return [part[0][None] if len(part) == 1 else np.stack(part) for part in rows]
+        return [batch_of(part, feed.span, feed.fill) for part in zip(*tokens, strict=True)]
 
     @staticmethod
     def _arguments(held: Held, feed: Feed, *arrays: Floats) -> tuple[str, tuple[Any, ...]]:

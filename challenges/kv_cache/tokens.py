@@ -1,5 +1,6 @@
 """The tokens of programs: drawn row by row, so that they stay as they are when other rows are left out."""
 
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -28,17 +29,34 @@ CODEBOOK = 6
 LARGE = 1e4
 
 
-def row_of_tokens(seed: int, create: Create, feed: Feed, row: Row, past: Floats) -> tuple[Floats, Floats, Floats]:
-    """q (H, n, D), k and v (Hkv, n, D) of one row, in the cache's dtype.
+FAR = 1 << 64
+"""How far apart in one stream the numbers of two rows are drawn."""
+
+
+def rows_of_tokens(
+    seed: int, create: Create, feed: Feed, pasts: Sequence[Floats]
+) -> Iterator[tuple[Floats, Floats, Floats]]:
+    """Yield q (H, n, D), k and v (Hkv, n, D) of each row, in the cache's dtype.
 
     Args:
         seed: of the program.
         create: how the cache was made.
         feed: the call.
-        row: of the call.
-        past: keys that the slot holds, (Hkv, m, D).
+        pasts: keys that the slots of its rows hold, (Hkv, m, D).
     """
-    draw = Draw(seed, f"{feed.number}", f"{row.number}")
+    draw = Draw(seed, f"{feed.number}")
+    stream = draw.rng.bit_generator
+    assert isinstance(stream, np.random.PCG64)
+    begin = stream.state
+    for row, past in zip(feed.rows, pasts, strict=True):
+        stream.state = begin  # a jump takes a sixth of the time of a stream of its own
+        stream.advance(row.number * FAR)
+        yield _row_of_tokens(draw, seed, create, feed, row, past)
+
+
+def _row_of_tokens(
+    draw: Draw, seed: int, create: Create, feed: Feed, row: Row, past: Floats
+) -> tuple[Floats, Floats, Floats]:
     shapes = [(heads, row.length, create.head_dim) for heads in (create.heads, create.kv_heads, create.kv_heads)]
     if feed.family in (NEEDLES, CODED, EVEN):
         q, k, v = _needles(draw, shapes, create, past, feed.scales)
@@ -57,15 +75,18 @@ def row_of_tokens(seed: int, create: Create, feed: Feed, row: Row, past: Floats)
     return parts[0], parts[1], parts[2]
 
 
-def padded(row: Floats, span: int, fill: str) -> Floats:
-    """A row (heads, n, D) with padding up to `span` positions."""
-    if row.shape[1] == span:
-        return row
-    out = np.empty((row.shape[0], span, row.shape[2]), row.dtype)
-    out[:, : row.shape[1]] = row
-    rest = out[:, row.shape[1] :]
-    what = {"zero": 0.0, "large": LARGE}
-    rest[...] = what[fill] if fill in what else np.sin(np.arange(rest.size)).reshape(rest.shape)
+def batch_of(rows: Sequence[Floats], span: int, fill: str) -> Floats:
+    """Rows (heads, n, D) in one array (B, heads, span, D), with padding up to `span` positions."""
+    heads, n, head_dim = rows[0].shape
+    if len(rows) == 1 and n == span:
+        return rows[0][None]
+    out, what = np.empty((len(rows), heads, span, head_dim), rows[0].dtype), {"zero": 0.0, "large": LARGE}
+    for whole, row in zip(out, rows, strict=True):
+        n = row.shape[1]
+        whole[:, :n] = row
+        if n < span:
+            rest = whole[:, n:]
+            rest[...] = what[fill] if fill in what else np.sin(np.arange(rest.size)).reshape(rest.shape)
     return out
 
 

@@ -44,12 +44,16 @@ def attention_with_rounding(
     """
     _, n, head_dim = q.shape
     groups, k, v = q.reshape(len(k), -1, n, head_dim), k[:, None], v[:, None]
-    scores = groups @ k.swapaxes(-1, -2) * head_dim**-0.5
+    scores = groups @ k.swapaxes(-1, -2)
+    scores *= head_dim**-0.5
     _hide(scores, first, window)
-    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    scores -= scores.max(axis=-1, keepdims=True)
+    weights = np.exp(scores, out=scores)
     weights /= weights.sum(axis=-1, keepdims=True)
     out = weights @ v
-    rounding = _unit(dtype) * (3 * k.shape[2] + 12) * (weights @ np.abs(v) + np.abs(out))
+    rounding = weights @ np.abs(v)
+    rounding += np.abs(out)
+    rounding *= _unit(dtype) * (3 * k.shape[2] + 12)
     return out.reshape(q.shape), rounding.reshape(q.shape)
 
 
@@ -108,7 +112,7 @@ def _hide(scores: Floats, first: int, window: int | None) -> None:
     n, m = scores.shape[-2:]
     if n > 1 or window is not None:
         back = first + np.arange(n)[:, None] - np.arange(m)
-        scores[..., (back < 0) if window is None else (back < 0) | (back >= window)] = HIDDEN
+        np.copyto(scores, HIDDEN, where=(back < 0) if window is None else (back < 0) | (back >= window))
 
 
 class OracleCache:
