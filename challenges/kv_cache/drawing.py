@@ -102,12 +102,15 @@ class Writer:
         return tuple(self.steps)
 
     def short(self) -> Program:
-        """Two slots in every layer: prompts of a third of the length, two tokens each, and chunks behind them."""
+        """Two slots in every layer: prompts of a third of the length, a token each, and chunks behind them.
+
+        In pages it is two tokens, of which the second may be the first of a page.
+        """
         self._create()
         create, longest = self.caches["a"], self.sizes["length"] // 3
         for layer in range(create.layers):
             self._feed(create, layer, [1, 0], [longest, longest // 2 + 1])
-            for _ in range(2):
+            for _ in range(2 if create.option("page_size") else 1):
                 self._feed(create, layer, [0, 1], [1, 1], decode=True)
             self._feed(create, layer, [0, 1], [longest // 2 + 1, longest])
         return tuple(self.steps)

@@ -73,7 +73,8 @@ def _go_on_apart(
     for layer in (2, 1, 0):
         for way, slot in enumerate((SLOT, 1)) if chunk else ():
             cache.store([slot], ways.rows(way).part(0, chunk), layer=layer)
-        for at, (way, slot) in itertools.product(range(chunk, ways.length), enumerate((SLOT, 1))):
+        steps = range(chunk, ways.length - (layer < 2))
+        for at, (way, slot) in itertools.product(steps, enumerate((SLOT, 1))):
             own = ways.rows(way).part(0, at + 1)
             out, seen = cache.decode([slot], own.part(at), layer=layer), common.rows(layer).then(own)
             prompts = (common.rows(layer), own.part(0, chunk))[: 1 + bool(chunk)]

@@ -22,6 +22,7 @@ from .tokens import CODED_SCALES, FAMILIES_OF_TOKENS, MAGNITUDES, STEEP
 
 SIZES = {"length": Axis(2, 400), "D": Axis(1, 256), "B": Axis(1, 40), "H": Axis(1, 16), "layers": Axis(1, 6)}
 LONG = {"length": Axis(220, 400), "D": Axis(1, 24), "B": Axis(1, 3), "H": Axis(1, 3), "layers": Axis(1, 3)}
+LONG_ALONE = {size: LONG[size] for size in ("length", "D", "H")}
 FEWER = {"length": Axis(2, 160), "D": Axis(1, 130), "B": Axis(1, 8), "H": Axis(1, 5), "layers": Axis(1, 6)}
 CODED = FEWER | {"D": Axis(LEAST_CODED, 256)}
 STAIRS = {"D": Axis(2, 24), "H": Axis(1, 3)}
@@ -33,7 +34,7 @@ HEADS = {"H": Axis(2, 3)}
 MANY_LAYERS = 12
 EVERY_D, EVERY_SIZE = tuple(range(2, 34)), tuple(range(1, 21))
 """Each head_dim, and each size of a window or page, that one such program has."""
-WIDE, DEEP = (128, 256), (5,)
+WIDE, DEEP = (128, 256), (5, 2)
 EXTREME = (STEEP, *MAGNITUDES)
 DTYPES = ("float64", "float32")
 BESIDE: Mapping[str, tuple[str, Mapping[str, int | str]]] = {
@@ -131,7 +132,7 @@ def _programs(
 
     body.__name__, body.__doc__ = name, purpose
     cost = functools.partial(_cost, **{size: n for size, n in FIXED.items() if size not in axes})
-    most = MOST if axes in (SIZES, LONG) else MOST_OF_OPTION
+    most = MOST if axes in (SIZES, LONG, LONG_ALONE) else MOST_OF_OPTION
     settings: dict[str, tuple[int | str, ...]] = {"dtype": DTYPES, "family": ("normal",) if each else families, **each}
     settings |= (SMALL if sized else {}) | ({"beside": beside} if beside else {})
     covered = max(COVERED, *map(len, each.values())) if each else COVERED
@@ -238,7 +239,7 @@ every_slot_of_many_is_right = _programs(
 long_histories_keep_their_digits = _programs(
     "long_histories_keep_their_digits",
     "Behind hundreds of normal tokens results are as exact as sums in any order are.",
-    LONG, 2 * len(DTYPES), lambda case: {}, write=Script.long_history, families=("normal",), digits=True,
+    LONG_ALONE, 2 * len(DTYPES), lambda case: {}, write=Script.long_history, families=("normal",), digits=True,
 )  # fmt: skip
 any_program_with_shared_heads_is_right = _programs(
     "any_program_with_shared_heads_is_right",
@@ -278,7 +279,7 @@ any_program_with_forks_is_right = _programs(
 every_kind_of_fork_is_right = _programs(
     "every_kind_of_fork_is_right",
     "So it is for forks of empty slots, onto themselves and of copies, with another option too.",
-    HEADS, 2 * (1 + len(BESIDE)), lambda case: {}, "fork", write=Script.copies, beside=("", *BESIDE),
+    HEADS, 1 + len(BESIDE), lambda case: {}, "fork", write=Script.copies, beside=("", *BESIDE),
     B=SLOTS_OF_A_PLAN, layers=(2,),
 )  # fmt: skip
 any_program_with_cuts_is_right = _programs(
@@ -289,7 +290,7 @@ any_program_with_cuts_is_right = _programs(
 every_kind_of_cut_is_right = _programs(
     "every_kind_of_cut_is_right",
     "So it is for cuts to nothing, by one token and beyond what is held, with another option too.",
-    HEADS, 2 * len(NO_WINDOW), lambda case: {}, "truncate", write=Script.cuts, beside=NO_WINDOW, forks=True,
+    HEADS, len(NO_WINDOW), lambda case: {}, "truncate", write=Script.cuts, beside=NO_WINDOW, forks=True,
     B=SLOTS_OF_A_PLAN, layers=(2,),
 )  # fmt: skip
 any_program_in_pages_is_right = _programs(
@@ -305,7 +306,7 @@ every_small_page_is_right = _programs(
 every_page_released_is_free = _programs(
     "every_page_released_is_free",
     "So it is where slots are released again, and others take their pages.",
-    HEADS, 4, lambda case: {"page_size": case["page"]}, write=Script.releases, page=(1, 2, 3, 16), B=SLOTS_OF_A_PLAN,
+    HEADS, 3, lambda case: {"page_size": case["page"]}, write=Script.releases, page=(1, 3, 16), B=SLOTS_OF_A_PLAN,
     layers=(2,),
 )  # fmt: skip
 every_page_of_many_is_right = _programs(

@@ -15,6 +15,9 @@ PADDINGS = ((0, "normal"), (3, "large"), (1, "zero"))
 FAR_CUTS = (50, 33, 17)
 """Tokens to which a slot of more than 64 is cut: two inside blocks of 16 and 32, and one just behind their ends."""
 
+SINGLE = 4
+"""The largest window that is filled by decodes alone; larger ones get a prompt that leaves one token for a decode."""
+
 FORKED, FURTHER = 41, 26
 """Tokens of a slot that is copied, inside a block of 16 or 32, and those that take it past 64."""
 
@@ -118,7 +121,9 @@ class Script(Writer):
         create = self.caches["a"]
         window = int(create.option("window") or 1)
         self._feed(create, 0, [0, 3, 1], [max(1, window - 1), window + 1, window])
-        for _ in range(min(window, self.sizes["length"] // 3) + 2):
+        for _ in range(window if window <= SINGLE else 0):
+            self._feed(create, 0, [2], [1], decode=True)
+        for _ in range(2):
             self._feed(create, 0, [2, 0, 1, 3], [1] * 4, decode=True)
         self._feed(create, 0, [1, 0], [2, window])
         for _ in range(2):
@@ -186,7 +191,7 @@ class Script(Writer):
             self._feed(create, layer, slots, lengths)
 
     def _step_each(self, create: Create, slots: list[int]) -> None:
-        """Two tokens, one by one, in every layer."""
+        """A token in every layer, and another one in the last: what one of several slots overwrites shows there."""
         for layer in range(create.layers):
-            for _ in range(2):
+            for _ in range(1 + (layer == create.layers - 1)):
                 self._feed(create, layer, slots, [1] * len(slots), decode=True)
