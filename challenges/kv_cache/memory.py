@@ -17,6 +17,9 @@ import gc
 LIBC = ctypes.CDLL(None)
 PR_SET_THP_DISABLE = 41
 LIBC.prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0)
+if not gc.get_freeze_count():
+    gc.collect()
+    gc.freeze()  # what is there before the first call is no later garbage, and most of what a collection looks through
 
 
 def tidy():
