@@ -46,6 +46,8 @@ OPTIONS = (
         (AHEAD, "    ahead = k.shape[2] - length - (k.shape[2] > length)\n")),
     _of("fewer_queries", "whole tiles ahead", "aligns fewer queries by whole tiles",
         (AHEAD, "    ahead = k.shape[2] - length\n    ahead -= ahead % tile_size if ahead > tile_size else 0\n")),
+    _of("fewer_queries", "mask in one tile of keys", "masks only the last tile of keys of a tile of queries",
+        (CROSSED, CROSSED.replace("stop > first", "stop == end"))),
     _of("fewer_queries", "heads in turn for one query",
         "gives head h the keys of number h % G where one query sees several keys",
         (GROUPS, GROUPS.replace("return", f"if queries == 1 < shared.shape[2]:\n        return {IN_TURN}\n    return")),

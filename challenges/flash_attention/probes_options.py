@@ -15,8 +15,8 @@ from .bounds import judged
 BOTH = {"dtype": DTYPES, "causal": (True, False)}
 SHARED = ((4, 2, 1), (4, 1, 10), (6, 2, 10), (6, 3, 10), (4, 2, 10), (8, 4, 10))
 """Heads, how many sets of keys and values they share, and their length."""
-FEWER = ((1, 9, 4), (3, 10, 4), (5, 6, 1), (7, 20, 30), (9, 24, 8))
-"""Queries, more keys, and the tile size."""
+FEWER = ((1, 9, 4), (3, 10, 4), (5, 6, 1), (7, 20, 30), (9, 19, 8))
+"""Queries, more keys, and the tile size; the mask crosses one tile of keys, or two."""
 BLIND = ((9, 1, 4), (10, 3, 4), (6, 5, 1), (20, 7, 30), (24, 9, 5), (7, 2, 5))
 """Queries, fewer keys, and the tile size: tiles of which no row sees anything, the first ones, and the last one."""
 AXES = {"B": Axis(1, 20), "G": Axis(1, 8), "N": Axis(1, 90), "M": Axis(1, 90), "D": Axis(1, 130), "tile": Axis(1, 100)}

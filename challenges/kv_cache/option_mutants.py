@@ -211,6 +211,16 @@ COPIED = (
         ),
     ),
     Mutant(
+        "a fork outlives its release",
+        "copies a fork only before it is used, and then also where it was released meanwhile",
+        criterion="fork",
+        edits=(
+            (GIVE_BACK, "        if self.__dict__.pop('copied', None) == slot:\n            return\n" + GIVE_BACK),
+            (NEXT_ROWS, "        self.__dict__.pop('copied', None)\n" + NEXT_ROWS),
+            (COPY_TO_FORK, COPY_TO_FORK + "        store.copied = dst\n"),
+        ),
+    ),
+    Mutant(
         "fork onto itself",
         "empties a slot that is forked onto itself",
         criterion="fork",

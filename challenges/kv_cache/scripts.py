@@ -52,11 +52,12 @@ class Script(Writer):
         return tuple(self.steps)
 
     def copies(self) -> Program:
-        """Fork empty slots, slots onto themselves and copies of copies; go on with several tokens, release either."""
+        """Fork empty slots, slots onto themselves and copies of copies, some emptied at once; go on, release either."""
         create, long, short = self._started()
         if create.option("quantization"):
             self._copy_far(create)
         self._fill_each(create, [0, 3], [long, short])
+        self._copy(create, 0, 3)
         self._copy(create, 1, 3)
         self._copy(create, 0, 0)
         self._step_each(create, [3, 0])
@@ -68,6 +69,7 @@ class Script(Writer):
         self._drop(create, 1)
         self._fill_each(create, [1], [long])
         self._step_each(create, [0, 1, 2])
+        self._copy(create, 2, 0)
         self._drop(create, 0)
         self._copy(create, 2, 1)
         self._fill_each(create, [2, 0], [3, short])
