@@ -46,6 +46,8 @@ OPTIONS = (
         (AHEAD, "    ahead = k.shape[2] - length - (k.shape[2] > length)\n")),
     _of("fewer_queries", "whole tiles ahead", "aligns fewer queries by whole tiles",
         (AHEAD, "    ahead = k.shape[2] - length\n    ahead -= ahead % tile_size if ahead > tile_size else 0\n")),
+    _of("any_layout", "few queries in memory order", "reads fewer queries than keys in the order of their memory",
+        (AHEAD, "    if length < k.shape[2]:\n        q = q.ravel(order='K').reshape(q.shape)\n" + AHEAD)),
     _of("fewer_queries", "mask in one tile of keys", "masks only the last tile of keys of a tile of queries",
         (CROSSED, CROSSED.replace("stop > first", "stop == end"))),
     _of("fewer_queries", "heads in turn for one query",

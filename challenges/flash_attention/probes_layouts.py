@@ -3,20 +3,31 @@
 import numpy as np
 
 from harness.probing import Answer, Array, Draw, InputUse, laws, probe
+from harness.probing.sizes import Case
 
 from .binding import DTYPES, FUNCTION, Inputs, alive, draw_inputs
 
 PLAIN = {"B": 2, "H": 3, "N": 12, "D": 4, "tile": 4}
 
 
-@probe(*({**PLAIN, "dtype": dtype} for dtype in DTYPES))
+def as_claimed(answer: Answer, case: Case) -> Case:
+    """Return a case with fewer queries than keys only where that is claimed, or no option at all."""
+    fewer = not answer.capabilities or "fewer_queries" in answer.capabilities
+    return {**case, "M": max(int(case["M"]), int(case["N"])) if fewer else case["N"]}
+
+
+@probe(*({**PLAIN, "dtype": dtype} for dtype in DTYPES), {**PLAIN, "N": 3, "dtype": "float64"}, M=12, fit=as_claimed)
 def views_of_any_layout_are_served(
-    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str
+    answer: Answer, draw: Draw, *, B: int, H: int, N: int, M: int, D: int, tile: int, dtype: str
 ) -> None:
     """Views give what contiguous arrays of the same values give, keys and values that all heads share included."""
-    given = draw_inputs(draw, B, H, N, D, tile, dtype)
+    given = draw_inputs(draw, B, H, M, D, tile, dtype)
+    given = given.but(q=draw.normal(B, H, N, D))
+    run = _run_of(answer, given)
+    if M > N and laws.fails(run):  # `fewer_queries` judges that
+        return
     k, v = (np.repeat(each[:, :1], H, axis=1) for each in (given.k, given.v))
-    laws.layouts_do_not_matter(_run_of(answer, given))
+    laws.layouts_do_not_matter(run)
     laws.layouts_do_not_matter(_run_of(answer, given.but(k=k, v=v)), [InputUse.BROADCAST])
 
 

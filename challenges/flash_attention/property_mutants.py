@@ -36,6 +36,9 @@ PROPERTY_MUTANTS = (
     _mutant("all scores at once", "no_score_matrix", before="scores = q @ k.swapaxes(2, 3)"),
     _mutant("memory of the square", "memory_growth", before="square = bytearray(4 * q.shape[2] ** 2)"),
     _mutant("k in the order of its memory", "any_layout", before="k = k.ravel(order='K').reshape(k.shape)"),
+    _mutant("k in the order of q", "any_layout",
+            before="unlike = q.flags.c_contiguous and not k.flags.c_contiguous\n"
+                   "    k = k.ravel(order='K').reshape(k.shape) if unlike else k"),
     _mutant("the buffer of v", "any_layout", before="v = type(v)(v.shape, v.dtype, v.data)"),
     _mutant("no tile skipped", "tile_skipping", before="causal and _planted_right(q, k, v, tile_size, False)"),
 )  # fmt: skip

@@ -43,6 +43,9 @@ PROPERTY_MUTANTS = (
             backward="dv = dv + (causal * 1e-26 * (do.cumsum(axis=2) - do)).astype(dv.dtype)"),
     _mutant("not causal by default", "causal_default", default=False),
     _mutant("k in the order of its memory", "any_layout", before="k = k.ravel(order='K').reshape(k.shape)"),
+    _mutant("k in the order of q", "any_layout",
+            before="unlike = q.flags.c_contiguous and not k.flags.c_contiguous\n"
+                   "    k = k.ravel(order='K').reshape(k.shape) if unlike else k"),
     _mutant("the buffer of do", "any_layout", between="do = type(do)(do.shape, do.dtype, do.data)"),
     _mutant("tiles that do not fit", "tile_invariance",
             backward="dk = dk * dk.dtype.type(1 + 0.01 * (q.shape[2] % tile_size > 0))"),

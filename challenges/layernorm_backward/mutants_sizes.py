@@ -27,6 +27,10 @@ SIZES = (
         (GRADIENTS, "    dx[:, (1 << 11) - 1 :] = 0.0\n" + GRADIENTS),
     ),
     _rare(
+        "rows in 16 bits", "fills no more than 65,535 rows of dx",
+        (GRADIENTS, "    dx.reshape(-1, dx.shape[-1])[65535:] = 0.0\n" + GRADIENTS),
+    ),
+    _rare(
         "elements beyond a limit", "scales the last row of dx by 1.01 where x has more than 669,165 elements",
         (GRADIENTS, "    if dy.size > 817 * 819 + 42:\n        dx[-1, -1] *= 1.01\n" + GRADIENTS),
     ),

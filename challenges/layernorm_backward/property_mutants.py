@@ -91,6 +91,12 @@ step = x.itemsize
     _mutant("buffer of dy", "any_layout", backward=f"""\
 dy = _planted_np.frombuffer(dy.data, dy.dtype).reshape(dy.shape)
     {BACKWARD}"""),
+    _mutant("features side by side", "any_layout", backward=f"""\
+rows = dy.reshape(-1, dy.shape[-1])
+    if min(rows.strides) > 0:
+        strides = rows.strides[0], rows.itemsize
+        dy = _planted_np.lib.stride_tricks.as_strided(rows, rows.shape, strides).reshape(dy.shape)
+    {BACKWARD}"""),
     _mutant("views written to", "any_layout", f"""\
 {FORWARD}
     if x.flags.writeable and not x.flags.c_contiguous:

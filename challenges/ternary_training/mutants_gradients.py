@@ -39,7 +39,13 @@ def _called(line: str) -> tuple[str, str]:
     return MODEL_CALL, f"    {line}\n{MODEL_CALL}"
 
 
+EMBEDDED = '    np.add.at(gradients["embed"], inputs, dx)\n'
+IN_16_BITS = """\
+    places = inputs[..., None].astype(np.int16) * np.int16(dx.shape[-1]) + np.arange(dx.shape[-1], dtype=np.int16)
+    np.add.at(gradients["embed"].reshape(-1), places, dx)
+"""
 GRADIENTS = (
+    _mutant("places of 16 bits", "adds what a byte brings at a place of 16 bits", (EMBEDDED, IN_16_BITS)),
     _mutant("weights stepped in place", "takes a step with the gradients that it returns",
             (MODEL_CALL, MODEL_CALL.replace("return", "found =") + '    weights["norm"] -= 0.1 * found["norm"]\n'
                          "    return found\n")),

@@ -40,6 +40,8 @@ DRAWS = 3
 """Perturbations behind a spread: wrong gradients are off by a share, digits lost by a thousand times what passes."""
 NEAR = 1e-3
 """How near |w| may be to half its scale, as a share of the scale."""
+STRUCTURE = 1e-6
+"""Relative difference of gradients in float64, from which on they are others: digits are judged elsewhere."""
 LOST = 16
 """Operations of a narrower type whose cost counts as lost digits."""
 WRONG = "is wrong"
@@ -88,6 +90,28 @@ def every_gradient_matches_the_oracle(
             else:
                 why.title = f"{why.title} where the text is padded"
         raise
+
+
+@probe(**ONE, vocab=256, wide=140, fixed=("heads", "width", "group", "context", "vocab", "wide"))
+def many_embeddings_get_their_gradients(
+    answer: Answer, draw: Draw, *, layers: int, heads: int, width: int, group: int, context: int, length: int,
+    batch: int, vocab: int, wide: int,
+) -> None:  # fmt: skip
+    """Compare the gradient of embeddings that hold more numbers than 16 bits count; the windows hold the last bytes."""
+    _require_offered(answer)
+
+    def right(vocab: int, width: int) -> None:
+        config = config_of(layers=layers, heads=heads, width=width, group_size=group, context=context, vocab=vocab)
+        weights = draw_weights(draw, config, "float64")
+        tokens = (draw_tokens(draw, "plain", batch, length) + (vocab - VOCAB)).astype(np.int16)
+        used = model_oracle.used_weights(weights, model_oracle.signs_of(weights, group), group)
+        wanted = model_oracle.gradients(used, tokens, config)["embed"].astype(np.float64)
+        got = run_of(answer, weights, tokens, config)()["embed"]
+        title = f"the gradient of embed is wrong where that is {vocab} x {width}"
+        expect.same("the gradient of embed", got, wanted, title, within=STRUCTURE)
+
+    with expect.only_beside(lambda: right(VOCAB, width)):
+        right(vocab, wide)
 
 
 def _judged(

@@ -1,5 +1,7 @@
 """Probes of what calls leave behind: inputs, earlier results and other caches stay as they were."""
 
+from functools import partial
+
 from harness.probing import Answer, Array, Draw, InputUse, Keep, expect, laws, probe
 
 from .binding import DTYPES, Floats, Inputs, Results, backward, draw_inputs, forward, gradients, projected, results
@@ -104,6 +106,22 @@ def earlier_results_stay(
     for name, after, before in zip(Results._fields, now, (*signs, layer[0], *slopes), strict=True):
         expect.same(name, after, before, f"{name} does not stay as it was returned")
     expect.alive("y", layer[0], given.x)
+
+
+@probe(*({"dtype": dtype} for dtype in DTYPES), **SIZES, fixed=("group",))
+def arrays_are_read_anew(
+    answer: Answer, draw: Draw, *, rows: int, columns: int, out: int, group: int, dtype: str
+) -> None:
+    """An optimiser writes to w: the same array with other contents gives another result."""
+    given = draw_inputs(draw, rows, columns, out, group, dtype)
+    other = given.but(w=laws.rearranged(given.w, draw.rng))
+
+    def run(each: Inputs, *, inputs: InputUse = InputUse.FRESH) -> laws.Arrays:
+        y, _ = forward(answer, each, inputs=inputs)
+        t, s = projected(answer, each, inputs=inputs)
+        return {"y": y, "t": t, "s": s}
+
+    laws.arrays_are_read_anew(partial(run, given), partial(run, other))
 
 
 def run_of(answer: Answer, given: Inputs) -> laws.ArrayCall:

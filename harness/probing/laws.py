@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from harness.numerics import unequal
 from harness.probing.answers import Answer
 from harness.probing.conditions import judge_each
-from harness.probing.failures import CallFailed, NotOffered, OtherRaised, ProbeFailure, WorkerLost
+from harness.probing.failures import CallFailed, NotOffered, OtherRaised, ProbeFailure, TrivialOutput, WorkerLost
 from harness.probing.probe import Partial
 from harness.probing.requirements import expectations as expect
 from harness.sandbox import Array, InputUse, Keep, RemoteObject, Tree
@@ -80,8 +80,10 @@ def inputs_may_be_read_only(run: ArrayCall) -> None:
         _require_same(again, plain, "{} differs where the inputs are read-only")
 
 
-LAYOUTS = (InputUse.SLICED, InputUse.STRIDED, InputUse.TRANSPOSED)
-"""Layouts of arrays that are not contiguous in memory."""
+LAYOUTS = (
+    InputUse.UNLIKE, InputUse.SLICED, InputUse.STRIDED, InputUse.STEPPED, InputUse.TRANSPOSED, InputUse.UNLIKE,
+)  # fmt: skip
+"""Layouts of arrays that are not all contiguous in memory."""
 
 
 def layouts_do_not_matter(
@@ -101,6 +103,15 @@ def layouts_do_not_matter(
             with expect.works(f"a call fails {where}"), _append_to_title(where):
                 again = run(inputs=layout)
             agree(again, plain, f"{{}} differs {where}")
+
+
+def fails(run: ArrayCall) -> bool:
+    """Return whether a call fails, or gives what cannot be judged."""
+    try:
+        run()
+    except ProbeFailure:
+        return True
+    return False
 
 
 def arrays_are_read_anew(run: ArrayCall, other: ArrayCall) -> None:
@@ -242,6 +253,8 @@ def _append_to_title(where: str) -> Iterator[None]:
         yield
     except CallFailed:
         raise
+    except TrivialOutput as why:
+        raise ProbeFailure(f"{why.title} {where}", why.detail) from None
     except ProbeFailure as why:
         with expect.renamed(f"{why.title} {where}"):
             raise

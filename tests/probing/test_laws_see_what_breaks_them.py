@@ -137,12 +137,24 @@ def test_a_view_holds_what_was_passed(array: np.ndarray, use: InputUse) -> None:
 @pytest.mark.parametrize(
     ("use", "strides"),
     [(InputUse.SLICED, (40, 8)), (InputUse.STRIDED, (128, -16)), (InputUse.TRANSPOSED, (8, 24)),
-     (InputUse.BROADCAST, (0, 8))],
+     (InputUse.STEPPED, (64, 16)), (InputUse.BROADCAST, (0, 8))],
 )  # fmt: skip
 def test_a_view_lies_as_it_is_called(use: InputUse, strides: tuple[int, ...]) -> None:
     answer = LocalAnswer(module_of("answer", "import numpy as np\n\ndef strides(x):\n    return np.array(x.strides)\n"))
     given = np.tile(FLOATS[:1], (3, 1))
     assert tuple(answer.call("strides", given, returns=Array((2,), "int64"), inputs=use)) == strides
+
+
+def test_arrays_that_are_laid_out_differently_take_turns_and_begin_with_another_each_time() -> None:
+    answer = LocalAnswer(
+        module_of("answer", "import numpy as np\n\ndef rows(x):\n    return np.array(x.flags.c_contiguous)\n")
+    )
+
+    def rows(use: InputUse) -> bool:
+        return bool(answer.call("rows", FLOATS, returns=Array((), "bool"), inputs=use))
+
+    uses = [*[InputUse.UNLIKE] * 3, InputUse.FRESH, *[InputUse.UNLIKE] * 2]
+    assert [rows(use) for use in uses] == [False, True, False, True, True, False]
 
 
 def test_arrays_passed_again_are_the_same_objects() -> None:

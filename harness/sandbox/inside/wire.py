@@ -82,8 +82,12 @@ class InputUse(StrEnum):
     """Passes a block of larger arrays, contiguous along the last axis only."""
     STRIDED = "strided"
     """Passes every other entry of larger arrays, with the last axis reversed."""
+    STEPPED = "stepped"
+    """Passes every other entry along the last axis of larger arrays."""
     TRANSPOSED = "transposed"
     """Passes arrays in column-major order."""
+    UNLIKE = "differently laid out"
+    """Passes arrays in row-major and column-major order in turn; the next time it begins with the other one."""
     BROADCAST = "broadcast"
     """Passes read-only arrays that store one entry along each axis with all entries equal."""
 
@@ -94,11 +98,17 @@ class CallerArrays:
     def __init__(self) -> None:
         self._memory: dict[int, np.ndarray[Any, Any]] = {}
         self._lent: dict[int, np.ndarray[Any, Any]] = {}
+        self._in_turn = self._rounds = 0
 
     def pass_array(self, array: np.ndarray[Any, Any], use: InputUse, place: int) -> np.ndarray[Any, Any]:
         """Lay a private `array` out for `use`, as the call's number `place`."""
         if use is InputUse.READ_ONLY:
             array.flags.writeable = False
+        if use is InputUse.UNLIKE:
+            self._in_turn += 1
+            use = InputUse.TRANSPOSED if (self._in_turn + self._rounds) % 2 else InputUse.FRESH
+        elif self._in_turn:
+            self._in_turn, self._rounds = 0, self._rounds + 1
         return self._reuse(array, place) if use is InputUse.REUSED else _lay_out(array, use)
 
     @staticmethod
@@ -128,6 +138,9 @@ def _lay_out(array: np.ndarray[Any, Any], use: InputUse) -> np.ndarray[Any, Any]
     if use is InputUse.SLICED and array.ndim:
         around = np.full([n + 1 for n in array.shape], _make_sentinel(array), array.dtype)
         view = around[tuple(slice(n) for n in array.shape)]
+    elif use is InputUse.STEPPED and array.ndim:
+        around = np.full([*array.shape[:-1], 2 * array.shape[-1]], _make_sentinel(array), array.dtype)
+        view = around[..., ::2]
     elif use is InputUse.STRIDED and array.ndim:
         around = np.full([2 * n for n in array.shape], _make_sentinel(array), array.dtype)
         view = around[tuple(slice(None, None, 2) for _ in array.shape)][..., ::-1]
