@@ -8,13 +8,12 @@ from types import MappingProxyType
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from harness.model import Challenge, Criterion, Record, Status
 from harness.report import formatting
 from harness.report.escape import markdown, plain
-from harness.report.tables import ReflowingTable, csv_text, markdown_table
+from harness.report.tables import csv_text, markdown_table, text_table
 from harness.report.views.answers import ModelAnswer, answers
 from harness.report.views.attempts import attempts_data, mean_of, passed
 from harness.report.views.criterion_sides import ABSENT, AnswerSides, CriterionSide, sides
@@ -175,32 +174,20 @@ def compared_table(compared: ModelComparison) -> RenderableType:
 def _parts(compared: ModelComparison) -> Iterator[RenderableType]:
     for shared in compared.challenges:
         yield Text(f"{plain(shared.challenge.title)} ({shared.challenge.id})", style="bold")
-        yield ReflowingTable(_table(_mark_titles(shared), _marks(shared)))
+        yield text_table(_mark_titles(shared), _marks(shared))
         yield Text(shared.result)
         if shared.apart:
             yield Text("\nWhat tells them apart", style="bold")
-            yield ReflowingTable(_table(_apart_titles(compared), _apart(shared)))
+            yield text_table(_apart_titles(compared), _apart(shared))
         for label, ids in _lists(shared):
             yield Text(f"{label}: {', '.join(ids)}")
         yield Text()
     yield Text(TALLY, style="bold")
-    yield ReflowingTable(_table(_tally_titles(compared), _tally(compared)))
-
-
-def _table(titles: Iterable[str], rows: Iterable[Iterable[str]]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for title in titles:
-        table.add_column(Text(title), overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(plain(cell)) for cell in row))
-    return table
+    yield text_table(_tally_titles(compared), _tally(compared))
 
 
 def _mark_titles(shared: ChallengeComparison) -> list[str]:
-    return [
-        "Mark",
-        *(f"{r.model} ({formatting.provenance(r.provenance)})" for r in (shared.left, shared.right)),
-    ]
+    return ["Mark", *(f"{r.model} ({formatting.provenance(r.provenance)})" for r in (shared.left, shared.right))]
 
 
 def _marks(shared: ChallengeComparison) -> Iterator[list[str]]:
@@ -293,16 +280,7 @@ def compared_csv(compared: ModelComparison) -> str:
         for row in shared.rows:
             c = row.criterion
             cells = [*_csv_side(compared.left, row.left), *_csv_side(compared.right, row.right)]
-            lines.append(
-                [
-                    shared.challenge.id,
-                    c.id,
-                    c.dimension,
-                    c.severity.value,
-                    *cells,
-                    _ahead(shared, row),
-                ]
-            )
+            lines.append([shared.challenge.id, c.id, c.dimension, c.severity.value, *cells, _ahead(shared, row)])
     return csv_text([*titles, "ahead"], lines)
 
 
