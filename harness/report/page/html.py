@@ -9,7 +9,7 @@ from functools import cache
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from harness.report import escape
+from harness.report import escape, formatting
 from harness.report.views.excerpts import ExcerptLine
 
 MOST_WIDE = 200
@@ -45,6 +45,7 @@ def environment() -> Environment:
     made.filters["block"] = block
     made.filters["code"] = code
     made.filters["bare"] = bare
+    made.globals["formatting"] = formatting
     return made
 
 

@@ -4,7 +4,7 @@ from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from harness.report import escape
+from harness.report import escape, formatting
 
 
 def render(template: str, **views: object) -> str:
@@ -50,4 +50,5 @@ def markdown_environment() -> Environment:
     )
     environment.filters["code"] = escape.code
     environment.filters["fenced"] = escape.fenced
+    environment.globals["formatting"] = formatting
     return environment
