@@ -18,7 +18,7 @@ from harness.model import Challenge, ChallengeSuite
 from harness.report import formatting
 from harness.report.tables import SplitTable
 from harness.report.views.attempts import AttemptsReport, attempts_data, attempts_report
-from harness.report.views.board.rows import Column, Entry, ScoreboardRow, SuitePlaces
+from harness.report.views.board.rows import Entry, ScoreboardRow, SuitePlaces
 from harness.report.views.board.summary import (
     ChallengeWinner,
     Gap,
@@ -88,11 +88,6 @@ class Scoreboard:
     def source(self) -> MarkSource:
         """Source of the marks."""
         return self.marks.source
-
-    @cached_property
-    def columns(self) -> tuple[Column, ...]:
-        """One per challenge."""
-        return tuple(Column(c.id, c.title) for c in self.challenges)
 
     @cached_property
     def meetings(self) -> tuple[Meeting, ...]:
@@ -203,7 +198,7 @@ def as_table(board: Scoreboard) -> Group:
     """Lay the board out for a terminal, without a frame; remarks follow below."""
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     suites = [suite.title for suite in board.beside]
-    for name in ("Rank", "Model", board.mean_title, *suites, *(c.title for c in board.columns)):
+    for name in ("Rank", "Model", board.mean_title, *suites, *(c.title for c in board.challenges)):
         table.add_column(Text(name))
     for row in board.rows:
         over = (suite.lines(row.standing.model) for suite in board.beside)
@@ -245,7 +240,11 @@ def as_json(board: Scoreboard) -> str:
         }
         for row in board.rows
     ]
-    document = {"challenges": [asdict(c) for c in board.columns], "rows": rows, "notes": board.notes}
+    document = {
+        "challenges": [{"id": c.id, "title": c.title} for c in board.challenges],
+        "rows": rows,
+        "notes": board.notes,
+    }
     return json.dumps(document, indent=1) + "\n"
 
 
@@ -255,7 +254,7 @@ def as_csv(board: Scoreboard) -> str:
     writer = csv.writer(out, lineterminator="\n")
     parts = ("status", "score", "low", "high", "coverage", "integrity", "doubts")
     header = ("rank", "medal", "model", "provenance", "mean", "coverage", "graded", "of", "note")
-    columns = (f"{c.id}_{part}" for c in board.columns for part in parts)
+    columns = (f"{c.id}_{part}" for c in board.challenges for part in parts)
     writer.writerow([*header, "provisional", "missing", "turns", *columns])
     for row in board.rows:
         s = row.standing

@@ -62,9 +62,9 @@ class Picture:
 
 def as_svg(board: Scoreboard) -> str:
     """Return `reports/scoreboard.svg`, which follows the reader's choice of dark or light."""
-    column = max(NARROWEST, min(WIDEST, MARKS // max(1, len(board.columns))))
+    column = max(NARROWEST, min(WIDEST, MARKS // max(1, len(board.challenges))))
     bar = column - GAP
-    places = [LEFT + column * number for number in range(len(board.columns))]
+    places = [LEFT + column * number for number in range(len(board.challenges))]
     lines = tuple(
         PictureRow(
             TOP + ROW * number,
@@ -72,12 +72,12 @@ def as_svg(board: Scoreboard) -> str:
             plain(row.standing.model, LONGEST_NAME),
             plain(row.provenance, LONGEST_NAME),
             tuple(_bar(x, bar, entry) for x, entry in zip(places, row.entries, strict=True)),
-            row.mean if row.standing.mean is not None else "–",
+            formatting.whole(row.standing.mean) if row.standing.mean is not None else "–",
             ", ".join(row.mean_lines[1:]),
         )
         for number, row in enumerate(board.rows)
     )
-    titles = [_title(c.title, column) for c in board.columns]
+    titles = [_title(c.title, column) for c in board.challenges]
     end, notes = TOP + ROW * max(len(lines), 1), tuple(_below(board))
     picture = Picture(
         LEFT + column * len(places) + RIGHT,

@@ -42,13 +42,8 @@ class DefectRow:
 class UnpublishedFailure:
     """A failed criterion that no published defect explains."""
 
-    model: str
-    challenge: str
-    provenance: str
-    link: str
-    criterion: str
-    severity: str
-    outcome: str
+    record: Record
+    evidence: Evidence
     seen: str
 
 
@@ -82,16 +77,7 @@ def unpublished_failures(
             continue
         if e.outcome is Outcome.NOT_OFFERED or out_of_sight(criteria.get(e.criterion), e, record.provenance):
             continue
-        yield UnpublishedFailure(
-            model=record.model,
-            challenge=record.challenge,
-            provenance=origin(record),
-            link=link(record.challenge, record.model),
-            criterion=e.criterion,
-            severity=e.severity.value,
-            outcome=formatting.outcome(e),
-            seen=_sight(e, record),
-        )
+        yield UnpublishedFailure(record, e, _sight(e, record))
 
 
 def shared_reason(held: RuledDefect) -> str:
