@@ -44,10 +44,6 @@ class HeadToHead(Protocol):
 
 NOISE = 2.0
 """Largest lead, in points, that is a split between measured marks."""
-REVIEW_NOISE = 6.0
-"""Largest lead that is a split between reviews, as one judge's marks of the same files differed so much."""
-
-
 MOST_DRAWN = 2000
 """Cached vectors of draws, 8 kB each, for the pairs of a challenge."""
 
