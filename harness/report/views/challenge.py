@@ -35,17 +35,12 @@ from harness.scoring.record_summary import RecordSummary
 
 @dataclass(frozen=True)
 class Failure:
-    """A failing input, and the command that repeats it."""
+    """A failing input, empty if unknown, and the command that repeats it."""
 
     criterion: str
-    probe: str
-    sizes: str
-    values: str
-    seed: str
+    example: Counterexample
+    seed: int | None
     replay: str
-    program: tuple[str, ...] = ()
-    program_label: str = ""
-    label: str = ""
 
 
 @dataclass(frozen=True)
@@ -288,14 +283,4 @@ def _seen(group: Sequence[Finding]) -> Iterator[str]:
 def _failure(
     record: Record, criterion: str, example: Counterexample | None, seed: int | None, place: str = formatting.FOLDER
 ) -> Failure:
-    return Failure(
-        criterion=criterion,
-        probe=example.probe if example else "",
-        sizes=formatting.sizes(example) if example else "",
-        values=formatting.values(example) if example else "",
-        seed="" if seed is None else str(seed),
-        replay=formatting.again(record, criterion, place),
-        program=example.program if example else (),
-        program_label=formatting.program_label(example) if example else "",
-        label=formatting.input_label(example) if example else "",
-    )
+    return Failure(criterion, example or Counterexample(), seed, formatting.again(record, criterion, place))

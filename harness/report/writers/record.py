@@ -137,14 +137,15 @@ def _on_a_line(text: str) -> str:
 
 
 def _failure(failure: Failure) -> Iterator[RenderableType]:
-    if failure.sizes or failure.probe:
-        drawn = (failure.sizes or "fixed sizes", f"probe {failure.probe}", f"seed {failure.seed or 'none'}")
-        yield _line(failure.label, ", ".join(drawn))
-    if failure.values:
-        yield _line("At", failure.values)
-    if failure.program:
-        yield _line(failure.program_label, "")
-        yield from (Padding(Text(plain(call)), (0, 0, 0, 4), expand=False) for call in failure.program)
+    example, seed = failure.example, "none" if failure.seed is None else failure.seed
+    if example.case or example.probe:
+        sizes = formatting.sizes(example) or "fixed sizes"
+        yield _line(formatting.input_label(example), f"{sizes}, probe {example.probe}, seed {seed}")
+    if values := formatting.values(example):
+        yield _line("At", values)
+    if example.program:
+        yield _line(formatting.program_label(example), "")
+        yield from (Padding(Text(plain(call)), (0, 0, 0, 4), expand=False) for call in example.program)
     yield _line("Run it again", failure.replay)
 
 
@@ -273,7 +274,7 @@ def _weakness_markdown(weakness: Weakness) -> str:
         lines.append(f"  * In {markdown(formatting.places(weakness.locations))}")
     lines += [f"  * {label}: {markdown(text)}" for label, text in _causes(weakness)]
     if weakness.failure is not None:
-        if weakness.failure.program:
-            lines.append(f"  * After {'; '.join(map(code, weakness.failure.program))}")
+        if program := weakness.failure.example.program:
+            lines.append(f"  * After {'; '.join(map(code, program))}")
         lines.append(f"  * Run it again: {code(weakness.failure.replay)}")
     return "\n".join(lines)

@@ -132,11 +132,6 @@ class Scoreboard:
         return tuple(row for row in self.rows if row.standing.rank is not None)
 
     @property
-    def apart(self) -> bool:
-        """True if a model was asked in several turns, and so is ranked apart."""
-        return any(row.standing.apart for row in self.rows)
-
-    @property
     def provisional(self) -> bool:
         """True if any place is provisional."""
         return any(row.standing.provisional is not None for row in self.rows)

@@ -27,16 +27,6 @@ class DefectRow:
     shown: tuple[tuple[str, str], ...]
     rest: tuple[CriteriaGroup, ...]
 
-    @property
-    def unseen(self) -> bool:
-        """True if running decides nothing about it."""
-        return self.ruling is DefectRuling.UNSEEN
-
-    @property
-    def severity(self) -> str:
-        """Published severity."""
-        return "not stated" if self.defect.severity is None else self.defect.severity.value
-
 
 @dataclass(frozen=True)
 class UnpublishedFailure:

@@ -145,11 +145,6 @@ class PublishedVsMeasured:
         lines = [line for line in self.lines if not line.own_text]
         return tuple(sorted(lines, key=lambda line: -abs(line.difference or 0))[:MOST_DIFFERENCES])
 
-    @property
-    def outside(self) -> int:
-        """Number of dimensions with a published mark outside the measured interval."""
-        return sum(not line.inside for line in self.lines)
-
     def mean_difference(self, lines: Sequence[ComparedMark]) -> str:
         """Return the signed mean of the differences."""
         return signed(fmean(line.difference or 0 for line in lines))
