@@ -15,7 +15,7 @@ from harness.errors import HarnessError, StoreError
 from harness.store import summary_index
 from harness.store.database import Database
 from harness.store.file_states import FileStates, RecordState, date_back, digest
-from harness.store.indexing import Share, index_side_by_side
+from harness.store.indexing import index_side_by_side
 from harness.store.seals import holds, seal
 from harness.store.summary_index import SummaryIndex
 from harness.workspace import Workspace
@@ -109,13 +109,13 @@ class PublishedRecords:
         except (OSError, HarnessError):
             return  # the next reading reports it
 
-    def index(self, share: Share) -> None:
-        """Index the changed records of a share; `read_marks` reports the refused ones."""
+    def index(self, share: slice) -> None:
+        """Index the changed records of a share, a slice of all; `read_marks` reports the refused ones."""
         with _disable_gc():
             files = FileStates.of(self._workspace)
             rubrics, index = self._load_rubrics(files), self._open_index(files)
             known, changed = index.summaries(), {}
-            for file in files.records[share.records]:
+            for file in files.records[share]:
                 if file.name not in known:
                     with contextlib.suppress(HarnessError):
                         changed[file] = self._check(file, rubrics, self._workspace.record_in(self._get_path(file)))

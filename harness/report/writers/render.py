@@ -27,13 +27,15 @@ def render_svg(template: str, **views: object) -> str:
 
 @cache
 def _svg_environment() -> Environment:
-    return Environment(
+    environment = Environment(
         loader=PackageLoader("harness.report.writers"),
         undefined=StrictUndefined,
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals["formatting"] = formatting
+    return environment
 
 
 @cache

@@ -248,26 +248,15 @@ def as_csv(board: Scoreboard) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     parts = ("status", "score", "low", "high", "coverage", "integrity", "doubts")
-    header = ("rank", "medal", "model", "provenance", "mean", "coverage", "graded", "of", "note")
+    header = ["rank", "medal", "model", "provenance", "mean", "coverage", "graded", "of", "note"]
+    header += ["provisional", "missing", "turns"]
     columns = (f"{c.id}_{part}" for c in board.challenges for part in parts)
-    writer.writerow([*header, "provisional", "missing", "turns", *columns])
+    writer.writerow([*header, *columns])
     for row in board.rows:
-        s = row.standing
-        cells = [
-            s.rank,
-            s.medal,
-            s.model,
-            "+".join(s.provenance),
-            s.mean,
-            s.coverage,
-            s.graded,
-            s.of,
-            s.note,
-            s.provisional,
-            " ".join(s.missing),
-            s.turns,
-        ]
-        writer.writerow([*cells, *(value for entry in row.entries for value in _fields(entry))])
+        lists = {"provenance": "+".join(row.standing.provenance), "missing": " ".join(row.standing.missing)}
+        cells = asdict(row.standing) | lists
+        entries = (value for entry in row.entries for value in _fields(entry))
+        writer.writerow([*(cells[name] for name in header), *entries])
     return out.getvalue()
 
 
