@@ -370,7 +370,4 @@ def tally(left: str, right: str, results: Iterable[HeadToHead]) -> tuple[float, 
     """Return the challenges won by left and right; a split counts half for each."""
     played = [f for f in results if f.played]
     halves = 0.5 * sum(f.winner is None for f in played)
-    return (
-        sum(f.winner == left for f in played) + halves,
-        sum(f.winner == right for f in played) + halves,
-    )
+    return (sum(f.winner == left for f in played) + halves, sum(f.winner == right for f in played) + halves)

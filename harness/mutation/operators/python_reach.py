@@ -19,16 +19,7 @@ _SCALAR_CALLS = frozenset({"len", "int", "float", "bool", "str", "range", "isins
 _OF_THEIR_ARGUMENTS = frozenset({"min", "max", "divmod"})
 _SCALAR_ATTRIBUTES = frozenset({"shape", "size", "ndim", "dtype", "itemsize", "nbytes"})
 _SCALAR_TYPES = frozenset({"int", "float", "bool", "str", "None"})
-_NO_ARRAYS = (
-    ast.Constant,
-    ast.JoinedStr,
-    ast.List,
-    ast.Tuple,
-    ast.Dict,
-    ast.Set,
-    ast.Lambda,
-    *_COMPREHENSIONS,
-)
+_NO_ARRAYS = (ast.Constant, ast.JoinedStr, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.Lambda, *_COMPREHENSIONS)
 _TESTS = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
 
 
