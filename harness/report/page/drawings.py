@@ -11,7 +11,7 @@ from harness.report import formatting
 from harness.report.page.figures import MOST_LINES, FigureAxis, dots, drawn, loss_map
 from harness.report.page.losses import losses
 from harness.report.page.series import Point, Series, error_ratios, exponents, time_ratios
-from harness.report.views.answers import in_order
+from harness.report.views.answers import place
 
 MOST_MAPS = 24
 """Most loss maps drawn."""
@@ -49,7 +49,10 @@ def sections(
         records: one per graded submission.
         models: in the order of colours.
     """
-    ordered = [(c, in_order(r for r in records if r.challenge == c.id)) for c in sorted(challenges, key=lambda c: c.id)]
+    ordered = [
+        (c, sorted((r for r in records if r.challenge == c.id), key=place))
+        for c in sorted(challenges, key=lambda c: c.id)
+    ]
     growth = FigureAxis("exponent", ((1.0, "linear"), (2.0, "quadratic")), (-0.1, 2.5))
     speed = FigureAxis("time over the reference's", ((1.0, "as fast"),), (0.5, 1.5))
     return {

@@ -108,7 +108,8 @@ def comparison(
     cells = {(row.answer.model, row.answer.challenge): row for heat in heat_maps for row in heat.rows}
     marks: dict[str, dict[str, list[object]]] = {model: {} for model in models}
     for answer in answers:
-        scores = [answer.overall, *(answer.dimensions.get(d.id) for d in rubrics[answer.challenge].dimensions)]
+        marked = answer.marked
+        scores = [marked.overall, *(marked.dimensions.get(d.id) for d in rubrics[answer.challenge].dimensions)]
         row = cells[answer.model, answer.challenge]
         shown = zip(scores, (row.overall, *row.marks), strict=True)
         marks[answer.model][answer.challenge] = [_numbers(score) or cell.point for score, cell in shown]
@@ -131,14 +132,14 @@ def _note(entry: Entry) -> str:
 
 
 def _heat_row(challenge: Challenge, answer: ModelAnswer) -> HeatRow:
-    place = f"{answer.model}/{answer.challenge}"
+    place, own = f"{answer.model}/{answer.challenge}", answer.marked
     marks = tuple(
-        mark(answer.dimensions[d.id], f"{place}/{d.id}")
-        if d.id in answer.dimensions
+        mark(own.dimensions[d.id], f"{place}/{d.id}")
+        if d.id in own.dimensions
         else MarkCell(formatting.missing_mark(challenge, d.id, answer.shown), link=f"{place}/{d.id}")
         for d in challenge.dimensions
     )
-    return HeatRow(answer, mark(answer.overall, place, answer.status), marks)
+    return HeatRow(answer, mark(own.overall, place, own.status), marks)
 
 
 def _numbers(score: Score | None) -> list[float | str] | None:

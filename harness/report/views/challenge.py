@@ -29,6 +29,7 @@ from harness.report.views.origins import Facts, origin_facts
 from harness.report.views.repaired_copy import RepairedCopyReport, repaired_copy_report
 from harness.report.views.submission_reviews import SubmissionReviews, submission_reviews
 from harness.report.views.verdict import ChallengeVerdict, verdict
+from harness.scoring.attempts import Attempts
 from harness.scoring.doubts import DoubtKind
 from harness.scoring.record_summary import RecordSummary
 
@@ -94,7 +95,7 @@ class SubmissionReport:
         strengths, minor_strengths: criteria that passed.
     """
 
-    marked: ModelAnswer
+    marked: Attempts | Record
     record: Record
     origin: Facts
     anchor_note: str
@@ -219,7 +220,7 @@ def _submission(
     passed = [met[c.id] for c in challenge.criteria if c.id in met]
     found = weaknesses(challenge, record)
     return SubmissionReport(
-        answer,
+        answer.marked,
         record,
         origin=origin_facts(record, unfetched),
         anchor_note=anchor_note(challenge, record),

@@ -70,7 +70,8 @@ def criteria_tables(challenge: Challenge, answers: Sequence[ModelAnswer]) -> Ite
         yield DimensionSection(
             dimension,
             standings=tuple(
-                formatting.dimension(challenge, dimension.id, a.shown, a.dimensions.get(dimension.id)) for a in answers
+                formatting.dimension(challenge, dimension.id, a.shown, a.marked.dimensions.get(dimension.id))
+                for a in answers
             ),
             rows=tuple(
                 CriterionRow(c, tuple(each.cell(c) for each in columns))

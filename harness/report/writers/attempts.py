@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rich.console import Group, RenderableType
+from rich.console import RenderableType, group
 from rich.text import Text
 
 from harness.model import Challenge
@@ -17,9 +17,21 @@ _CRITERIA = ("Criterion", "Severity", "Attempts")
 _FAULTS = ("Finding", "Severity", "Attempts")
 
 
-def attempts_shown(challenge: Challenge, attempts: Attempts) -> RenderableType:
+@group()
+def attempts_shown(challenge: Challenge, attempts: Attempts) -> Iterator[RenderableType]:
     """Lay the attempts out for a terminal of any width."""
-    return Group(*_parts(attempts_report(challenge, attempts)))
+    view = attempts_report(challenge, attempts)
+    yield Text(f"{view.model}/{view.challenge}", style="bold")
+    for label, text in view.figures:
+        yield Text.assemble((f"{label}: ", "dim"), text)
+    yield Text()
+    yield text_table(_ATTEMPTS, _rows(view))
+    for title, titles, rows in _tables(view):
+        yield Text(f"\n{title}", style="bold")
+        yield text_table(titles, rows)
+    if view.met_by_all:
+        yield Text(f"\nMet by every attempt: {', '.join(view.met_by_all)}")
+    yield Text(f"\nOne attempt: harness show {view.rows[0].name}")
 
 
 def attempts_markdown(challenge: Challenge, attempts: Attempts) -> str:
@@ -70,20 +82,6 @@ def attempts_json(attempts: Attempts) -> dict[str, Any]:
             for s in attempts.summaries
         ],
     }
-
-
-def _parts(view: AttemptsReport) -> Iterator[RenderableType]:
-    yield Text(f"{view.model}/{view.challenge}", style="bold")
-    for label, text in view.figures:
-        yield Text.assemble((f"{label}: ", "dim"), text)
-    yield Text()
-    yield text_table(_ATTEMPTS, _rows(view))
-    for title, titles, rows in _tables(view):
-        yield Text(f"\n{title}", style="bold")
-        yield text_table(titles, rows)
-    if view.met_by_all:
-        yield Text(f"\nMet by every attempt: {', '.join(view.met_by_all)}")
-    yield Text(f"\nOne attempt: harness show {view.rows[0].name}")
 
 
 def _rows(view: AttemptsReport) -> list[tuple[str, ...]]:

@@ -5,7 +5,7 @@ from collections.abc import Collection as Names
 from collections.abc import Iterator
 from itertools import chain, repeat
 
-from rich.console import Group, RenderableType
+from rich.console import RenderableType, group
 from rich.padding import Padding
 from rich.text import Text
 
@@ -32,19 +32,16 @@ _DIMENSIONS = ("Dimension", "Weight", "Mark", "Interval", "Assessed")
 _EVIDENCE = ("Criterion", "Severity", "Outcome", "Figures")
 
 
+@group()
 def show(
     challenge: Challenge, record: Record, unfetched: Names[str] = (), place: str = formatting.FOLDER
-) -> RenderableType:
+) -> Iterator[RenderableType]:
     """Lay a record out for a terminal.
 
     Args:
         unfetched: collections whose answers are not on this machine.
         place: arguments of `harness grade` that name a submission outside the workspace.
     """
-    return Group(*_parts(challenge, record, unfetched, place))
-
-
-def _parts(challenge: Challenge, record: Record, unfetched: Names[str], place: str) -> Iterator[RenderableType]:
     yield Text(f"{record.name}  ({formatting.provenance(record.provenance)})", style="bold")
     partly = record.overall.score is not None and record.overall.coverage < 1
     yield _line("Overall", formatting.standing(record.overall) + (" assessed" if partly else ""))

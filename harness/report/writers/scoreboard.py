@@ -197,7 +197,8 @@ def as_table(board: Scoreboard) -> Group:
         table.add_column(Text(name))
     for row in board.rows:
         over = (suite.lines(row.standing.model) for suite in board.beside)
-        cells = ((row.rank,), row.heading, row.mean_lines, *over, *(entry.lines for entry in row.entries))
+        heading = (row.standing.model, *row.provenance.split(", "))
+        cells = ((row.rank,), heading, row.mean_lines, *over, *(entry.lines for entry in row.entries))
         table.add_row(*(Text("\n".join(lines)) for lines in cells))
     remarks = [Text(f"{row.standing.model}: {row.remark}") for row in board.rows if row.remark]
     return Group(SplitTable(table, heading=2), *remarks)

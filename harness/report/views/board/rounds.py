@@ -40,7 +40,8 @@ class RoundView:
 def round_view(inputs: ReportInputs, round: Round, source: MarkSource) -> RoundView:
     """Build the view of one round, by the marks of one source."""
     found = marks(inputs, source, round)
-    rubrics = [c for id in round.challenges if (c := inputs.challenge(id))]
+    known = {challenge.id: challenge for challenge in inputs.challenges}
+    rubrics = [known[id] for id in round.challenges if id in known]
     places = standings(found.marked, [c.id for c in rubrics], found.head_to_heads)
     by_name = {(m.model, m.challenge): m.overall for m in found.marked}
     rows = tuple(

@@ -178,11 +178,6 @@ class ScoreboardRow:
         return formatting.provenances(self.standing.provenance)
 
     @property
-    def heading(self) -> tuple[str, ...]:
-        """Model and provenance."""
-        return (self.standing.model, *self.provenance.split(", "))
-
-    @property
     def remark(self) -> str:
         """Reason for a missing rank or medal; empty for a baseline."""
         return "" if Provenance.BASELINE in self.standing.provenance else self.standing.note
