@@ -4,7 +4,7 @@ import hashlib
 import queue
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
@@ -76,15 +76,8 @@ def plan(
     there = {}
     for id in dict.fromkeys(challenges):
         challenge, prompt = workspace.challenge(id), task_prompt(workspace, id)
-        settings = AskSettings(
-            server=server.shown,
-            model=how.model,
-            prompt_sha256=hashlib.sha256(prompt.encode()).hexdigest(),
-            turns=how.turns,
-            temperature=how.temperature,
-            max_tokens=how.max_tokens,
-            seed=how.seed,
-        )
+        prompt_sha256 = hashlib.sha256(prompt.encode()).hexdigest()
+        settings = AskSettings(server=server.shown, prompt_sha256=prompt_sha256, **asdict(how))
         free = free_numbers(workspace, name, id, count, settings)
         there[id] = count - len(free)
         attempts += [

@@ -1,7 +1,7 @@
 """Audits: submissions of a board graded again on the inputs of their records, and compared mark by mark."""
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -108,42 +108,26 @@ def _audit_record(workspace: Workspace, board: Board, found: BoardRecord, progre
     record, name = found.record, str(found.name)
     if record is None:
         return AuditedRecord(name, found.signature, AuditVerdict.REFUSED, found.refused)
-    left = partial(
-        AuditedRecord,
-        name,
-        found.signature,
-        AuditVerdict.NOT_COMPARED,
-        overall=record.overall.score,
-        probe_set_stated=record.probe_set is not None,
+    stated = record.probe_set is not None
+    left = AuditedRecord(
+        name, found.signature, AuditVerdict.NOT_COMPARED, overall=record.overall.score, probe_set_stated=stated
     )
     if why := incomparable(workspace, record):
-        return left(why=why)
+        return replace(left, why=why)
     try:
         folder = board.folder_of(record)
         now, reused = _grade_again(workspace, record, folder, progress)
     except HarnessError as error:
-        return left(why=str(error).partition("\n")[0])
+        return replace(left, why=str(error).partition("\n")[0])
     if now.status is Status.JUDGE_ERROR:
-        return left(why=f"could not be graded here: {now.error}")
+        return replace(left, why=f"could not be graded here: {now.error}")
     criteria = tuple(_compare_criteria(workspace, record, now, folder))
     verdicts = {c.verdict for c in criteria}
-    verdict = next(
-        v
-        for v in (AuditVerdict.DIFFERS, AuditVerdict.SAME, AuditVerdict.NOT_COMPARED)
-        if v in verdicts or v is AuditVerdict.NOT_COMPARED
-    )
+    verdict = next((v for v in (AuditVerdict.DIFFERS, AuditVerdict.SAME) if v in verdicts), AuditVerdict.NOT_COMPARED)
     why = "no criterion could be compared" if verdict is AuditVerdict.NOT_COMPARED else ""
-    return AuditedRecord(
-        name,
-        found.signature,
-        verdict,
-        why,
-        record.overall.score,
-        now.overall.score,
-        criteria,
-        _compare_machines(record, now),
-        record.probe_set is not None,
-        reused,
+    other, overall = _compare_machines(record, now), now.overall.score
+    return replace(
+        left, verdict=verdict, why=why, overall_now=overall, criteria=criteria, elsewhere=other, reused=reused
     )
 
 

@@ -61,8 +61,5 @@ class Options:
         given = json.loads(text)
         return cls(
             **given
-            | {
-                "profile": GradeProfile(given.get("profile", GradeProfile.FULL)),
-                "only": tuple(given.get("only", ())),
-            }
+            | {"profile": GradeProfile(given.get("profile", GradeProfile.FULL)), "only": tuple(given.get("only", ()))}
         )

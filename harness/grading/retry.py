@@ -62,13 +62,7 @@ def record_failure(
         with prepare_job(workspace, folder, options, copied=False) as job:
             evidence = [make_unrun_evidence(criterion, failure) for criterion in job.challenge.criteria]
             record = make_record(
-                job,
-                evidence,
-                status=Status.JUDGE_ERROR,
-                seed=options.seed or 0,
-                made=now(),
-                seconds={},
-                error=failure,
+                job, evidence, status=Status.JUDGE_ERROR, seed=options.seed or 0, made=now(), seconds={}, error=failure
             )
             tried = f"tried {tries} time{'s' * (tries > 1)}"
             return Graded(folder, record, False, tried, keep(workspace, job.options, record))

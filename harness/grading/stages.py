@@ -170,7 +170,8 @@ def probe(job: Job, found: StageResult, compiling: Beside[StageResult] | None = 
         if compiled.build_failure:
             return _fail_unbuilt(criteria, compiled.build_failure)
         if opening.unsupported:
-            return StageResult({c.id: _make_unsupported(c, opening.unsupported) for c in criteria})
+            detail = opening.unsupported
+            return StageResult({c.id: Evidence.of(c, Outcome.UNSUPPORTED, detail=detail) for c in criteria})
         answer = opening.answer
         if opening.fault or answer is None:
             failure = BuildFailure(
@@ -378,10 +379,6 @@ def _find_nondeterminism(job: Job, answer: GradedAnswer) -> tuple[Signal, ...]:
 def _collect_signals(answer: GradedAnswer) -> StageResult:
     answer.fresh()
     return StageResult(signals=tuple(answer.signals), seconds={"box": answer.sandbox_seconds})
-
-
-def _make_unsupported(criterion: Criterion, reason: str) -> Evidence:
-    return Evidence.of(criterion, Outcome.UNSUPPORTED, detail=reason)
 
 
 def _fail_unbuilt(criteria: Iterable[Criterion], why: BuildFailure) -> StageResult:

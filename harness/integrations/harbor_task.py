@@ -5,7 +5,7 @@ Only the verifier's image has the probes. It receives just the submission's fold
 
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -102,11 +102,5 @@ def _render_texts(challenge: Challenge) -> dict[str, str]:
         keep_trailing_newline=True,
         trim_blocks=True,
     )
-    return {
-        name.removesuffix(".j2"): templates.get_template(name).render(words)
-        for name in _select_templates(templates.list_templates(), suffix)
-    }
-
-
-def _select_templates(names: list[str], suffix: str) -> Iterator[str]:
-    return (name for name in names if not name.startswith(_CHEATS) or name.endswith(f"{suffix}.j2"))
+    names = (n for n in templates.list_templates() if not n.startswith(_CHEATS) or n.endswith(f"{suffix}.j2"))
+    return {name.removesuffix(".j2"): templates.get_template(name).render(words) for name in names}

@@ -21,15 +21,7 @@ from harness.languages.base import (
 )
 from harness.languages.literals import literals
 from harness.mutation.operators.changes import GuardCode, SourceChange
-from harness.source.syntax import (
-    DocumentedName,
-    FunctionSpan,
-    NamedLine,
-    Outline,
-    SourceLine,
-    Syntax,
-    filled_lines,
-)
+from harness.source.syntax import DocumentedName, FunctionSpan, NamedLine, Outline, SourceLine, Syntax, filled_lines
 from harness.workspace import LANGUAGES, list_known_languages
 
 __all__ = [

@@ -77,12 +77,7 @@ RelativePath = Annotated[str, StringConstraints(min_length=1, max_length=200), A
 class Model(BaseModel):
     """Frozen model that refuses unknown keys and documents each field by the docstring below it."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        frozen=True,
-        ser_json_inf_nan="strings",
-        validate_default=True,
-    )
+    model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="strings", validate_default=True)
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:

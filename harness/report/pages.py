@@ -64,7 +64,7 @@ def _reports(inputs: ReportInputs, found: Marks) -> Iterator[tuple[str, str]]:
     for round in inputs.rounds:
         view = round_view(inputs, round, found.source)
         if view.rows:
-            yield f"rounds/{round.id}.md", render("round.md.j2", round=view)
+            yield f"rounds/{round.id}.md", render("round.md.j2", view=view)
     if found.source is MarkSource.MEASURED:
         yield from _challenges(inputs)
         if marks(inputs, MarkSource.PUBLISHED).marked:

@@ -13,7 +13,7 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from harness.report.escape import markdown
+from harness.report.escape import markdown, plain
 
 LONGEST = 20_000
 """Most characters of a text in a file for another tool; the record keeps all."""
@@ -58,7 +58,7 @@ class ReflowingTable:
             yield from _lines(rows, dim, width) or _wrapped(rows)
 
 
-class SplitTable:
+class SplitTable(ReflowingTable):
     """A table split into parts below each other if too wide, each with the first columns repeated.
 
     Cells' lines stay whole. If not even one more column fits, it is a block per row.
@@ -67,10 +67,6 @@ class SplitTable:
         table: without a frame, with text as cells.
         heading: number of columns to repeat.
     """
-
-    def __init__(self, table: Table, heading: int = 1) -> None:
-        self._table = table
-        self._heading = heading
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         columns = [[_text(column.header), *map(_text, column.cells)] for column in self._table.columns]
@@ -84,7 +80,7 @@ class SplitTable:
         ]
         parts = _parts(widths, self._heading, options.max_width)
         if parts is None:
-            yield ReflowingTable(self._table, self._heading)
+            yield from super().__rich_console__(console, options)
             return
         for number, part in enumerate(parts):
             if number:
@@ -98,6 +94,16 @@ class SplitTable:
         for row in range(1, len(columns[0])):
             part.add_row(*(columns[column][row] for column in chosen))
         return part
+
+
+def text_table(titles: Iterable[str], rows: Iterable[Iterable[str | Text]]) -> ReflowingTable:
+    """Return a table of safe text under dim titles."""
+    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="dim")
+    for title in titles:
+        table.add_column(Text(title), overflow="fold")
+    for row in rows:
+        table.add_row(*(cell if isinstance(cell, Text) else Text(plain(cell)) for cell in row))
+    return ReflowingTable(table)
 
 
 def _parts(widths: Sequence[int], heading: int, room: int) -> list[list[int]] | None:

@@ -15,7 +15,7 @@ from harness.numerics.rounding import exact
 from harness.scoring.doubts import DoubtKind
 from harness.scoring.marks import compute_mean
 from harness.scoring.memory import NO_MEMORY, FigureMemory, Floats
-from harness.scoring.record_summary import RecordSummary
+from harness.scoring.record_summary import RecordSummary, list_numbers
 from harness.scoring.strength import draw_weights
 
 CONFIDENCE = 0.95
@@ -106,10 +106,10 @@ class Attempts:
     def overall(self) -> Score:
         """`mean_score` of the overalls."""
         scores = [s.overall for s in self.marked]
-        given = np.array([_list_numbers(score) for score in scores], float)
+        given = np.array([list_numbers(score) for score in scores], float)
 
         def find() -> Floats:
-            return np.array(_list_numbers(mean_score(scores)), float)
+            return np.array(list_numbers(mean_score(scores)), float)
 
         if not scores:
             return mean_score(scores)
@@ -201,10 +201,6 @@ def _combine(own: Sequence[RecordSummary], memory: FigureMemory) -> MeasuredAnsw
     if len(own) == 1 and own[0].submission_name.attempt is None:
         return own[0]
     return Attempts(tuple(sorted(own, key=lambda summary: summary.submission_name.order)), memory)
-
-
-def _list_numbers(score: Score) -> tuple[float | None, float, float, float]:
-    return score.score, score.low, score.high, score.coverage
 
 
 def mean_score(scores: Sequence[Score]) -> Score:

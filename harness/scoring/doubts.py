@@ -103,7 +103,8 @@ def find_doubts(record: Record, rubric: Challenge | None, probe_set: Callable[[]
         found += _check_marks_by_any_rubric(record)
     else:
         # older records of replies without an answer give the reason of a failed build
-        built, answered = record.build is None, not (record.unanswered and _names_no_answer(record))
+        unanswered = record.unanswered and any(gate.reason == NO_ANSWER for gate in record.gates)
+        built, answered = record.build is None, not unanswered
         scored = score(rubric, record.evidence, built=built, answered=answered, unmarked=record.unmarked)
         by_rubric = [*_check_marks(record, scored), *_find_by_rubric(record, rubric)]
         if by_rubric:
@@ -132,10 +133,6 @@ def is_of_rubric(record: Record, rubric: Challenge) -> bool:
 def _is_of_older_gates(record: Record) -> bool:
     # such a record predates the order of marks under a ceiling
     return any(gate.dimension is None and gate.unmet is None for gate in record.gates)
-
-
-def _names_no_answer(record: Record) -> bool:
-    return any(gate.reason == NO_ANSWER for gate in record.gates)
 
 
 def _find_by_itself(record: Record) -> Iterator[Doubt]:

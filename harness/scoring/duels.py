@@ -44,10 +44,6 @@ class HeadToHead(Protocol):
 
 NOISE = 2.0
 """Largest lead, in points, that is a split between measured marks."""
-REVIEW_NOISE = 6.0
-"""Largest lead that is a split between reviews, as one judge's marks of the same files differed so much."""
-
-
 MOST_DRAWN = 2000
 """Cached vectors of draws, 8 kB each, for the pairs of a challenge."""
 
@@ -374,7 +370,4 @@ def tally(left: str, right: str, results: Iterable[HeadToHead]) -> tuple[float, 
     """Return the challenges won by left and right; a split counts half for each."""
     played = [f for f in results if f.played]
     halves = 0.5 * sum(f.winner is None for f in played)
-    return (
-        sum(f.winner == left for f in played) + halves,
-        sum(f.winner == right for f in played) + halves,
-    )
+    return (sum(f.winner == left for f in played) + halves, sum(f.winner == right for f in played) + halves)

@@ -34,7 +34,8 @@ def gates(
     failed = sorted((e for e in evidence if e.gates), key=lambda e: order.index(e.criterion))
     every = [*([] if built else _gate_unbuilt(challenge, answered)), *_gate_critical(challenge, failed)]
     targets = [None, *(d.id for d in challenge.dimensions)]
-    found = [strictest for target in targets if (strictest := _pick_strictest(every, target))]
+    own = [[gate for gate in every if gate.dimension == target] for target in targets]
+    found = [min(each, key=lambda gate: gate.ceiling) for each in own if each]
     return tuple(
         gate if gate.dimension else gate.model_copy(update={"unmet": compute_unmet_share(evidence)}) for gate in found
     )
@@ -107,7 +108,3 @@ def _make_gate(failed: Sequence[Evidence], dimension: str | None, top: float, pl
     count = min(kinds) if len(names) == 1 else f"{len(names)} {many}"
     reason = f"{count}{place} failed: {', '.join(names)}"
     return Gate(criteria=names, dimension=dimension, ceiling=top, reason=reason)
-
-
-def _pick_strictest(gates: Sequence[Gate], dimension: str | None) -> Gate | None:
-    return min((g for g in gates if g.dimension == dimension), key=lambda g: g.ceiling, default=None)

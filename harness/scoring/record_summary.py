@@ -86,7 +86,7 @@ class RecordSummary:
             "of_submission": record.of_submission,
             "unanswered": record.unanswered,
             "unread": record.unread,
-            "dimensions": {id: _list_numbers(score) for id, score in record.dimensions.items()},
+            "dimensions": {id: list_numbers(score) for id, score in record.dimensions.items()},
             "findings": [(f.criterion, f.severity.value, f.title) for f in findings],
             "results": [
                 (
@@ -174,7 +174,7 @@ class RecordSummary:
             self.status.value,
             int(self.ranked),
             self.turns,
-            *_list_numbers(self.overall),
+            *list_numbers(self.overall),
             self.harness,
             self.tier,
             self.device,
@@ -220,7 +220,8 @@ def _get_share(evidence: Evidence) -> float:
     return GATED if evidence.gates else evidence.satisfied
 
 
-def _list_numbers(score: Score) -> tuple[float | None, float, float, float]:
+def list_numbers(score: Score) -> tuple[float | None, float, float, float]:
+    """Return the values of a score in order."""
     return score.score, score.low, score.high, score.coverage
 
 

@@ -78,6 +78,18 @@ class Database:
         except sqlite3.Error as error:
             raise StoreError(self._explain(error)) from error
 
+    def read_cache(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """Return a query's rows; none without a file, or if it cannot be used."""
+        with contextlib.suppress(StoreError):
+            return self.read(lambda c: c.execute(query, values).fetchall(), [])
+        return []
+
+    def write_cache(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Run a statement for each row, if any, unless the file cannot be used."""
+        if rows:
+            with contextlib.suppress(StoreError):
+                self.write(lambda c: c.executemany(statement, rows))
+
     def compact(self) -> None:
         """Free the space of removed rows, unless others use the file."""
         with contextlib.suppress(sqlite3.Error), self._connect() as connection:

@@ -1,11 +1,9 @@
 """Seeds that once failed a submission, tried first in its later grades."""
 
-import contextlib
 import hashlib
 import json
 from collections.abc import Mapping
 
-from harness.errors import StoreError
 from harness.store.database import Database
 
 TABLES = """
@@ -28,26 +26,18 @@ class FailingSeeds:
 
     def of(self, criterion: str) -> int | None:
         """Return the failing seed of a criterion, or None."""
-        query = "SELECT seed FROM failing_seeds WHERE files = ? AND criterion = ?"
-        with contextlib.suppress(StoreError):
-            row = self._database.read(lambda c: c.execute(query, (self._files, criterion)).fetchone(), None)
-            return int(row[0]) if row else None
-        return None
+        return self.read_all().get(criterion)
 
     def read_all(self) -> dict[str, int]:
         """Return all seeds by criterion."""
         query = "SELECT criterion, seed FROM failing_seeds WHERE files = ?"
-        with contextlib.suppress(StoreError):
-            return dict(self._database.read(lambda c: c.execute(query, (self._files,)).fetchall(), []))
-        return {}
+        return dict(self._database.read_cache(query, (self._files,)))
 
     def keep(self, criterion: str, seed: int) -> None:
         """Save a seed in place of an earlier one."""
         row = (self._files, criterion, seed)
-        with contextlib.suppress(StoreError):
-            self._database.write(lambda c: c.execute("INSERT OR REPLACE INTO failing_seeds VALUES (?, ?, ?)", row))
+        self._database.write_cache("INSERT OR REPLACE INTO failing_seeds VALUES (?, ?, ?)", [row])
 
     def forget(self) -> None:
         """Remove all seeds."""
-        with contextlib.suppress(StoreError):
-            self._database.write(lambda c: c.execute("DELETE FROM failing_seeds WHERE files = ?", (self._files,)))
+        self._database.write_cache("DELETE FROM failing_seeds WHERE files = ?", [(self._files,)])

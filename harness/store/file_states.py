@@ -187,9 +187,8 @@ def _stat(file: os.DirEntry[str]) -> os.stat_result:
 
 
 def _digest_source(workspace: Workspace) -> str:
-    return digest(
-        [_digest_own_source(), str(workspace.keys_folder.is_dir()), *map(_format_file, _list_keys(workspace))]
-    )
+    keys = sorted(map(str, workspace.keys_folder.glob(f"*{PUBLIC_SUFFIX}")))
+    return digest([_digest_own_source(), str(workspace.keys_folder.is_dir()), *map(_format_file, keys)])
 
 
 @cache
@@ -199,10 +198,6 @@ def _digest_own_source() -> str:
 
 def _format_file(path: str) -> str:
     return f"{path}\0{_format_status(os.stat(path))}"
-
-
-def _list_keys(workspace: Workspace) -> list[str]:
-    return sorted(map(str, workspace.keys_folder.glob(f"*{PUBLIC_SUFFIX}")))
 
 
 def _list_entries(folder: str | os.PathLike[str]) -> list[os.DirEntry[str]]:

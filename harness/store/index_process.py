@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 from harness.sandbox.inside import process_control
-from harness.store.indexing import Share
 from harness.store.record_store import Store
 from harness.workspace import Workspace
 
@@ -17,7 +16,7 @@ from harness.workspace import Workspace
 def _main(root: str, number: str, of: str, parent: str) -> None:
     process_control.prctl(process_control.SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() == int(parent):
-        Store(Workspace(Path(root))).published.index(Share(int(number), int(of)))
+        Store(Workspace(Path(root))).published.index(slice(int(number), None, int(of)))
 
 
 if __name__ == "__main__":

@@ -5,27 +5,14 @@ import logging
 import os
 import subprocess
 from pathlib import Path
-from typing import NamedTuple
 
 from harness import interpreter
 
 MANY = 2000
 """Minimum number of records for which starting processes pays off."""
 PROGRAM = "harness.store.index_process"
-"""Module that indexes one share; it imports this one."""
+"""Module that indexes one share of the records."""
 _log = logging.getLogger(__name__)
-
-
-class Share(NamedTuple):
-    """Every `of`-th record, from index `number`."""
-
-    number: int
-    of: int
-
-    @property
-    def records(self) -> slice:
-        """Slice of the share in a list of records."""
-        return slice(self.number, None, self.of)
 
 
 def index_side_by_side(root: Path, count: int) -> bool:

@@ -1,12 +1,10 @@
 """Cache of slow figures of boards in the store."""
 
-import contextlib
 from collections.abc import Callable
 from hashlib import sha256
 
 import numpy as np
 
-from harness.errors import StoreError
 from harness.scoring.memory import FigureMemory, Floats
 from harness.store.database import Database
 from harness.store.seals import holds, seal
@@ -28,7 +26,8 @@ class KeptFigures(FigureMemory):
     def recall(self, name: str, given: Floats, make: Callable[[], Floats]) -> Floats:
         """Return the cached figures, else those from `make`."""
         if self._kept is None:
-            self._kept = {name: (given, body) for name, given, body in self._rows()}
+            rows = self._database.read_cache("SELECT * FROM figures")
+            self._kept = {name: (given, body) for name, given, body, sealed in rows if holds(sealed, name, given, body)}
         key = sha256(self._source + given.tobytes()).digest()
         before, body = self._kept.get(name, (b"", b""))
         if before == key:
@@ -40,15 +39,4 @@ class KeptFigures(FigureMemory):
 
     def keep(self) -> None:
         """Write the new figures."""
-        if self._new:
-            statement = "INSERT OR REPLACE INTO figures VALUES (?, ?, ?, ?)"
-            with contextlib.suppress(StoreError):
-                self._database.write(lambda c: c.executemany(statement, self._new))
-
-    def _rows(self) -> list[tuple[str, bytes, bytes]]:
-        try:
-            rows: list[tuple[str, bytes, bytes, bytes]]
-            rows = self._database.read(lambda c: c.execute("SELECT * FROM figures").fetchall(), [])
-        except StoreError:
-            return []
-        return [(name, given, body) for name, given, body, sealed in rows if holds(sealed, name, given, body)]
+        self._database.write_cache("INSERT OR REPLACE INTO figures VALUES (?, ?, ?, ?)", self._new)

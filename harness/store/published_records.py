@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from harness.errors import HarnessError, StoreError
 from harness.store import summary_index
 from harness.store.database import Database
 from harness.store.file_states import FileStates, RecordState, date_back, digest
-from harness.store.indexing import Share, index_side_by_side
+from harness.store.indexing import index_side_by_side
 from harness.store.seals import holds, seal
 from harness.store.summary_index import SummaryIndex
 from harness.workspace import Workspace
@@ -36,7 +36,6 @@ CREATE TABLE views (name TEXT PRIMARY KEY, state TEXT NOT NULL, body BLOB NOT NU
 DROP TABLE IF EXISTS figures;
 CREATE TABLE figures (name TEXT PRIMARY KEY, given BLOB NOT NULL, body BLOB NOT NULL, seal BLOB NOT NULL)
 """
-Row = tuple[Any, ...]
 MOST_NAMED = 10
 """Most omitted records to log one by one."""
 _log = logging.getLogger(__name__)
@@ -110,21 +109,17 @@ class PublishedRecords:
         except (OSError, HarnessError):
             return  # the next reading reports it
 
-    def index(self, share: Share) -> None:
-        """Index the changed records of a share; `read_marks` reports the refused ones."""
+    def index(self, share: slice) -> None:
+        """Index the changed records of a share, a slice of all; `read_marks` reports the refused ones."""
         with _disable_gc():
             files = FileStates.of(self._workspace)
             rubrics, index = self._load_rubrics(files), self._open_index(files)
             known, changed = index.summaries(), {}
-            for file in files.records[share.records]:
+            for file in files.records[share]:
                 if file.name not in known:
                     with contextlib.suppress(HarnessError):
                         changed[file] = self._check(file, rubrics, self._workspace.record_in(self._get_path(file)))
             index.keep(changed)
-
-    def list_removed(self) -> tuple[str, ...]:
-        """Return `ReadRecords.removed`."""
-        return self.read().removed
 
     def record(self, name: str) -> "Record":
         """Return the record of `MODEL/CHALLENGE` or `MODEL/CHALLENGE/attempt-N`, or the one in a file.
@@ -323,22 +318,13 @@ class PublishedRecords:
         return self._workspace.records_folder / file.name
 
     def _load_views(self, pattern: str, operator: str = "GLOB") -> dict[str, tuple[str, bytes]]:
-        rows = self._rows(f"SELECT name, state, body, seal FROM views WHERE name {operator} ?", (pattern,))
+        query = f"SELECT name, state, body, seal FROM views WHERE name {operator} ?"
+        rows = self._database.read_cache(query, (pattern,))
         return {name: (state, body) for name, state, body, given in rows if holds(given, name, state, body)}
 
-    def _rows(self, query: str, values: Sequence[str] = ()) -> list[Row]:
-        try:
-            return self._database.read(lambda c: c.execute(query, values).fetchall(), [])
-        except StoreError:
-            return []
-
-    def _remember_views(self, rows: Sequence[Row]) -> None:
-        self._remember("INSERT OR REPLACE INTO views VALUES (?, ?, ?, ?)", [(*row, seal(*row)) for row in rows])
-
-    def _remember(self, statement: str, rows: Sequence[Row]) -> None:
-        if rows:
-            with contextlib.suppress(StoreError):
-                self._database.write(lambda c: c.executemany(statement, rows))
+    def _remember_views(self, rows: Sequence[tuple[str, str, bytes]]) -> None:
+        sealed = [(*row, seal(*row)) for row in rows]
+        self._database.write_cache("INSERT OR REPLACE INTO views VALUES (?, ?, ?, ?)", sealed)
 
 
 @contextlib.contextmanager

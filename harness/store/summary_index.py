@@ -1,11 +1,9 @@
 """Cache of summaries of published records by the state of their files."""
 
-import contextlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from harness.errors import StoreError
 from harness.store.database import Database
 from harness.store.file_states import FileStates, RecordState
 from harness.store.seals import holds, seal
@@ -47,15 +45,11 @@ class SummaryIndex:
         self._read = read
         self._details: dict[tuple[str, str], dict[str, tuple[str, str]]] = {}
 
-    def states(self) -> dict[str, str]:
-        """Return each record's state when cached, by path."""
-        return dict(self._rows("SELECT path, state FROM summaries"))
-
     def summaries(self) -> dict[str, "RecordSummary"]:
         """Return summaries of the unchanged records by path; details are read on demand."""
         from harness.scoring.record_summary import RecordSummary
 
-        kept = {row[0]: row for row in self._rows(f"SELECT path, {_SHORT} FROM summaries")}
+        kept = {row[0]: row for row in self._database.read_cache(f"SELECT path, {_SHORT} FROM summaries")}
         found = {}
         for file in self._files.records:
             _, state, *row, given = kept.get(file.name, ("", "", b""))
@@ -66,18 +60,19 @@ class SummaryIndex:
 
     def keep(self, changed: Mapping[RecordState, "RecordSummary"]) -> None:
         """Save summaries of changed records and drop those whose files are gone."""
-        self._change(
-            _INSERT, [self._make_row(f, one) for f, one in changed.items() if self._files.is_record_settled(f)]
-        )
-        if changed or self._count() != len(self._files.records):
+        settled = [self._make_row(f, one) for f, one in changed.items() if self._files.is_record_settled(f)]
+        self._database.write_cache(_INSERT, settled)
+        counted = self._database.read_cache("SELECT COUNT(*) FROM summaries")
+        if changed or counted != [(len(self._files.records),)]:
             names = {file.name for file in self._files.records}
-            gone = [(path,) for (path,) in self._rows("SELECT path FROM summaries") if path not in names]
-            self._change("DELETE FROM summaries WHERE path = ?", gone)
+            known = self._database.read_cache("SELECT path FROM summaries")
+            gone = [(path,) for (path,) in known if path not in names]
+            self._database.write_cache("DELETE FROM summaries WHERE path = ?", gone)
 
     def keep_written(self, file: RecordState, summary: "RecordSummary") -> None:
         """Save the summary of a new record that was dated back."""
         if self._files.is_rubric_settled(file):
-            self._change(_INSERT, [self._make_row(file, summary)])
+            self._database.write_cache(_INSERT, [self._make_row(file, summary)])
 
     def _make_row(self, file: RecordState, one: "RecordSummary") -> tuple[Any, ...]:
         state, row, details = self._files.of_record(file), one.row(), one.details()
@@ -89,24 +84,9 @@ class SummaryIndex:
         answer = (name.challenge, name.model)
         if answer not in self._details:
             query = "SELECT path, state, details, details_seal FROM summaries WHERE challenge = ? AND model = ?"
-            rows = self._rows(query, answer)
+            rows = self._database.read_cache(query, answer)
             self._details[answer] = {
                 path: (state, text) for path, state, text, given in rows if holds(given, path, state, text)
             }
         found, details = self._details[answer].get(file.name, ("", ""))
         return details if found == state else self._read(file)
-
-    def _count(self) -> int:
-        rows = self._rows("SELECT COUNT(*) FROM summaries")
-        return int(rows[0][0]) if rows else 0
-
-    def _rows(self, query: str, values: Iterable[str] = ()) -> list[tuple[Any, ...]]:
-        try:
-            return self._database.read(lambda c: c.execute(query, tuple(values)).fetchall(), [])
-        except StoreError:
-            return []
-
-    def _change(self, statement: str, rows: list[tuple[Any, ...]]) -> None:
-        if rows:
-            with contextlib.suppress(StoreError):
-                self._database.write(lambda c: c.executemany(statement, rows))

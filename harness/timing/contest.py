@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from operator import attrgetter
 from statistics import median
 from typing import Any, Protocol
 
@@ -218,18 +219,7 @@ class _Track:
 
 
 Times = Callable[[_Entrant], list[float]]
-
-
-def _wall(entrant: _Entrant) -> list[float]:
-    return entrant.walls
-
-
-def _processor(entrant: _Entrant) -> list[float]:
-    return entrant.processors
-
-
-def _faults(entrant: _Entrant) -> list[float]:
-    return entrant.faults
+_wall, _processor, _faults = map(attrgetter, ("walls", "processors", "faults"))
 
 
 def _play(enter: Callable[[], list[_Track]], seconds: float, enough: Enough) -> tuple[list[_Track], PairedComparison]:

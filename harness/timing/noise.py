@@ -97,7 +97,7 @@ def conditions(seconds: float = WINDOW_SECONDS, root: Path = Path("/")) -> Machi
         threads_share_cores=_read(cpus / "smt/active") == "1",
         virtual=" hypervisor" in _read(root / "proc/cpuinfo") or (root / "sys/hypervisor/type").exists(),
         swapped_bytes=_read_swap_use(_read(root / "proc/meminfo")),
-        counters=any(_find_counters(root / "sys/bus/event_source/devices")),
+        counters=any(any((root / "sys/bus/event_source/devices").glob(kind)) for kind in ("cpu", "cpu_core", "armv*")),
     )
 
 
@@ -117,10 +117,6 @@ def _read_quota(groups: Path) -> float | None:
 def _read_swap_use(meminfo: str) -> int:
     kib = {name: int(value) for name, value in re.findall(r"^(SwapTotal|SwapFree):\s+(\d+) kB$", meminfo, re.MULTILINE)}
     return (kib.get("SwapTotal", 0) - kib.get("SwapFree", 0)) << 10
-
-
-def _find_counters(devices: Path) -> list[Path]:
-    return [found for pattern in ("cpu", "cpu_core", "armv*") for found in devices.glob(pattern)]
 
 
 def _count(number: float, what: str) -> str:

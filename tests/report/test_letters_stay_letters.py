@@ -88,7 +88,7 @@ def test_pairs_that_letters_and_marks_order_the_other_way_round_are_named_the_wi
     assert [(p.better.model, p.worse.model, p.lead) for p in found.opposite] == [
         ("a", "c", 50.0), ("b", "c", 30.0), ("a", "b", 20.0),
     ]  # fmt: skip
-    assert [(p.better.model, p.worse.model, p.apart) for p in found.same_letter] == [("c", "d", "49")]
+    assert [(p.better.model, p.worse.model, abs(p.lead)) for p in found.same_letter] == [("c", "d", 49)]
     assert (found.alike, found.same_mark, found.neither, found.all) == (1, 1, 0, 6)
 
 

@@ -60,7 +60,7 @@ def test_a_figure_carries_its_interval():
 
 def test_the_table_of_a_figure_holds_what_is_drawn():
     rows = [record("a", time_ratio=0.9, time_ratio_low=0.8, time_ratio_high=1.1), record("b", time_ratio=2.0)]
-    (drawing,) = sections([sample.CHALLENGE], rows, ["a", "b"])[2].drawings
+    (drawing,) = sections([sample.CHALLENGE], rows, ["a", "b"])["timing"]
     assert drawing.models == ("a", "b")
     assert drawing.rows == (("shapes", ("0.9 [0.8, 1.1]", "2")),)
 
@@ -95,9 +95,11 @@ def test_dots_lie_where_the_figures_are():
 def test_without_figures_every_section_says_so():
     plain = {id: {k: v for k, v in o.items() if k != "measured"} for id, o in sample.RIGHT.items()}
     made = sections([sample.CHALLENGE], [sample.record(outcomes=plain)], ["glm-5"])
-    assert all(not section.drawings and section.missing for section in made)
+    assert len(made) == 4 and not any(made.values())
     text = read(page(ReportInputs([sample.CHALLENGE], [sample.record(outcomes=plain)]))).one("main").text
-    assert all(section.missing in text for section in made)
+    for missing in ("an error ratio", "an exponent of cost", "a time ratio"):
+        assert f"No record holds {missing}." in text
+    assert "No record tells of lost columns or rows." in text
 
 
 @st.composite

@@ -202,12 +202,15 @@ def test_a_grade_without_any_coverage_is_compared_with_nothing():
 
 def test_what_ran_and_nobody_named_is_what_no_confirmed_defect_accounts_for():
     seen = view([sample.record()], [review()])
-    assert [u.criterion for u in seen.failures] == ["causality", "kill_rate"]
+    assert [u.evidence.criterion for u in seen.failures] == ["causality", "kill_rate"]
     named = view([sample.record()], [review()], [DEFECT])
-    assert [u.criterion for u in named.failures] == ["kill_rate"]
+    assert [u.evidence.criterion for u in named.failures] == ["kill_rate"]
     assert (named.count(DefectRuling.CONFIRMED), named.defects[0].shown[0][0]) == (1, "causality")
     blamed = DEFECT.model_copy(update={"probe": "another_probe"})
-    assert [u.criterion for u in view([sample.record()], [review()], [blamed]).failures] == ["causality", "kill_rate"]
+    assert [u.evidence.criterion for u in view([sample.record()], [review()], [blamed]).failures] == [
+        "causality",
+        "kill_rate",
+    ]
 
 
 def test_an_answer_that_does_not_build_accuses_nothing_that_did_not_run():
@@ -235,7 +238,7 @@ def test_words_of_defects_and_records_stay_words():
 def test_who_was_given_a_letter_was_reviewed():
     grades = [LetterGrades(model="glm-5", letters={"kv_cache": "A"})]
     found = published_vs_measured([sample.CHALLENGE], [sample.record()], [], [], grades)
-    assert [u.criterion for u in found.failures] == ["causality", "kill_rate"]
+    assert [u.evidence.criterion for u in found.failures] == ["causality", "kill_rate"]
     text = render("published_vs_measured.md.j2", comparison=found)
     assert "`glm-5/kv_cache`" in section(text, "## What is compared")
     assert "1 of these answers was also given a letter" in text and "no review" not in text
@@ -270,7 +273,7 @@ def test_the_bundled_counts_add_up():
     assert sum(count for _, count in found.hidden) == found.count(DefectRuling.UNSEEN)
     assert len(found.overalls) == 9
     accounted = {(n.defect.submission, criterion) for n in found.defects for criterion, _ in n.shown}
-    assert not accounted & {(f"{u.model}/{u.challenge}", u.criterion) for u in found.failures}
+    assert not accounted & {(u.record.name, u.evidence.criterion) for u in found.failures}
 
 
 def _bundled(gathered) -> PublishedVsMeasured:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from harness.report import formatting
 from harness.report.pages import render_all
 from harness.report.views.board.rounds import RoundView, round_view
 from harness.report.views.head_to_head import HeadToHeads
@@ -43,22 +44,22 @@ def test_every_published_mark_is_imported(round: str, score: dict[str, Any]) -> 
 def test_a_round_has_its_overalls_averages_and_margins(id: str) -> None:
     wanted = FIGURES["expected_round_tables"][id]
     view = round_of(id)
-    columns = [column for column, _ in view.columns]
-    told = {row.model: dict(zip(columns, row.marks, strict=True)) for row in view.rows}
+    columns = [challenge.id for challenge in view.challenges]
+    told = {row.standing.model: dict(zip(columns, row.marks, strict=True)) for row in view.rows}
     (round,) = (r for r in FIGURES["rounds"] if r["id"] == id)
     for score in round["scores"]:
         assert told[score["model"]][score["challenge"]] == str(score["overall"])
-    assert {row.model: int(row.average) for row in view.rows} == wanted["average"]
-    assert view.rows[0].model == wanted["winner"]
+    assert {row.standing.model: int(formatting.whole(row.standing.mean)) for row in view.rows} == wanted["average"]
+    assert view.rows[0].standing.model == wanted["winner"]
     assert view.verdict.startswith(f"{wanted['winner']} wins by {wanted['margin']} points")
     winners = wanted.get("task_winners", dict.fromkeys(wanted["margins"], wanted["winner"]))
-    assert {won.id: won.result for won in view.challenge_winners} == {
+    assert {won.challenge.id: won.result for won in view.challenge_winners} == {
         challenge: f"{winners[challenge]} wins by {margin} points" for challenge, margin in wanted["margins"].items()
     }
 
 
 def test_the_final_ranking_has_its_order_and_averages() -> None:
-    places = [(row.standing.rank, row.standing.model, int(row.mean)) for row in BOARD.rows]
+    places = [(row.standing.rank, row.standing.model, int(formatting.whole(row.standing.mean))) for row in BOARD.rows]
     assert places == [(p["rank"], p["model"], p["average"]) for p in FIGURES["expected_final_ranking"]]
 
 
@@ -93,7 +94,7 @@ def test_the_first_won_five_of_six() -> None:
 @pytest.mark.parametrize("table", FIGURES["head_to_head"], ids=lambda t: f"{t['left']}-{t['right']}-{t['challenge']}")
 def test_a_two_way_table_has_its_rows_edges_and_winner(table: dict[str, Any]) -> None:
     view = MATCHES.of(table["left"], table["right"])
-    (bout,) = (b for b in view.sections if b.id == table["challenge"])
+    (bout,) = (b for b in view.sections if b.challenge.id == table["challenge"])
     shown = [(line.criterion, line.left, line.right, line.edge) for line in bout.lines]
     edge = {None: "", "tie": ""}
     assert shown == [(r["criterion"], r["left"], r["right"], edge.get(r["edge"], r["edge"])) for r in table["rows"]]

@@ -17,7 +17,7 @@ from sample_records import RIGHT, record
 import harness
 from harness.errors import PrerequisiteError
 from harness.model import Counterexample, Outcome, Record
-from harness.report.exports.data_files import as_csv, as_json_lines, as_parquet
+from harness.report.exports.data_files import as_csv, as_json_lines, write_parquet
 from harness.report.exports.data_frames import data_frame
 from harness.report.exports.data_tables import ANY, DataTable, evidence_table, record_table
 from harness.workspace import Workspace
@@ -112,7 +112,7 @@ def test_csv_reads_back_as_the_same_numbers() -> None:
 def test_parquet_needs_pyarrow_and_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(PrerequisiteError, match=r"pip install 'kernel-harness\[parquet\]'"):
-        as_parquet(record_table([]))
+        write_parquet([record_table([])], io.BytesIO())
 
 
 @pytest.mark.parametrize("tabled", [record_table, evidence_table])
@@ -120,7 +120,9 @@ def test_parquet_reads_back_as_the_same_table(tabled: Callable[[Sequence[Record]
     """Of the published records: every column that holds one type comes back as it was, the others as text."""
     pytest.importorskip("pyarrow", reason="no pyarrow (45 MB): .venv/bin/python -m pip install -e '.[parquet]'")
     table = tabled([*Workspace(CHECKOUT).records(), faulty("wrong", expected=math.nan, got="text")])
-    back, frame = pandas.read_parquet(io.BytesIO(as_parquet(table))), data_frame(table)
+    file = io.BytesIO()
+    write_parquet([table], file)
+    back, frame = pandas.read_parquet(file), data_frame(table)
     assert list(back.columns) == list(table.dtypes) and len(back) > 10
     mixed = [name for name, dtype in table.dtypes.items() if dtype == ANY]
     pandas.testing.assert_frame_equal(back.drop(columns=mixed), frame.drop(columns=mixed), check_exact=True)

@@ -97,9 +97,9 @@ def pages_structure(records: list[Record]) -> list[Any]:
     for challenge in CHALLENGES:
         view = challenge_report(challenge, [r for r in records if r.challenge == challenge.id])
         for answer in view.answers:
-            found.append((answer.model, answer.overall, answer.critical, answer.not_offered))
+            found.append((answer.record.model, answer.marked.overall, answer.critical, answer.not_offered))
             for w in answer.weaknesses:
-                failure = w.failure and replace(w.failure, program=("",) * len(w.failure.program))
+                failure = w.failure and (len(w.failure.example.program), w.failure.seed, w.failure.replay)
                 found.append((w.criteria, w.weight, w.figures, len(w.seen), failure))
             found += [[group.criteria for group in groups] for groups in (answer.uncredited, answer.unassessed)]
         found += [[(cell.outcome, cell.failed) for cell in row.cells] for part in view.sections for row in part.rows]

@@ -66,7 +66,7 @@ def test_a_round_is_won_by_a_model_asked_once() -> None:
     )  # fmt: skip
     view = round_view(inputs(MENDED), round, MarkSource.MEASURED)
     assert view.verdict.startswith("good wins by ")
-    assert [row.place for row in view.rows] == ["1", "2", "1†"]
+    assert [row.standing.place for row in view.rows] == ["1", "2", "1†"]
 
 
 def test_the_verdict_on_a_challenge_compares_models_asked_once() -> None:

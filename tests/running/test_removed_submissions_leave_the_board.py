@@ -68,7 +68,7 @@ def test_a_record_whose_folder_is_gone_is_not_ranked_and_told_with_the_command(w
         assert f"Left out, as their submissions are no longer here: {NAME}." in text
         assert f"harness rm {NAME}" in text
     assert [r.model for r in index.records()] == ["right"]
-    assert index.list_removed() == (NAME,)
+    assert index.read().removed == (NAME,)
 
 
 def test_a_view_is_made_again_when_a_submission_goes_or_comes_back(workspace: Workspace) -> None:
@@ -93,7 +93,7 @@ def test_what_never_had_a_folder_here_stays_on_the_board(workspace: Workspace, k
         shutil.rmtree(workspace.submissions_folder / "wrong")
     index = Store(workspace).published
     assert [s.model for s in index.read_marks().summaries] == [r.model for r in index.records()] == ["right", "wrong"]
-    assert index.list_removed() == ()
+    assert index.read().removed == ()
 
 
 def test_all_that_belongs_to_a_submission_goes_and_nothing_else(workspace: Workspace) -> None:
@@ -138,7 +138,7 @@ def test_what_is_left_of_a_removed_folder_goes_by_its_name(workspace: Workspace)
     (found,) = removals(workspace, ["wrong"])
     assert found.folder is None
     remove(workspace, found)
-    assert Store(workspace).published.list_removed() == ()
+    assert Store(workspace).published.read().removed == ()
 
 
 def test_of_a_collection_only_fetched_files_and_record_go(workspace: Workspace) -> None:
@@ -196,7 +196,7 @@ def test_a_folder_elsewhere_is_published_as_such_only_when_asked(workspace: Work
     assert published(workspace).read_bytes() == before
     shutil.rmtree(workspace.submissions_folder / "wrong")
     grade_one(workspace, elsewhere, Options(elsewhere=True))
-    assert Store(workspace).published.list_removed() == ()
+    assert Store(workspace).published.read().removed == ()
     # the folder of that name is another one than the one published
     shutil.copytree(elsewhere, workspace.submissions_folder / "wrong" / CHALLENGE_ID)
     published_now = published(workspace).read_bytes()

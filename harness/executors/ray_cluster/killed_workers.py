@@ -26,12 +26,7 @@ def kills_its_worker(job: Job, where: Environment, left_out: Collection[str], de
     options = replace(job.options, untimed=bool(left_out))
     found = list(_collect_evidence(job, left_out, told))
     return make_record(
-        replace(job, where=where, options=options),
-        found,
-        status=Status.GRADED,
-        seed=job.seed,
-        made=now(),
-        seconds={},
+        replace(job, where=where, options=options), found, status=Status.GRADED, seed=job.seed, made=now(), seconds={}
     )
 
 

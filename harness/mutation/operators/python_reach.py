@@ -4,7 +4,7 @@ import ast
 import itertools
 from collections.abc import Collection, Iterator, Mapping
 
-from harness.mutation.operators.ast_operators import Offsets
+from harness.mutation.operators.ast_operators import Offsets, get_call_name
 
 _COMPUTING = ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Return
 """Statements that compute a value."""
@@ -19,16 +19,7 @@ _SCALAR_CALLS = frozenset({"len", "int", "float", "bool", "str", "range", "isins
 _OF_THEIR_ARGUMENTS = frozenset({"min", "max", "divmod"})
 _SCALAR_ATTRIBUTES = frozenset({"shape", "size", "ndim", "dtype", "itemsize", "nbytes"})
 _SCALAR_TYPES = frozenset({"int", "float", "bool", "str", "None"})
-_NO_ARRAYS = (
-    ast.Constant,
-    ast.JoinedStr,
-    ast.List,
-    ast.Tuple,
-    ast.Dict,
-    ast.Set,
-    ast.Lambda,
-    *_COMPREHENSIONS,
-)
+_NO_ARRAYS = (ast.Constant, ast.JoinedStr, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.Lambda, *_COMPREHENSIONS)
 _TESTS = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
 
 
@@ -175,7 +166,7 @@ class Reach:
                     yield _make_key(node.target, function), node.value, function
                 case ast.For() | ast.AsyncFor() | ast.comprehension():
                     for key, value in _pair(node.target, None):
-                        counted = isinstance(node.iter, ast.Call) and _get_call_name(node.iter) == "range"
+                        counted = isinstance(node.iter, ast.Call) and get_call_name(node.iter) == "range"
                         yield _make_key(key, function), counted or value, function
                 case ast.arg():
                     owner = self._parents[self._parents[node]]
@@ -208,7 +199,7 @@ class Reach:
         return False
 
     def _is_scalar_call(self, call: ast.Call, function: Function | None) -> bool:
-        name = _get_call_name(call)
+        name = get_call_name(call)
         if isinstance(call.func, ast.Attribute):
             return name == "item" or (isinstance(call.func.value, ast.Name) and call.func.value.id == "math")
         if name in _OF_THEIR_ARGUMENTS:
@@ -232,13 +223,6 @@ def _uses(tree: ast.Module) -> Mapping[str, list[ast.AST]]:
     return found
 
 
-def _get_call_name(call: ast.Call) -> str:
-    match call.func:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return name
-    return ""
-
-
 def _pair(target: ast.expr, value: ast.expr | None) -> Iterator[tuple[ast.expr, Assigned]]:
     if not isinstance(target, ast.Tuple | ast.List):
         yield target, value
@@ -248,7 +232,7 @@ def _pair(target: ast.expr, value: ast.expr | None) -> Iterator[tuple[ast.expr, 
             yield from _pair(part, own)
         return
     shape = isinstance(value, ast.Attribute) and value.attr == "shape"
-    counted = isinstance(value, ast.Call) and _get_call_name(value) == "divmod"
+    counted = isinstance(value, ast.Call) and get_call_name(value) == "divmod"
     for part in target.elts:
         yield part, value if counted else shape or None
 

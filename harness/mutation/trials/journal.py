@@ -2,9 +2,11 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Generic, Protocol, TypeVar
+
+from pydantic import TypeAdapter
 
 import harness
 from harness.probing.challenge_code.code import ChallengeCode
@@ -18,10 +20,6 @@ class KeptTrial(Protocol):
     def number(self) -> int:
         """Number of the trial in its run."""
 
-    @classmethod
-    def of_json(cls, stored: Mapping[str, Any]) -> Self:
-        """Return the trial with fields loaded from JSON."""
-
 
 T = TypeVar("T", bound=KeptTrial)
 
@@ -33,7 +31,7 @@ class TrialJournal(Generic[T]):
     """
 
     def __init__(self, code: ChallengeCode, seed: int, kind: type[T]) -> None:
-        self._kind = kind
+        self._kind = TypeAdapter(kind)
         name = f"{code.challenge.id}-{kind.__name__}-{seed}-{version_of(code)}.jsonl"
         self.path = trials_folder(code.workspace) / name
 
@@ -42,7 +40,7 @@ class TrialJournal(Generic[T]):
         if not self.path.exists():
             return
         for line in self.path.read_text(encoding="utf-8").split("\n")[:-1]:
-            yield self._kind.of_json(json.loads(line))
+            yield self._kind.validate_json(line)
 
     def keep(self, trial: T) -> None:
         """Append a trial."""

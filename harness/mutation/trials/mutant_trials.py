@@ -11,7 +11,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, Self
 
 import numpy as np
 
@@ -75,12 +74,6 @@ class MutantTrial:
     def wrong(self) -> bool:
         """True if it is a fault that probes can be expected to notice."""
         return self.fate in (Fate.KILLED, Fate.SURVIVED)
-
-    @classmethod
-    def of_json(cls, stored: Mapping[str, Any]) -> Self:
-        """Return the trial with fields loaded from JSON."""
-        lists = {name: tuple(stored[name]) for name in ("unjudged", "not_run")}
-        return cls(**{**stored, **lists, "fate": Fate(stored["fate"])})
 
 
 def _set_lock_folder(folder: str | None) -> None:

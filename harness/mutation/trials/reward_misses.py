@@ -1,10 +1,9 @@
 """The rate at which a reward misses known faults, with mutants graded as in a training loop."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Self
 
 from harness.model import Criterion, GradeProfile, Outcome
 from harness.mutation.checks.check import open_in_sandbox
@@ -36,11 +35,6 @@ class RewardTrial:
     seeds: int
     missed: tuple[int, ...]
     costs_alone: bool = False
-
-    @classmethod
-    def of_json(cls, stored: Mapping[str, Any]) -> Self:
-        """Return the trial with fields loaded from JSON."""
-        return cls(**{**stored, "missed": tuple(stored["missed"])})
 
     @property
     def right(self) -> bool:

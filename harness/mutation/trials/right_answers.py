@@ -1,9 +1,8 @@
 """Right answers judged by many seeds, where every verdict against one is a fault of a probe."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import Any, Self
 
 from harness.mutation.checks.check import check_right_answer
 from harness.mutation.trials.journal import TrialJournal
@@ -27,11 +26,6 @@ class RightAnswerTrial:
     right: bool
     detail: str
     not_run: tuple[str, ...]
-
-    @classmethod
-    def of_json(cls, stored: Mapping[str, Any]) -> Self:
-        """Return the trial with fields loaded from JSON."""
-        return cls(**{**stored, "not_run": tuple(stored["not_run"])})
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,5 @@
 """Tables of records as files: JSON Lines, CSV and Parquet."""
 
-import io
 import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -26,19 +25,8 @@ def as_csv(table: DataTable) -> str:
     return csv_text(list(table.dtypes), ([_csv_cell(cell) for cell in row] for row in table.rows))
 
 
-def as_parquet(table: DataTable) -> bytes:
-    """Return a Parquet file, with columns of mixed values as text.
-
-    Raises:
-        PrerequisiteError: pyarrow is not installed.
-    """
-    file = io.BytesIO()
-    write_parquet([table], file)
-    return file.getvalue()
-
-
 def write_parquet(tables: Iterable[DataTable], file: BinaryIO) -> int:
-    """Write each part of a table as a row group, and return the number of rows.
+    """Write each part of a table as a row group, with columns of mixed values as text; return the number of rows.
 
     Raises:
         PrerequisiteError: pyarrow is not installed.

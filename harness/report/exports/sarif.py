@@ -33,7 +33,8 @@ def sarif(challenges: Iterable[Challenge], records: Iterable[Record], version: s
     answered = {r.challenge for r in known}
     rubrics = {c.id: c for c in sorted(challenges, key=lambda c: c.id) if c.id in answered}
     rules = {f"{c.id}/{criterion.id}": _rule(c, criterion) for c in rubrics.values() for criterion in c.criteria}
-    found = [(record, fault) for record in known for fault in _faults(rubrics.get(record.challenge), record)]
+    mine = [(record, rubrics[record.challenge]) for record in known if record.challenge in rubrics]
+    found = [(record, fault) for record, rubric in mine for fault in weaknesses(rubric, record)]
     for record, fault in found:
         id = _rule_id(record, fault)
         rules.setdefault(id, {"id": id, "shortDescription": {"text": fault.criteria[0]}})
@@ -76,10 +77,6 @@ def document(
         "results": results,
     }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
-
-
-def _faults(challenge: Challenge | None, record: Record) -> Sequence[Weakness]:
-    return weaknesses(challenge, record) if challenge else ()
 
 
 def _rule_id(record: Record, fault: Weakness) -> str:

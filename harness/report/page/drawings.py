@@ -11,7 +11,7 @@ from harness.report import formatting
 from harness.report.page.figures import MOST_LINES, FigureAxis, dots, drawn, loss_map
 from harness.report.page.losses import losses
 from harness.report.page.series import Point, Series, error_ratios, exponents, time_ratios
-from harness.report.views.answers import in_order
+from harness.report.views.answers import place
 
 MOST_MAPS = 24
 """Most loss maps drawn."""
@@ -36,66 +36,31 @@ class Drawing:
     left_out: str = ""
 
 
-@dataclass(frozen=True)
-class FigureSection:
-    """Figures of one kind; `missing` is the text in place of absent ones."""
-
-    id: str
-    title: str
-    explained: str
-    drawings: tuple[Drawing, ...]
-    missing: str
-
-
 Ordered = Sequence[tuple[Challenge, Sequence[Record]]]
 """Challenges with the records of their submissions, best first."""
 
 
 def sections(
     challenges: Sequence[Challenge], records: Sequence[Record], models: Sequence[str]
-) -> tuple[FigureSection, ...]:
-    """Return all figures.
+) -> dict[str, tuple[Drawing, ...]]:
+    """Return all figures by kind, as in the page's template.
 
     Args:
         records: one per graded submission.
         models: in the order of colours.
     """
-    ordered = [(c, in_order(r for r in records if r.challenge == c.id)) for c in sorted(challenges, key=lambda c: c.id)]
+    ordered = [
+        (c, sorted((r for r in records if r.challenge == c.id), key=place))
+        for c in sorted(challenges, key=lambda c: c.id)
+    ]
     growth = FigureAxis("exponent", ((1.0, "linear"), (2.0, "quadratic")), (-0.1, 2.5))
     speed = FigureAxis("time over the reference's", ((1.0, "as fast"),), (0.5, 1.5))
-    return (
-        FigureSection(
-            "error-ratios",
-            "Error ratios",
-            "Distance to a long-double oracle over what the numbers themselves allow, on a logarithmic axis: the worst "
-            "of each ladder of dtypes, offsets and scales, and the worst input that failed. What lies below a "
-            "thousandth is drawn at the left edge.",
-            tuple(_ratios(ordered, models)),
-            "No record holds an error ratio.",
-        ),
-        FigureSection(
-            "scaling",
-            "How cost grows",
-            "Exponent of processor time against size, with its interval where the record holds one.",
-            tuple(_dots(ordered, models, "growth of cost", exponents, growth)),
-            "No record holds an exponent of cost.",
-        ),
-        FigureSection(
-            "timing",
-            "Time against the reference",
-            "Time of a call over that of the reference, taken in turns, with the interval of the ratio: under 1 is "
-            "faster. What is wrong while it is timed has no ratio.",
-            tuple(_dots(ordered, models, "time ratio", time_ratios, speed)),
-            "No record holds a time ratio.",
-        ),
-        FigureSection(
-            "losses",
-            "Loss maps",
-            "Where winners lie, or which rows they are in, when they are lost: planted by probes, seen from outside.",
-            tuple(_losses(ordered)),
-            "No record tells of lost columns or rows. A submission that does not build was never asked.",
-        ),
-    )
+    return {
+        "error-ratios": tuple(_ratios(ordered, models)),
+        "scaling": tuple(_dots(ordered, models, "growth of cost", exponents, growth)),
+        "timing": tuple(_dots(ordered, models, "time ratio", time_ratios, speed)),
+        "losses": tuple(_losses(ordered)),
+    }
 
 
 def _ratios(ordered: Ordered, models: Sequence[str]) -> Iterator[Drawing]:

@@ -6,11 +6,12 @@ import json
 from collections.abc import Sequence
 from functools import cache
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from harness.report import escape
 from harness.report.views.excerpts import ExcerptLine
+from harness.report.writers.render import new_environment
 
 MOST_WIDE = 200
 """Most characters on a line of a block of code or compiler output."""
@@ -34,14 +35,7 @@ def render(**views: object) -> str:
 @cache
 def environment() -> Environment:
     """Return a template environment that clips and escapes every expression, on one line without control characters."""
-    made = Environment(
-        loader=PackageLoader("harness.report.page"),
-        undefined=StrictUndefined,
-        autoescape=True,
-        finalize=escape.html,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    made = new_environment("harness.report.page", escape.html)
     made.filters["block"] = block
     made.filters["code"] = code
     made.filters["bare"] = bare

@@ -1,12 +1,10 @@
-"""Views of one submission for the page's template: gates, findings with code, criteria and reviews."""
+"""Views of one submission for the page's template: its report, with code and links."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.model import Challenge, Record, Review
-from harness.report import formatting
-from harness.report.views.challenge import ChallengeReport, SubmissionReport, Weakness, challenge_report
-from harness.report.views.criteria_tables import CriterionRow
+from harness.report.views.challenge import ChallengeReport, SubmissionReport, challenge_report
 from harness.report.views.excerpts import Excerpt, Sources, excerpts
 
 MOST_DETAILED = 200
@@ -14,45 +12,28 @@ MOST_DETAILED = 200
 
 
 @dataclass(frozen=True)
-class FindingDetails:
-    """A finding with its code."""
-
-    id: str
-    weakness: Weakness
-    code: tuple[Excerpt, ...]
-
-
-@dataclass(frozen=True)
-class DimensionDetails:
-    """One dimension of one submission; `rows` have one cell each, and are empty on a page without details."""
-
-    id: str
-    title: str
-    weight: str
-    standing: str
-    rows: tuple[CriterionRow, ...]
-
-
-@dataclass(frozen=True)
 class SubmissionDetails:
-    """One answer to one challenge."""
+    """One answer to one challenge.
+
+    Attributes:
+        number: its place in the rows of the challenge's report.
+        links: ids of criteria on the page; empty on a page without details.
+        code: lines of code of each finding.
+    """
 
     id: str
+    number: int
     answer: SubmissionReport
     links: Mapping[str, str]
-    faults: tuple[FindingDetails, ...]
-    parts: tuple[DimensionDetails, ...]
-    detailed: bool
+    code: tuple[tuple[Excerpt, ...], ...]
 
 
 @dataclass(frozen=True)
 class ChallengeDetails:
     """All submissions to one challenge, best first."""
 
-    id: str
-    title: str
-    summary: str
-    verdict: tuple[str, ...]
+    report: ChallengeReport
+    detailed: bool
     submissions: tuple[SubmissionDetails, ...]
 
 
@@ -69,44 +50,15 @@ def challenge_details(
         own = [r for r in records if r.challenge == challenge.id]
         if own:
             report = challenge_report(challenge, own, [r for r in reviews if r.challenge == challenge.id], unfetched)
-            yield ChallengeDetails(
-                challenge.id,
-                challenge.title,
-                challenge.summary,
-                report.verdict.sentences,
-                tuple(_submission(challenge, report, n, sources, detailed) for n in range(len(report.answers))),
-            )
+            details = (_submission(challenge, n, a, sources, detailed) for n, a in enumerate(report.answers))
+            yield ChallengeDetails(report, detailed, tuple(details))
 
 
 def _submission(
-    challenge: Challenge, report: ChallengeReport, number: int, sources: Sources, detailed: bool
+    challenge: Challenge, number: int, answer: SubmissionReport, sources: Sources, detailed: bool
 ) -> SubmissionDetails:
-    answer = report.answers[number]
-    id = f"{answer.model}/{challenge.id}"
-    files = sources.get(answer.name, {})
+    id = f"{answer.record.model}/{challenge.id}"
+    files = sources.get(answer.record.name, {})
     links = {c.id: f"{id}/{c.dimension}/{c.id}" for c in challenge.criteria} if detailed else {}
-    return SubmissionDetails(
-        id=id,
-        answer=answer,
-        links=links,
-        faults=tuple(
-            # a colon, which no identifier has, keeps it apart from dimensions
-            FindingDetails(f"{id}/finding:{n}", weakness, excerpts(weakness.locations, files))
-            for n, weakness in enumerate(answer.weaknesses, 1)
-        ),
-        parts=tuple(_parts(challenge, report, number, id, detailed)),
-        detailed=detailed,
-    )
-
-
-def _parts(
-    challenge: Challenge, report: ChallengeReport, number: int, id: str, detailed: bool
-) -> Iterator[DimensionDetails]:
-    for dimension, section in zip(challenge.dimensions, report.sections, strict=True):
-        rows = tuple(
-            CriterionRow(row.id, row.title, row.severity, (row.cells[number],)) for row in section.rows if detailed
-        )
-        standing = section.standings[number]
-        yield DimensionDetails(
-            f"{id}/{dimension.id}", dimension.title, formatting.number(dimension.weight), standing, rows
-        )
+    code = tuple(excerpts(weakness.locations, files) for weakness in answer.weaknesses)
+    return SubmissionDetails(id, number, answer, links, code)

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from harness.model import Challenge, Score, Status
 from harness.report import formatting
 from harness.report.views.answers import ModelAnswer, in_order
-from harness.report.views.board.rows import ScoreboardRow, SuitePlaces
+from harness.report.views.board.rows import Entry, ScoreboardRow
 from harness.report.writers.scoreboard import Scoreboard
-from harness.scoring import Standing
 
 MOST_RANKS = 3
 """Most ranks listed per model, likeliest first."""
@@ -38,43 +37,34 @@ class MarkCell:
 
 @dataclass(frozen=True)
 class BoardRow:
-    """One model on the scoreboard; `beside` has a sort key and the lines of each other suite."""
+    """One model on the scoreboard.
 
-    model: str
-    provenance: str
-    rank: str
-    rank_sort: str
-    medal: str
+    Attributes:
+        marks: one per challenge.
+        chances: likeliest ranks when the challenges are drawn anew.
+        mean_rank: mean of those ranks, to sort by; empty without any.
+    """
+
+    entry: ScoreboardRow
     marks: tuple[MarkCell, ...]
-    mean: tuple[str, ...]
-    mean_sort: str
-    beside: tuple[tuple[str, tuple[str, ...]], ...]
     chances: str
-    chances_sort: str
-    strength: str
-    strength_sort: str
-    won: str
-    won_sort: str
-    remark: str
+    mean_rank: str
 
 
 @dataclass(frozen=True)
 class HeatRow:
-    """One submission in a heat map."""
+    """One answer in a heat map."""
 
-    model: str
-    provenance: str
+    answer: ModelAnswer
     overall: MarkCell
     marks: tuple[MarkCell, ...]
 
 
 @dataclass(frozen=True)
 class HeatMap:
-    """Models by dimensions (id, title, weight) of one challenge; `rows` are empty without answers."""
+    """Models by dimensions of one challenge; `rows` are empty without answers."""
 
-    id: str
-    title: str
-    dimensions: tuple[tuple[str, str, str], ...]
+    challenge: Challenge
     rows: tuple[HeatRow, ...]
 
 
@@ -92,13 +82,14 @@ def mark(score: Score | None, link: str, status: Status = Status.GRADED, note: s
 
 def board_rows(board: Scoreboard) -> tuple[BoardRow, ...]:
     """Build the rows of the scoreboard."""
-    return tuple(_board_row(row, board.beside) for row in board.rows)
+    return tuple(map(_board_row, board.rows))
 
 
 def heat_maps(challenges: Iterable[Challenge], answers: Sequence[ModelAnswer]) -> tuple[HeatMap, ...]:
     """Build a heat map per challenge, by id."""
     return tuple(
-        _heat_map(c, [a for a in answers if a.challenge == c.id]) for c in sorted(challenges, key=lambda c: c.id)
+        HeatMap(c, tuple(_heat_row(c, answer) for answer in in_order(a for a in answers if a.challenge == c.id)))
+        for c in sorted(challenges, key=lambda c: c.id)
     )
 
 
@@ -109,85 +100,46 @@ def comparison(
 
     The overall precedes the dimensions, in the order of `parts`; where there is no mark, words say why.
     """
+    rubrics = {heat.challenge.id: heat.challenge for heat in heat_maps if heat.rows}
     challenges = {
-        heat.id: {"title": heat.title, "parts": [["", "Overall"], *([id, title] for id, title, _ in heat.dimensions)]}
-        for heat in heat_maps
-        if heat.rows
+        id: {"title": c.title, "parts": [["", "Overall"], *([d.id, d.title] for d in c.dimensions)]}
+        for id, c in rubrics.items()
     }
-    cells = {(heat.id, row.model): (row.overall, *row.marks) for heat in heat_maps for row in heat.rows}
+    cells = {(row.answer.model, row.answer.challenge): row for heat in heat_maps for row in heat.rows}
     marks: dict[str, dict[str, list[object]]] = {model: {} for model in models}
     for answer in answers:
-        ids = [id for heat in heat_maps if heat.id == answer.challenge for id, _, _ in heat.dimensions]
-        scores = [answer.overall, *(answer.dimensions.get(id) for id in ids)]
-        shown = zip(scores, cells[answer.challenge, answer.model], strict=True)
+        marked = answer.marked
+        scores = [marked.overall, *(marked.dimensions.get(d.id) for d in rubrics[answer.challenge].dimensions)]
+        row = cells[answer.model, answer.challenge]
+        shown = zip(scores, (row.overall, *row.marks), strict=True)
         marks[answer.model][answer.challenge] = [_numbers(score) or cell.point for score, cell in shown]
     return {"models": list(models), "challenges": challenges, "marks": marks}
 
 
-def _sort(place: Standing | None) -> str:
-    return "" if place is None or place.mean is None else repr(place.mean)
-
-
-def _board_row(row: ScoreboardRow, suites: Sequence[SuitePlaces]) -> BoardRow:
-    place = row.standing
-    likely = sorted(enumerate(place.chances, 1), key=lambda chance: (-chance[1], chance[0]))
+def _board_row(row: ScoreboardRow) -> BoardRow:
+    likely = sorted(enumerate(row.standing.chances, 1), key=lambda chance: (-chance[1], chance[0]))
     ranks = [f"{rank}: {formatting.percent(share)}" for rank, share in likely[:MOST_RANKS] if share >= 0.01]
-    return BoardRow(
-        model=place.model,
-        provenance=row.provenance,
-        rank=place.place,
-        rank_sort=str(place.rank or place.provisional or ""),
-        medal=place.medal or "",
-        marks=tuple(
-            mark(
-                entry.overall,
-                f"{place.model}/{entry.challenge}",
-                entry.status or Status.GRADED,
-                "; ".join(
-                    filter(
-                        None,
-                        (
-                            entry.spread,
-                            "look at the findings" if entry.integrity else "",
-                            formatting.doubts(entry.doubts),
-                        ),
-                    )
-                ),
-            )
-            for entry in row.entries
-        ),
-        mean=row.mean_lines,
-        mean_sort="" if place.mean is None else repr(place.mean),
-        beside=tuple((_sort(suite.places.get(place.model)), suite.lines(place.model)) for suite in suites),
-        chances=", ".join(ranks),
-        chances_sort=repr(sum(rank * share for rank, share in likely)) if likely else "",
-        strength="" if place.strength is None else formatting.number(round(place.strength)),
-        strength_sort="" if place.strength is None else repr(place.strength),
-        won=row.won,
-        won_sort=repr(place.wins) if place.duels else "",
-        remark=row.remark,
+    marks = tuple(
+        mark(entry.overall, f"{row.standing.model}/{entry.challenge}", entry.status or Status.GRADED, _note(entry))
+        for entry in row.entries
     )
+    return BoardRow(row, marks, ", ".join(ranks), repr(sum(rank * share for rank, share in likely)) if likely else "")
 
 
-def _heat_map(challenge: Challenge, answers: Sequence[ModelAnswer]) -> HeatMap:
-    return HeatMap(
-        challenge.id,
-        challenge.title,
-        tuple((d.id, d.title, formatting.number(d.weight)) for d in challenge.dimensions),
-        tuple(_heat_row(challenge, answer) for answer in in_order(answers)),
-    )
+def _note(entry: Entry) -> str:
+    conduct = "look at the findings" if entry.integrity else ""
+    return "; ".join(filter(None, (entry.spread, conduct, formatting.doubts(entry.doubts))))
 
 
 def _heat_row(challenge: Challenge, answer: ModelAnswer) -> HeatRow:
-    place = f"{answer.model}/{answer.challenge}"
+    place, own = f"{answer.model}/{answer.challenge}", answer.marked
     marks = tuple(
-        mark(answer.dimensions[d.id], f"{place}/{d.id}")
-        if d.id in answer.dimensions
+        mark(own.dimensions[d.id], f"{place}/{d.id}")
+        if d.id in own.dimensions
         else MarkCell(formatting.missing_mark(challenge, d.id, answer.shown), link=f"{place}/{d.id}")
         for d in challenge.dimensions
     )
-    overall = mark(answer.overall, place, answer.status)
-    return HeatRow(answer.model, formatting.provenance(answer.provenance), overall, marks)
+    return HeatRow(answer, mark(own.overall, place, own.status), marks)
 
 
 def _numbers(score: Score | None) -> list[float | str] | None:

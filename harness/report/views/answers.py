@@ -1,21 +1,18 @@
 """A model's answer to a challenge: one record, or those of several attempts."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
 
-from harness.model import Provenance, Record, Score, Status
+from harness.model import Provenance, Record, Status
 from harness.scoring.attempts import Attempts, by_answer
 from harness.scoring.marked import Marked
 from harness.scoring.record_summary import RecordSummary
 
-AnyMarked = TypeVar("AnyMarked", bound=Marked)
-
 
 @dataclass(frozen=True)
 class ModelAnswer:
-    """One model's answer to one challenge; implements `Marked`.
+    """One model's answer to one challenge.
 
     Attributes:
         records: sorted by attempt number.
@@ -42,7 +39,8 @@ class ModelAnswer:
         return ordered[(len(ordered) - 1) // 2]
 
     @property
-    def _marked(self) -> Marked:
+    def marked(self) -> Attempts | Record:
+        """Source of the marks: all attempts together, or the single answer."""
         return self.attempts or self.shown
 
     @property
@@ -55,36 +53,6 @@ class ModelAnswer:
         """Id of the challenge."""
         return self.shown.challenge
 
-    @property
-    def provenance(self) -> Provenance:
-        """Provenance of the files."""
-        return self._marked.provenance
-
-    @property
-    def status(self) -> Status:
-        """Status of the grade; the best of several."""
-        return self._marked.status
-
-    @property
-    def ranked(self) -> bool:
-        """True if the marks count in ranks."""
-        return self._marked.ranked
-
-    @property
-    def turns(self) -> int:
-        """Number of replies that the model was allowed."""
-        return self._marked.turns
-
-    @property
-    def overall(self) -> Score:
-        """Overall mark."""
-        return self._marked.overall
-
-    @property
-    def dimensions(self) -> Mapping[str, Score]:
-        """Marks by dimension id."""
-        return self._marked.dimensions
-
 
 def answers(records: Iterable[Record]) -> tuple[ModelAnswer, ...]:
     """Group records by challenge and model, in order of first appearance."""
@@ -94,12 +62,12 @@ def answers(records: Iterable[Record]) -> tuple[ModelAnswer, ...]:
     return tuple(ModelAnswer(tuple(sorted(own, key=lambda r: r.attempt or 0))) for own in groups.values())
 
 
-def in_order(marked: Iterable[AnyMarked]) -> list[AnyMarked]:
-    """Sort by overall, missing ones last, then by name; several turns follow, then baselines."""
+def in_order(answers: Iterable[ModelAnswer]) -> list[ModelAnswer]:
+    """Sort by `place`."""
+    return sorted(answers, key=lambda answer: place(answer.marked))
 
-    def place(one: AnyMarked) -> tuple[bool, bool, float, str]:
-        point = one.overall.score
-        baseline = one.provenance is Provenance.BASELINE
-        return baseline, one.turns > 1, 1.0 if point is None else -point, one.model
 
-    return sorted(marked, key=place)
+def place(marked: Marked) -> tuple[bool, bool, float, str]:
+    """Return a key that sorts by overall, missing ones last, then by name; several turns follow, then baselines."""
+    point, baseline = marked.overall.score, marked.provenance is Provenance.BASELINE
+    return baseline, marked.turns > 1, 1.0 if point is None else -point, marked.model

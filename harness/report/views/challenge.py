@@ -9,7 +9,6 @@ from harness.model import (
     INTEGRITY,
     Challenge,
     Counterexample,
-    ErrorRatioScale,
     Evidence,
     Finding,
     Location,
@@ -30,23 +29,19 @@ from harness.report.views.origins import Facts, origin_facts
 from harness.report.views.repaired_copy import RepairedCopyReport, repaired_copy_report
 from harness.report.views.submission_reviews import SubmissionReviews, submission_reviews
 from harness.report.views.verdict import ChallengeVerdict, verdict
+from harness.scoring.attempts import Attempts
 from harness.scoring.doubts import DoubtKind
 from harness.scoring.record_summary import RecordSummary
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A failing input, and the command that repeats it."""
+    """A failing input, empty if unknown, and the command that repeats it."""
 
     criterion: str
-    probe: str
-    sizes: str
-    values: str
-    seed: str
+    example: Counterexample
+    seed: int | None
     replay: str
-    program: tuple[str, ...] = ()
-    program_label: str = ""
-    label: str = ""
 
 
 @dataclass(frozen=True)
@@ -57,16 +52,6 @@ class Ceiling:
     ceiling: str
     reason: str
     failures: tuple[Failure, ...]
-
-
-@dataclass(frozen=True)
-class Strength:
-    """A criterion that passed."""
-
-    criterion: str
-    severity: str
-    title: str
-    figures: str
 
 
 @dataclass(frozen=True)
@@ -103,64 +88,41 @@ class CriteriaGroup:
 class SubmissionReport:
     """One model's submission; of several attempts the median one by mark, under their mean.
 
-    `name` is the submission whose findings are listed.
+    Attributes:
+        marked: the marks, of all attempts together.
+        record: the submission whose findings are listed.
+        critical: critical criteria met, in words.
+        strengths, minor_strengths: criteria that passed.
     """
 
-    name: str
-    model: str
-    anchor: str
-    provenance: str
+    marked: Attempts | Record
+    record: Record
     origin: Facts
-    status: str
-    overall: str
-    interval: str
-    coverage: str
     anchor_note: str
     critical: str
     gravest: str
     ceilings: tuple[Ceiling, ...]
-    build_title: str
-    build_error: str
     build_note: str
-    unanswered: bool
-    unread: bool
     repaired: RepairedCopyReport | None
-    error: str
-    strengths: tuple[Strength, ...]
-    minor_strengths: tuple[Strength, ...]
+    strengths: tuple[Evidence, ...]
+    minor_strengths: tuple[Evidence, ...]
     weaknesses: tuple[Weakness, ...]
     uncredited: tuple[Uncredited, ...]
     not_offered: tuple[str, ...]
     not_asked: tuple[NotAsked, ...]
     not_asked_build: tuple[NotAsked, ...]
     unassessed: tuple[CriteriaGroup, ...]
-    remarks: tuple[str, ...]
-    made: str
-    seed: str
-    isolation: str
-    device: str
-    harness: str
-    limits: str
     submission_reviews: SubmissionReviews | None
-    attempts: AttemptsReport | None = None
+    attempts: AttemptsReport | None
 
 
 @dataclass(frozen=True)
 class ChallengeReport:
     """One challenge's page."""
 
-    id: str
-    title: str
-    summary: str
-    compiled: bool
-    error_ratio: ErrorRatioScale | None
-    anchor: str
-    criteria: int
-    weight: str
+    challenge: Challenge
     answers: tuple[SubmissionReport, ...]
-    standings: tuple[str, ...]
     sections: tuple[DimensionSection, ...]
-    questions: tuple[tuple[str, str], ...]
     verdict: ChallengeVerdict
     notes: tuple[str, ...]
 
@@ -194,18 +156,9 @@ def challenge_report(
     records = tuple(records)
     ordered = in_order(answers(records))
     return ChallengeReport(
-        id=challenge.id,
-        title=challenge.title,
-        summary=challenge.summary,
-        compiled=any(c.compiler for c in challenge.criteria),
-        error_ratio=challenge.error_ratio,
-        anchor=challenge.anchor,
-        criteria=len(challenge.criteria),
-        weight=formatting.number(sum(d.weight for d in challenge.dimensions)),
+        challenge,
         answers=tuple(_submission(challenge, answer, reviews, unfetched) for answer in ordered),
-        standings=tuple(formatting.standing(answer.overall) for answer in ordered),
         sections=tuple(criteria_tables(challenge, ordered)),
-        questions=tuple((c.id, c.review) for c in challenge.criteria if c.review),
         verdict=verdict(challenge, ordered),
         notes=notes([challenge], [RecordSummary.of(r, doubts.get(r.name, ())) for a in ordered for r in a.records]),
     )
@@ -263,68 +216,36 @@ def _submission(
 ) -> SubmissionReport:
     record = answer.shown
     several = attempts_report(challenge, answer.attempts) if answer.attempts else None
-    passed = _list_strengths(challenge, record)
+    met = {e.criterion: e for e in record.marked if e.outcome is Outcome.PASSED}
+    passed = [met[c.id] for c in challenge.criteria if c.id in met]
     found = weaknesses(challenge, record)
     return SubmissionReport(
-        name=record.name,
-        model=record.model,
-        anchor=formatting.anchor(record.model),
-        provenance=formatting.provenance(answer.provenance),
+        answer.marked,
+        record,
         origin=origin_facts(record, unfetched),
-        status=formatting.status(answer.status),
-        overall=formatting.mark(answer.overall.score),
-        interval=formatting.interval(answer.overall),
-        coverage=formatting.percent(answer.overall.coverage),
         anchor_note=anchor_note(challenge, record),
         critical=f"all in {several.passed} attempts" if several else _critical(record),
         gravest=several.gravest if several else found[0].title if found else "",
         ceilings=ceilings(challenge, record),
-        build_title=record.build.title if record.build else "",
-        build_error=record.build.detail if record.build else "",
         build_note=build_note(record),
-        unanswered=record.unanswered,
-        unread=record.unread,
         repaired=repaired_copy_report(record),
-        error=record.error or "",
-        strengths=tuple(s for s in passed if s.severity != Severity.MINOR),
-        minor_strengths=tuple(s for s in passed if s.severity == Severity.MINOR),
+        strengths=tuple(e for e in passed if e.severity is not Severity.MINOR),
+        minor_strengths=tuple(e for e in passed if e.severity is Severity.MINOR),
         weaknesses=found,
         uncredited=uncredited(record),
         not_offered=tuple(e.criterion for e in record.marked if e.outcome is Outcome.NOT_OFFERED),
         not_asked=list_not_asked(challenge, record),
         not_asked_build=not_asked_build(challenge, record),
         unassessed=unassessed(challenge, record),
-        remarks=record.remarks,
-        made=formatting.when(record.made),
-        seed=str(record.seed),
-        isolation=formatting.isolation(record.environment),
-        device=formatting.device(record.environment),
-        harness=record.environment.harness,
-        limits=formatting.limits(record.limits),
         submission_reviews=submission_reviews(challenge, record, reviews),
         attempts=several,
     )
-
-
-def _list_strengths(challenge: Challenge, record: Record) -> list[Strength]:
-    passed = (e for e in _rubric_order(challenge, record) if e.outcome is Outcome.PASSED)
-    return [_strength(challenge, e) for e in passed if e.criterion not in record.unmarked]
-
-
-def _rubric_order(challenge: Challenge, record: Record) -> list[Evidence]:
-    evidence = {e.criterion: e for e in record.evidence}
-    return [evidence[c.id] for c in challenge.criteria if c.id in evidence]
 
 
 def _critical(record: Record) -> str:
     critical = [e for e in record.marked if e.severity is Severity.CRITICAL and e.outcome.assessed]
     passed = sum(e.outcome is Outcome.PASSED for e in critical)
     return f"{passed} of {len(critical)}" if critical else formatting.NOT_ASSESSED
-
-
-def _strength(challenge: Challenge, evidence: Evidence) -> Strength:
-    title = challenge.criterion(evidence.criterion).title.rstrip(".")
-    return Strength(evidence.criterion, evidence.severity.value, title, formatting.measured(evidence))
 
 
 def _weakness(
@@ -363,14 +284,4 @@ def _seen(group: Sequence[Finding]) -> Iterator[str]:
 def _failure(
     record: Record, criterion: str, example: Counterexample | None, seed: int | None, place: str = formatting.FOLDER
 ) -> Failure:
-    return Failure(
-        criterion=criterion,
-        probe=example.probe if example else "",
-        sizes=formatting.sizes(example) if example else "",
-        values=formatting.values(example) if example else "",
-        seed="" if seed is None else str(seed),
-        replay=formatting.again(record, criterion, place),
-        program=example.program if example else (),
-        program_label=formatting.program_label(example) if example else "",
-        label=formatting.input_label(example) if example else "",
-    )
+    return Failure(criterion, example or Counterexample(), seed, formatting.again(record, criterion, place))

@@ -7,14 +7,13 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
-from rich.console import Group, RenderableType
-from rich.table import Table
+from rich.console import RenderableType, group
 from rich.text import Text
 
 from harness.model import Challenge, Criterion, Record, Status
 from harness.report import formatting
 from harness.report.escape import markdown, plain
-from harness.report.tables import ReflowingTable, csv_text, markdown_table
+from harness.report.tables import csv_text, markdown_table, text_table
 from harness.report.views.answers import ModelAnswer, answers
 from harness.report.views.attempts import attempts_data, mean_of, passed
 from harness.report.views.criterion_sides import ABSENT, AnswerSides, CriterionSide, sides
@@ -96,7 +95,7 @@ class ChallengeComparison:
     @property
     def result(self) -> str:
         """Winner, margin and basis in a sentence."""
-        return duel_sentence(self.duel, {a.model: a.overall for a in (self.left, self.right)})
+        return duel_sentence(self.duel, {a.model: a.marked.overall for a in (self.left, self.right)})
 
 
 @dataclass(frozen=True)
@@ -167,54 +166,39 @@ def _parts_met(row: CriterionPair) -> str:
     return " and ".join(dict.fromkeys(side.share for side in (row.left, row.right)))
 
 
-def compared_table(compared: ModelComparison) -> RenderableType:
+@group()
+def compared_table(compared: ModelComparison) -> Iterator[RenderableType]:
     """Lay the comparison out for a terminal of any width."""
-    return Group(*_parts(compared))
-
-
-def _parts(compared: ModelComparison) -> Iterator[RenderableType]:
     for shared in compared.challenges:
         yield Text(f"{plain(shared.challenge.title)} ({shared.challenge.id})", style="bold")
-        yield ReflowingTable(_table(_mark_titles(shared), _marks(shared)))
+        yield text_table(_mark_titles(shared), _marks(shared))
         yield Text(shared.result)
         if shared.apart:
             yield Text("\nWhat tells them apart", style="bold")
-            yield ReflowingTable(_table(_apart_titles(compared), _apart(shared)))
+            yield text_table(_apart_titles(compared), _apart(shared))
         for label, ids in _lists(shared):
             yield Text(f"{label}: {', '.join(ids)}")
         yield Text()
     yield Text(TALLY, style="bold")
-    yield ReflowingTable(_table(_tally_titles(compared), _tally(compared)))
-
-
-def _table(titles: Iterable[str], rows: Iterable[Iterable[str]]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for title in titles:
-        table.add_column(Text(title), overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(plain(cell)) for cell in row))
-    return table
+    yield text_table(_tally_titles(compared), _tally(compared))
 
 
 def _mark_titles(shared: ChallengeComparison) -> list[str]:
-    return [
-        "Mark",
-        *(f"{r.model} ({formatting.provenance(r.provenance)})" for r in (shared.left, shared.right)),
-    ]
+    return ["Mark", *(f"{r.model} ({formatting.provenance(r.marked.provenance)})" for r in (shared.left, shared.right))]
 
 
 def _marks(shared: ChallengeComparison) -> Iterator[list[str]]:
     pair = (shared.left, shared.right)
-    yield ["Overall", *(formatting.standing(a.overall) for a in pair)]
+    yield ["Overall", *(formatting.standing(a.marked.overall) for a in pair)]
     if any(a.attempts for a in pair):
         yield ["Over", *(mean_of(a.attempts) if a.attempts else "a single answer" for a in pair)]
         yield ["Pass", *(_passed(a) for a in pair)]
     for dimension in shared.challenge.dimensions:
         id = dimension.id
-        marks = [formatting.dimension(shared.challenge, id, a.shown, a.dimensions.get(id)) for a in pair]
+        marks = [formatting.dimension(shared.challenge, id, a.shown, a.marked.dimensions.get(id)) for a in pair]
         yield [dimension.title, *marks]
-    if any(r.status is not Status.GRADED for r in pair):
-        yield ["Status", *(formatting.status(r.status) for r in pair)]
+    if any(r.marked.status is not Status.GRADED for r in pair):
+        yield ["Status", *(formatting.status(r.marked.status) for r in pair)]
 
 
 def _passed(answer: ModelAnswer) -> str:
@@ -293,16 +277,7 @@ def compared_csv(compared: ModelComparison) -> str:
         for row in shared.rows:
             c = row.criterion
             cells = [*_csv_side(compared.left, row.left), *_csv_side(compared.right, row.right)]
-            lines.append(
-                [
-                    shared.challenge.id,
-                    c.id,
-                    c.dimension,
-                    c.severity.value,
-                    *cells,
-                    _ahead(shared, row),
-                ]
-            )
+            lines.append([shared.challenge.id, c.id, c.dimension, c.severity.value, *cells, _ahead(shared, row)])
     return csv_text([*titles, "ahead"], lines)
 
 
@@ -354,10 +329,10 @@ def _challenge_data(shared: ChallengeComparison) -> dict[str, Any]:
 def _answer_data(answer: ModelAnswer) -> dict[str, Any]:
     if answer.attempts:
         return {
-            "provenance": answer.provenance,
-            "status": answer.status,
-            "overall": answer.overall.model_dump(),
-            "dimensions": {id: score.model_dump() for id, score in answer.dimensions.items()},
+            "provenance": answer.attempts.provenance,
+            "status": answer.attempts.status,
+            "overall": answer.attempts.overall.model_dump(),
+            "dimensions": {id: score.model_dump() for id, score in answer.attempts.dimensions.items()},
             **attempts_data(answer.attempts),
         }
     kept = {"provenance", "status", "overall", "dimensions", "gates"}

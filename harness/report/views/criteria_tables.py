@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from harness.model import Challenge, Criterion, Evidence, Finding, Outcome
+from harness.model import Challenge, Criterion, Dimension, Evidence, Finding, Outcome
 from harness.report import formatting
 from harness.report.views.answers import ModelAnswer
 from harness.report.views.attempts import met
@@ -26,9 +26,7 @@ class Cell:
 class CriterionRow:
     """One criterion in every answer."""
 
-    id: str
-    title: str
-    severity: str
+    criterion: Criterion
     cells: tuple[Cell, ...]
 
 
@@ -36,8 +34,7 @@ class CriterionRow:
 class DimensionSection:
     """One dimension in every answer."""
 
-    title: str
-    weight: str
+    dimension: Dimension
     standings: tuple[str, ...]
     rows: tuple[CriterionRow, ...]
 
@@ -71,13 +68,13 @@ def criteria_tables(challenge: Challenge, answers: Sequence[ModelAnswer]) -> Ite
     columns = [_Column.of(answer) for answer in answers]
     for dimension in challenge.dimensions:
         yield DimensionSection(
-            title=dimension.title,
-            weight=formatting.number(dimension.weight),
+            dimension,
             standings=tuple(
-                formatting.dimension(challenge, dimension.id, a.shown, a.dimensions.get(dimension.id)) for a in answers
+                formatting.dimension(challenge, dimension.id, a.shown, a.marked.dimensions.get(dimension.id))
+                for a in answers
             ),
             rows=tuple(
-                CriterionRow(c.id, c.title.rstrip("."), c.severity.value, tuple(each.cell(c) for each in columns))
+                CriterionRow(c, tuple(each.cell(c) for each in columns))
                 for c in challenge.criteria
                 if c.dimension == dimension.id
             ),

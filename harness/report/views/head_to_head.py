@@ -5,7 +5,7 @@ from collections.abc import Collection as Names
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.model import Comparison, Provenance
+from harness.model import Challenge, Comparison, Provenance
 from harness.report import formatting
 from harness.report.views.answers import answers
 from harness.report.views.attempts import mean_of, passed
@@ -16,9 +16,6 @@ from harness.report.views.mark_source import Marks, MarkSource
 from harness.scoring.attempts import Attempts
 from harness.scoring.duels import Duel, HeadToHead, tally
 from harness.scoring.marked import Marked
-
-TIE = ""
-"""No edge."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +43,7 @@ class HeadToHeadSection:
         edges: number of edges of each side, in words.
     """
 
-    id: str
-    title: str
+    challenge: Challenge
     left: str
     right: str
     winner: str
@@ -57,11 +53,6 @@ class HeadToHeadSection:
     open: tuple[str, ...]
     edges: str
     counted: bool
-
-    @property
-    def anchor(self) -> str:
-        """Anchor on the page."""
-        return formatting.anchor(self.title)
 
 
 @dataclass(frozen=True)
@@ -129,8 +120,7 @@ class HeadToHeads:
             alike = unseen = ()
             why = f"As the judge gave it: {f'won by {result.winner}' if result.winner else 'a split'}."
         return HeadToHeadSection(
-            challenge.id,
-            challenge.title,
+            challenge,
             self._standings.get(first, ""),
             self._standings.get(second, ""),
             result.winner or "split",
@@ -160,7 +150,7 @@ def _said(table: Comparison, left: str) -> tuple[EdgeRow, ...]:
         EdgeRow(
             row.criterion,
             *((row.left, row.right) if table.left == left else (row.right, row.left)),
-            row.edge or TIE,
+            row.edge or "",
             row.note,
         )
         for row in table.rows
@@ -168,7 +158,7 @@ def _said(table: Comparison, left: str) -> tuple[EdgeRow, ...]:
 
 
 def _line(row: CriterionPair, left: str, right: str) -> EdgeRow:
-    edge = TIE if not row.lead else (left if row.lead > 0 else right)
+    edge = "" if not row.lead else (left if row.lead > 0 else right)
     title = f"{row.criterion.title.rstrip('.')} ({row.criterion.severity.value})"
     return EdgeRow(title, row.left.text, row.right.text, edge)
 

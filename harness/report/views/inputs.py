@@ -63,20 +63,12 @@ class ReportInputs:
     doubts: Mapping[str, tuple[DoubtKind, ...]] = field(default_factory=dict)
     unranked: tuple[str, ...] = ()
 
-    def challenge(self, id: str) -> Challenge | None:
-        """Return the rubric of that id, if present."""
-        return self._rubrics.get(id)
-
     @cached_property
     def measured(self) -> MeasuredMarks:
         """Marks of the records."""
         summaries = tuple(RecordSummary.of(r, self.doubts.get(r.name, ())) for r in self.records)
         fought = duels(self.challenges, summaries)
         return MeasuredMarks(tuple(self.challenges), summaries, fought, self.removed, self.left_out)
-
-    @cached_property
-    def _rubrics(self) -> Mapping[str, Challenge]:
-        return {challenge.id: challenge for challenge in self.challenges}
 
 
 def gather(workspace: Workspace) -> ReportInputs:

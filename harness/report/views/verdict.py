@@ -8,7 +8,6 @@ from harness.report import formatting
 from harness.report.views.answers import ModelAnswer
 from harness.report.views.duel_words import duel_sentence
 from harness.scoring.duels import attempts_duel
-from harness.scoring.marked import first_group
 
 
 @dataclass(frozen=True)
@@ -26,26 +25,26 @@ class ChallengeVerdict:
 
 def verdict(challenge: Challenge, answers: Sequence[ModelAnswer]) -> ChallengeVerdict:
     """Return the verdict from a challenge's answers, best first."""
-    marked = [r for r in answers if r.overall.score is not None]
-    models = [r for r in marked if r.provenance is not Provenance.BASELINE]
+    marked = [r for r in answers if r.marked.overall.score is not None]
+    models = [r for r in marked if r.marked.provenance is not Provenance.BASELINE]
     baselines = [
-        f"{r.model} is a baseline and not ranked; it has {formatting.standing(r.overall)}."
+        f"{r.model} is a baseline and not ranked; it has {formatting.standing(r.marked.overall)}."
         for r in marked
         if r not in models
     ]
-    built = [r for r in models if r.status is Status.GRADED]
+    built = [r for r in models if r.marked.status is Status.GRADED]
     return ChallengeVerdict((*_lead(challenge, models), *_critical(models), *baselines), _common(challenge, built))
 
 
 def _lead(challenge: Challenge, models: Sequence[ModelAnswer]) -> list[str]:
     if not models:
         return ["No model has a mark on this challenge."]
-    models = first_group(models)
     first = models[0]
+    models = [r for r in models if (r.marked.turns > 1) is (first.marked.turns > 1)]
     if len(models) == 1:
-        return [f"{first.model} is the only model with a mark: {formatting.standing(first.overall)}."]
+        return [f"{first.model} is the only model with a mark: {formatting.standing(first.marked.overall)}."]
     second = models[1]
-    top, next_best = first.overall, second.overall
+    top, next_best = first.marked.overall, second.marked.overall
     duel = attempts_duel(challenge, first.records, second.records)
     sentences = [
         f"{first.model} has {formatting.standing(top)}; {second.model} has {formatting.standing(next_best)}.",

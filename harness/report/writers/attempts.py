@@ -1,15 +1,14 @@
 """Several attempts of one model at one challenge: for a terminal, and as Markdown, CSV and JSON."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rich.console import Group, RenderableType
-from rich.table import Table
+from rich.console import RenderableType, group
 from rich.text import Text
 
 from harness.model import Challenge
-from harness.report.escape import markdown, plain
-from harness.report.tables import ReflowingTable, csv_text, markdown_table
+from harness.report.escape import markdown
+from harness.report.tables import csv_text, markdown_table, text_table
 from harness.report.views.attempts import AttemptsReport, attempts_data, attempts_report
 from harness.scoring.attempts import Attempts, passes
 
@@ -18,9 +17,21 @@ _CRITERIA = ("Criterion", "Severity", "Attempts")
 _FAULTS = ("Finding", "Severity", "Attempts")
 
 
-def attempts_shown(challenge: Challenge, attempts: Attempts) -> RenderableType:
+@group()
+def attempts_shown(challenge: Challenge, attempts: Attempts) -> Iterator[RenderableType]:
     """Lay the attempts out for a terminal of any width."""
-    return Group(*_parts(attempts_report(challenge, attempts)))
+    view = attempts_report(challenge, attempts)
+    yield Text(f"{view.model}/{view.challenge}", style="bold")
+    for label, text in view.figures:
+        yield Text.assemble((f"{label}: ", "dim"), text)
+    yield Text()
+    yield text_table(_ATTEMPTS, _rows(view))
+    for title, titles, rows in _tables(view):
+        yield Text(f"\n{title}", style="bold")
+        yield text_table(titles, rows)
+    if view.met_by_all:
+        yield Text(f"\nMet by every attempt: {', '.join(view.met_by_all)}")
+    yield Text(f"\nOne attempt: harness show {view.rows[0].name}")
 
 
 def attempts_markdown(challenge: Challenge, attempts: Attempts) -> str:
@@ -73,20 +84,6 @@ def attempts_json(attempts: Attempts) -> dict[str, Any]:
     }
 
 
-def _parts(view: AttemptsReport) -> Iterator[RenderableType]:
-    yield Text(f"{view.model}/{view.challenge}", style="bold")
-    for label, text in view.figures:
-        yield Text.assemble((f"{label}: ", "dim"), text)
-    yield Text()
-    yield ReflowingTable(_table(_ATTEMPTS, _rows(view)))
-    for title, titles, rows in _tables(view):
-        yield Text(f"\n{title}", style="bold")
-        yield ReflowingTable(_table(titles, rows))
-    if view.met_by_all:
-        yield Text(f"\nMet by every attempt: {', '.join(view.met_by_all)}")
-    yield Text(f"\nOne attempt: harness show {view.rows[0].name}")
-
-
 def _rows(view: AttemptsReport) -> list[tuple[str, ...]]:
     return [(row.name, row.mark, row.passes, row.gravest) for row in view.rows]
 
@@ -97,12 +94,3 @@ def _tables(view: AttemptsReport) -> Iterator[tuple[str, tuple[str, ...], Sequen
         yield "Criteria that not every attempt meets", _CRITERIA, missed
     if view.faults:
         yield "Findings, the gravest first", _FAULTS, [(title, weight, count) for weight, title, count in view.faults]
-
-
-def _table(titles: Iterable[str], rows: Iterable[Iterable[str]]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for title in titles:
-        table.add_column(Text(title), overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(plain(cell)) for cell in row))
-    return table

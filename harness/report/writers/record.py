@@ -5,53 +5,43 @@ from collections.abc import Collection as Names
 from collections.abc import Iterator
 from itertools import chain, repeat
 
-from rich.console import Group, RenderableType
+from rich.console import RenderableType, group
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from harness.model import NO_ANSWER, Challenge, Evidence, Outcome, Record, Status
 from harness.report import formatting
 from harness.report.escape import code, markdown, plain
-from harness.report.tables import ReflowingTable, csv_text, markdown_table
-from harness.report.views.challenge import (
-    Ceiling,
-    Failure,
-    Weakness,
-    ceilings,
-    unassessed,
-    weaknesses,
-)
+from harness.report.tables import csv_text, markdown_table, text_table
+from harness.report.views.challenge import Ceiling, Failure, Weakness, ceilings, unassessed, weaknesses
 from harness.report.views.credit import anchor_note
-from harness.report.views.not_asked import NotAsked, asked, build_note, list_not_asked, not_asked_build
+from harness.report.views.not_asked import asked, build_note, list_not_asked, not_asked_build
 from harness.report.views.origins import origin_facts
-from harness.report.views.repaired_copy import RepairedCopyReport, fault_lines, labelled_lines, repaired_copy_report
+from harness.report.views.repaired_copy import (
+    RepairedCopyReport,
+    RepairedFault,
+    fault_lines,
+    labelled_lines,
+    repaired_copy_report,
+)
 
-_STYLE = {
-    "passed": "green",
-    "failed": "red",
-    "critical": "bold",
-    "judge error": "magenta",
-}
+_STYLE = {"passed": "green", "failed": "red", "critical": "bold", "judge error": "magenta"}
 
 _BUILD = "Not asked, yet it decides whether anything could be run"
 _DIMENSIONS = ("Dimension", "Weight", "Mark", "Interval", "Assessed")
 _EVIDENCE = ("Criterion", "Severity", "Outcome", "Figures")
 
 
+@group()
 def show(
     challenge: Challenge, record: Record, unfetched: Names[str] = (), place: str = formatting.FOLDER
-) -> RenderableType:
+) -> Iterator[RenderableType]:
     """Lay a record out for a terminal.
 
     Args:
         unfetched: collections whose answers are not on this machine.
         place: arguments of `harness grade` that name a submission outside the workspace.
     """
-    return Group(*_parts(challenge, record, unfetched, place))
-
-
-def _parts(challenge: Challenge, record: Record, unfetched: Names[str], place: str) -> Iterator[RenderableType]:
     yield Text(f"{record.name}  ({formatting.provenance(record.provenance)})", style="bold")
     partly = record.overall.score is not None and record.overall.coverage < 1
     yield _line("Overall", formatting.standing(record.overall) + (" assessed" if partly else ""))
@@ -64,22 +54,23 @@ def _parts(challenge: Challenge, record: Record, unfetched: Names[str], place: s
     if record.error:
         yield _line("Our fault", record.error)
     for ceiling in ceilings(challenge, record):
-        yield from _ceiling(ceiling)
+        yield _line("Gate", _ceiling(ceiling))
     yield _title("Dimensions")
-    yield ReflowingTable(_dimensions(challenge, record))
-    found = weaknesses(challenge, record, place)
-    if found:
+    yield text_table(_DIMENSIONS, _dimension_rows(challenge, record))
+    if found := weaknesses(challenge, record, place):
         yield _title("Findings, the gravest first")
         for number, weakness in enumerate(found, 1):
             yield from _weakness(number, weakness)
     if behind := repaired_copy_report(record):
         yield from _repaired(behind)
     yield _title("Evidence")
-    yield _line("Criteria", _sum_up(record)) if record.unanswered else ReflowingTable(_evidence(record))
-    yield from _unassessed(challenge, record)
+    yield _line("Criteria", _sum_up(record)) if record.unanswered else _evidence(record)
+    if groups := unassessed(challenge, record):
+        yield _title("Not assessed")
+        yield from (_item(f"{', '.join(group.criteria)}: {group.reason}") for group in groups)
     if build := not_asked_build(challenge, record):
         yield _title(_BUILD)
-        yield from (_item(_build_words(each)) for each in build)
+        yield from (_item(f"{each.criterion}: {each.seen}; {each.reason}. {each.copy}") for each in build)
     if beside := list_not_asked(challenge, record):
         yield _title("Also seen, not asked by the original prompt (no mark)")
         yield from (_item(f"{each.criterion}: {each.seen}; {each.reason}") for each in beside)
@@ -90,19 +81,8 @@ def _parts(challenge: Challenge, record: Record, unfetched: Names[str], place: s
     yield from _made(record, place)
 
 
-def _build_words(each: NotAsked) -> str:
-    return f"{each.criterion}: {each.seen}; {each.reason}. {each.copy}"
-
-
-def _ceiling(ceiling: Ceiling) -> Iterator[RenderableType]:
-    yield _line("Gate", f"{ceiling.target} at most {ceiling.ceiling}: {ceiling.reason}")
-
-
-def _dimensions(challenge: Challenge, record: Record) -> Table:
-    table = _table(*_DIMENSIONS)
-    for row in _dimension_rows(challenge, record):
-        table.add_row(*map(Text, row))
-    return table
+def _ceiling(ceiling: Ceiling) -> str:
+    return f"{ceiling.target} at most {ceiling.ceiling}: {ceiling.reason}"
 
 
 def _dimension_rows(challenge: Challenge, record: Record) -> Iterator[tuple[str, ...]]:
@@ -118,32 +98,35 @@ def _dimension_rows(challenge: Challenge, record: Record) -> Iterator[tuple[str,
 
 
 def _weakness(number: int, weakness: Weakness) -> Iterator[RenderableType]:
-    heading = Text(f"{number}. ")
-    heading.append(plain(weakness.title), style="bold")
-    heading.append(f"  ({weakness.weight}: {', '.join(weakness.criteria)})")
-    yield heading
+    yield _heading(f"{number}. ", weakness)
     for label, seen in zip(chain(("Seen",), repeat("Also")), weakness.seen, strict=False):
         yield _line(label, _on_a_line(seen))
     if weakness.locations:
         yield _line("In", formatting.places(weakness.locations))
-    if weakness.diagnosis:
-        yield _line("Likeliest fault", weakness.diagnosis)
-    if weakness.linked:
-        yield _line("Changes with the order of threads", weakness.linked)
-    yield from (_line("Its prompt", text) for text in weakness.contradicted)
+    yield from (_line(label, text) for label, text in _causes(weakness))
     if weakness.failure is not None:
         yield from _failure(weakness.failure)
+
+
+def _causes(weakness: Weakness) -> Iterator[tuple[str, str]]:
+    if weakness.diagnosis:
+        yield "Likeliest fault", weakness.diagnosis
+    if weakness.linked:
+        yield "Changes with the order of threads", weakness.linked
+    yield from (("Its prompt", text) for text in weakness.contradicted)
 
 
 def _repaired(behind: RepairedCopyReport) -> Iterator[RenderableType]:
     yield _title(behind.heading)
     yield from (_line(label, text) for label, text in labelled_lines(behind))
     for fault in behind.faults:
-        heading = Text("- ")
-        heading.append(plain(fault.title), style="bold")
-        heading.append(f"  ({fault.weight}: {', '.join(fault.criteria)})")
-        yield Padding(heading, (0, 0, 0, 2), expand=False)
+        yield Padding(_heading("- ", fault), (0, 0, 0, 2), expand=False)
         yield from (Padding(_line(label, text), (0, 0, 0, 2), expand=False) for label, text in fault_lines(fault))
+
+
+def _heading(bullet: str, fault: Weakness | RepairedFault) -> Text:
+    criteria = f"  ({fault.weight}: {', '.join(fault.criteria)})"
+    return Text.assemble(bullet, (plain(fault.title), "bold"), criteria)
 
 
 def _on_a_line(text: str) -> str:
@@ -151,22 +134,21 @@ def _on_a_line(text: str) -> str:
 
 
 def _failure(failure: Failure) -> Iterator[RenderableType]:
-    if failure.sizes or failure.probe:
-        drawn = (failure.sizes or "fixed sizes", f"probe {failure.probe}", f"seed {failure.seed or 'none'}")
-        yield _line(failure.label, ", ".join(drawn))
-    if failure.values:
-        yield _line("At", failure.values)
-    if failure.program:
-        yield _line(failure.program_label, "")
-        yield from (Padding(Text(plain(call)), (0, 0, 0, 4), expand=False) for call in failure.program)
+    example, seed = failure.example, "none" if failure.seed is None else failure.seed
+    if example.case or example.probe:
+        sizes = formatting.sizes(example) or "fixed sizes"
+        yield _line(formatting.input_label(example), f"{sizes}, probe {example.probe}, seed {seed}")
+    if values := formatting.values(example):
+        yield _line("At", values)
+    if example.program:
+        yield _line(formatting.program_label(example), "")
+        yield from (Padding(Text(plain(call)), (0, 0, 0, 4), expand=False) for call in example.program)
     yield _line("Run it again", failure.replay)
 
 
-def _evidence(record: Record) -> Table:
-    table = _table(*_EVIDENCE)
-    for item in asked(record):
-        table.add_row(*(Text(plain(cell), style=_STYLE.get(cell, "")) for cell in _evidence_row(item)))
-    return table
+def _evidence(record: Record) -> RenderableType:
+    rows = map(_evidence_row, asked(record))
+    return text_table(_EVIDENCE, ([Text(plain(cell), style=_STYLE.get(cell, "")) for cell in row] for row in rows))
 
 
 def _sum_up(record: Record) -> str:
@@ -178,13 +160,6 @@ def _evidence_row(item: Evidence) -> tuple[str, str, str, str]:
     held = f"{formatting.uncredited(item)} while {item.rests_on} fails"
     text = held if item.rests_on else formatting.measured(item)
     return item.criterion, item.severity.value, formatting.outcome(item), text
-
-
-def _unassessed(challenge: Challenge, record: Record) -> Iterator[RenderableType]:
-    groups = unassessed(challenge, record)
-    if groups:
-        yield _title("Not assessed")
-        yield from (_item(f"{', '.join(group.criteria)}: {group.reason}") for group in groups)
 
 
 def _made(record: Record, place: str) -> Iterator[RenderableType]:
@@ -201,13 +176,6 @@ def _made(record: Record, place: str) -> Iterator[RenderableType]:
     yield _line("Key", record.key)
     if any(e.seed is not None and e.outcome is not Outcome.NOT_RUN for e in record.evidence):
         yield _line("Run a criterion again", formatting.again(record, "CRITERION", place))
-
-
-def _table(*names: str) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for name in names:
-        table.add_column(name, overflow="fold")
-    return table
 
 
 def _title(text: str) -> Text:
@@ -251,7 +219,7 @@ def _csv_row(item: Evidence, fault: str | None) -> list[object]:
 def shown_markdown(challenge: Challenge, record: Record, unfetched: Names[str] = ()) -> str:
     """Write marks, gates, findings and evidence as a page of Markdown."""
     text = formatting.standing(record.overall)
-    gates = [f"* Gate: {markdown(f'{c.target} at most {c.ceiling}: {c.reason}')}" for c in ceilings(challenge, record)]
+    gates = [f"* Gate: {markdown(_ceiling(each))}" for each in ceilings(challenge, record)]
     origin = [f"* {label}: {markdown(text)}" for label, text in origin_facts(record, unfetched)]
     parts = [
         f"# {markdown(record.name)}",
@@ -262,23 +230,21 @@ def shown_markdown(challenge: Challenge, record: Record, unfetched: Names[str] =
         "## Dimensions",
         markdown_table(_DIMENSIONS, _dimension_rows(challenge, record)),
     ]
-    found = weaknesses(challenge, record)
-    if found:
+    if found := weaknesses(challenge, record):
         parts += ["## Findings, the gravest first", *map(_weakness_markdown, found)]
     if behind := repaired_copy_report(record):
         parts += [f"## {behind.heading}", "\n".join(_repaired_markdown(behind))]
-    listed = None if record.unanswered else markdown_table(_EVIDENCE, map(_evidence_row, asked(record)))
-    parts += ["## Evidence", listed or f"Criteria: {_sum_up(record)}."]
+    every = None if record.unanswered else markdown_table(_EVIDENCE, map(_evidence_row, asked(record)))
+    parts += ["## Evidence", every or f"Criteria: {_sum_up(record)}."]
     if build := not_asked_build(challenge, record):
         copies = ((each.criterion, each.seen, each.reason, each.copy) for each in build)
         parts += [f"## {_BUILD}", markdown_table(("Criterion", "Seen", "Not asked", "Repaired copy"), copies)]
     if beside := list_not_asked(challenge, record):
         rows = ((each.criterion, each.seen, each.reason) for each in beside)
         parts += ["## Also seen, not asked (no mark)", markdown_table(("Criterion", "Seen", "Not asked"), rows)]
-    groups = unassessed(challenge, record)
-    if groups:
-        parts.append("## Not assessed")
-        parts.append("\n".join(f"* {markdown(', '.join(g.criteria))}: {markdown(g.reason)}" for g in groups))
+    if groups := unassessed(challenge, record):
+        listed = (f"* {markdown(', '.join(g.criteria))}: {markdown(g.reason)}" for g in groups)
+        parts += ["## Not assessed", "\n".join(listed)]
     made = (
         f"Made {formatting.when(record.made)} in {formatting.isolation(record.environment)}, seed {record.seed}, "
         f"key {record.key}."
@@ -289,25 +255,23 @@ def shown_markdown(challenge: Challenge, record: Record, unfetched: Names[str] =
 def _repaired_markdown(behind: RepairedCopyReport) -> Iterator[str]:
     yield from (f"* {label}: {markdown(text)}" for label, text in labelled_lines(behind))
     for fault in behind.faults:
-        weighs = f"{fault.weight}: {', '.join(fault.criteria)}"
-        yield f"* **{markdown(fault.title)}** ({markdown(weighs)})"
+        yield _heading_markdown(fault)
         yield from (f"  * {label}: {markdown(text)}" for label, text in fault_lines(fault))
 
 
+def _heading_markdown(fault: Weakness | RepairedFault) -> str:
+    weighs = f"{fault.weight}: {', '.join(fault.criteria)}"
+    return f"* **{markdown(fault.title)}** ({markdown(weighs)})"
+
+
 def _weakness_markdown(weakness: Weakness) -> str:
-    weighs = f"{weakness.weight}: {', '.join(weakness.criteria)}"
-    lines = [f"* **{markdown(weakness.title)}** ({markdown(weighs)})"]
+    lines = [_heading_markdown(weakness)]
     lines += [f"  * {markdown(_on_a_line(seen))}" for seen in weakness.seen]
     if weakness.locations:
         lines.append(f"  * In {markdown(formatting.places(weakness.locations))}")
-    if weakness.diagnosis:
-        lines.append(f"  * Likeliest fault: {markdown(weakness.diagnosis)}")
-    if weakness.linked:
-        lines.append(f"  * Changes with the order of threads: {markdown(weakness.linked)}")
-    lines += [f"  * Its prompt: {markdown(text)}" for text in weakness.contradicted]
+    lines += [f"  * {label}: {markdown(text)}" for label, text in _causes(weakness)]
     if weakness.failure is not None:
-        lines += [f"  * After {'; '.join(map(str, map(code, weakness.failure.program)))}"] * bool(
-            weakness.failure.program
-        )
+        if program := weakness.failure.example.program:
+            lines.append(f"  * After {'; '.join(map(code, program))}")
         lines.append(f"  * Run it again: {code(weakness.failure.replay)}")
     return "\n".join(lines)

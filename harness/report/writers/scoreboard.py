@@ -18,7 +18,7 @@ from harness.model import Challenge, ChallengeSuite
 from harness.report import formatting
 from harness.report.tables import SplitTable
 from harness.report.views.attempts import AttemptsReport, attempts_data, attempts_report
-from harness.report.views.board.rows import Column, Entry, ScoreboardRow, SuitePlaces
+from harness.report.views.board.rows import Entry, ScoreboardRow, SuitePlaces
 from harness.report.views.board.summary import (
     ChallengeWinner,
     Gap,
@@ -90,11 +90,6 @@ class Scoreboard:
         return self.marks.source
 
     @cached_property
-    def columns(self) -> tuple[Column, ...]:
-        """One per challenge."""
-        return tuple(Column(c.id, c.title) for c in self.challenges)
-
-    @cached_property
     def meetings(self) -> tuple[Meeting, ...]:
         """Pairs of models that met."""
         return tuple(meetings(self.marks, [row.standing.model for row in self.rows], self.compared))
@@ -135,11 +130,6 @@ class Scoreboard:
     def ranked(self) -> tuple[ScoreboardRow, ...]:
         """Rows of ranked models, those of several turns last."""
         return tuple(row for row in self.rows if row.standing.rank is not None)
-
-    @property
-    def apart(self) -> bool:
-        """True if a model was asked in several turns, and so is ranked apart."""
-        return any(row.standing.apart for row in self.rows)
 
     @property
     def provisional(self) -> bool:
@@ -203,11 +193,12 @@ def as_table(board: Scoreboard) -> Group:
     """Lay the board out for a terminal, without a frame; remarks follow below."""
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     suites = [suite.title for suite in board.beside]
-    for name in ("Rank", "Model", board.mean_title, *suites, *(c.title for c in board.columns)):
+    for name in ("Rank", "Model", board.mean_title, *suites, *(c.title for c in board.challenges)):
         table.add_column(Text(name))
     for row in board.rows:
         over = (suite.lines(row.standing.model) for suite in board.beside)
-        cells = ((row.rank,), row.heading, row.mean_lines, *over, *(entry.lines for entry in row.entries))
+        heading = (row.standing.model, *row.provenance.split(", "))
+        cells = ((row.rank,), heading, row.mean_lines, *over, *(entry.lines for entry in row.entries))
         table.add_row(*(Text("\n".join(lines)) for lines in cells))
     remarks = [Text(f"{row.standing.model}: {row.remark}") for row in board.rows if row.remark]
     return Group(SplitTable(table, heading=2), *remarks)
@@ -245,7 +236,11 @@ def as_json(board: Scoreboard) -> str:
         }
         for row in board.rows
     ]
-    document = {"challenges": [asdict(c) for c in board.columns], "rows": rows, "notes": board.notes}
+    document = {
+        "challenges": [{"id": c.id, "title": c.title} for c in board.challenges],
+        "rows": rows,
+        "notes": board.notes,
+    }
     return json.dumps(document, indent=1) + "\n"
 
 
@@ -254,26 +249,15 @@ def as_csv(board: Scoreboard) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     parts = ("status", "score", "low", "high", "coverage", "integrity", "doubts")
-    header = ("rank", "medal", "model", "provenance", "mean", "coverage", "graded", "of", "note")
-    columns = (f"{c.id}_{part}" for c in board.columns for part in parts)
-    writer.writerow([*header, "provisional", "missing", "turns", *columns])
+    header = ["rank", "medal", "model", "provenance", "mean", "coverage", "graded", "of", "note"]
+    header += ["provisional", "missing", "turns"]
+    columns = (f"{c.id}_{part}" for c in board.challenges for part in parts)
+    writer.writerow([*header, *columns])
     for row in board.rows:
-        s = row.standing
-        cells = [
-            s.rank,
-            s.medal,
-            s.model,
-            "+".join(s.provenance),
-            s.mean,
-            s.coverage,
-            s.graded,
-            s.of,
-            s.note,
-            s.provisional,
-            " ".join(s.missing),
-            s.turns,
-        ]
-        writer.writerow([*cells, *(value for entry in row.entries for value in _fields(entry))])
+        lists = {"provenance": "+".join(row.standing.provenance), "missing": " ".join(row.standing.missing)}
+        cells = asdict(row.standing) | lists
+        entries = (value for entry in row.entries for value in _fields(entry))
+        writer.writerow([*(cells[name] for name in header), *entries])
     return out.getvalue()
 
 

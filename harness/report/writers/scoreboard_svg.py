@@ -2,11 +2,9 @@
 
 import textwrap
 from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import partial
 
-from harness.report import formatting
 from harness.report.escape import plain
-from harness.report.views.board.rows import Entry
 from harness.report.writers.render import render_svg
 from harness.report.writers.scoreboard import Scoreboard
 
@@ -21,74 +19,23 @@ LETTER = 7
 """Width of a letter of a title."""
 
 
-@dataclass(frozen=True)
-class Bar:
-    """One mark; `length` is None without one."""
-
-    x: int
-    text: str
-    coverage: str
-    length: float | None
-    low: float
-    high: float
-    shade: float
-
-
-@dataclass(frozen=True)
-class PictureRow:
-    """One model."""
-
-    y: int
-    rank: str
-    model: str
-    provenance: str
-    bars: tuple[Bar, ...]
-    mean: str
-    of: str
-
-
-@dataclass(frozen=True)
-class Picture:
-    """The whole picture, in pixels; a column has its place and the lines of its title, bottom line last."""
-
-    width: int
-    height: int
-    bar: int
-    columns: tuple[tuple[int, tuple[tuple[int, str], ...]], ...]
-    mean: str
-    lines: tuple[PictureRow, ...]
-    below: tuple[tuple[int, str], ...]
-
-
 def as_svg(board: Scoreboard) -> str:
     """Return `reports/scoreboard.svg`, which follows the reader's choice of dark or light."""
-    column = max(NARROWEST, min(WIDEST, MARKS // max(1, len(board.columns))))
-    bar = column - GAP
-    places = [LEFT + column * number for number in range(len(board.columns))]
-    lines = tuple(
-        PictureRow(
-            TOP + ROW * number,
-            place if (place := row.standing.place).startswith("(") or not place else f"{place}.",
-            plain(row.standing.model, LONGEST_NAME),
-            plain(row.provenance, LONGEST_NAME),
-            tuple(_bar(x, bar, entry) for x, entry in zip(places, row.entries, strict=True)),
-            row.mean if row.standing.mean is not None else "–",
-            ", ".join(row.mean_lines[1:]),
-        )
-        for number, row in enumerate(board.rows)
+    column = max(NARROWEST, min(WIDEST, MARKS // max(1, len(board.challenges))))
+    columns = [(LEFT + column * number, _title(c.title, column)) for number, c in enumerate(board.challenges)]
+    end, notes = TOP + ROW * max(len(board.rows), 1), tuple(_below(board))
+    return render_svg(
+        "scoreboard.svg.j2",
+        board=board,
+        columns=columns,
+        bar=column - GAP,
+        top=TOP,
+        step=ROW,
+        width=LEFT + column * len(columns) + RIGHT,
+        height=end + FOOT * len(notes),
+        below=[(end + FOOT * number, note) for number, note in enumerate(notes)],
+        short=partial(plain, limit=LONGEST_NAME),
     )
-    titles = [_title(c.title, column) for c in board.columns]
-    end, notes = TOP + ROW * max(len(lines), 1), tuple(_below(board))
-    picture = Picture(
-        LEFT + column * len(places) + RIGHT,
-        end + FOOT * len(notes),
-        bar,
-        tuple(zip(places, titles, strict=True)),
-        board.mean_title,
-        lines,
-        tuple((end + FOOT * number, note) for number, note in enumerate(notes)),
-    )
-    return render_svg("scoreboard.svg.j2", picture=picture)
 
 
 def _below(board: Scoreboard) -> Iterator[str]:
@@ -107,13 +54,3 @@ def _title(title: str, column: int) -> tuple[tuple[int, str], ...]:
     lines = textwrap.wrap(plain(title), column // LETTER, max_lines=TITLE_LINES, placeholder="…")
     lines = [""] * (TITLE_LINES - len(lines)) + lines
     return tuple((TOP - 28 - 15 * (TITLE_LINES - 1 - number), line) for number, line in enumerate(lines))
-
-
-def _bar(x: int, bar: int, entry: Entry) -> Bar:
-    score = entry.overall
-    if score is None:
-        return Bar(x, "no record", "", None, 0.0, 0.0, 0.0)
-    length = None if score.score is None else score.score / 100 * bar
-    covered = "" if score.coverage == 1 else formatting.percent(score.coverage)
-    ends = (score.low / 100 * bar, score.high / 100 * bar)
-    return Bar(x, formatting.mark(score.score), covered, length, *ends, shade=0.15 + 0.85 * score.coverage)

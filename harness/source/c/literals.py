@@ -27,36 +27,14 @@ _BINARY: Mapping[str, Callable[[int, int], int]] = {
     ">>": lambda a, b: a >> b if 0 <= b < 63 else 0,
 }
 _UNARY: Mapping[str, Callable[[int], int]] = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
-_BYTES = {
-    "char": 1,
-    "int8_t": 1,
-    "uint8_t": 1,
-    "short": 2,
-    "int16_t": 2,
-    "uint16_t": 2,
-    "half": 2,
-    "__half": 2,
-    "__nv_bfloat16": 2,
-    "int": 4,
-    "unsigned": 4,
-    "unsigned int": 4,
-    "int32_t": 4,
-    "uint32_t": 4,
-    "float": 4,
-    "half2": 4,
-    "long": 8,
-    "long long": 8,
-    "unsigned long long": 8,
-    "int64_t": 8,
-    "uint64_t": 8,
-    "size_t": 8,
-    "double": 8,
-    "float2": 8,
-    "int2": 8,
-    "float4": 16,
-    "int4": 16,
-    "uint4": 16,
+_SIZES = {
+    1: ("char", "int8_t", "uint8_t"),
+    2: ("short", "int16_t", "uint16_t", "half", "__half", "__nv_bfloat16"),
+    4: ("int", "unsigned", "unsigned int", "int32_t", "uint32_t", "float", "half2"),
+    8: ("long", "long long", "unsigned long long", "int64_t", "uint64_t", "size_t", "double", "float2", "int2"),
+    16: ("float4", "int4", "uint4"),
 }
+_BYTES = {name: size for size, names in _SIZES.items() for name in names}
 _CONSTANT = frozenset({"const", "constexpr"})
 _WRAPPERS = frozenset({"parenthesized_expression", "initializer_list", "argument_list"})
 

@@ -125,10 +125,7 @@ def _is_in_no_token(character: str) -> bool:
 
 def without_comments(text: str) -> str:
     """Return the text with comments blanked out and line numbers kept."""
-    return _LITERAL_OR_COMMENT.sub(
-        lambda found: found["literal"] or " " + "\n" * found[0].count("\n"),
-        text,
-    )
+    return _LITERAL_OR_COMMENT.sub(lambda found: found["literal"] or " " + "\n" * found[0].count("\n"), text)
 
 
 C_FAMILY = CFamilySyntax()

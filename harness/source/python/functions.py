@@ -19,11 +19,8 @@ def python_functions(tree: ast.Module) -> Iterator[FunctionSpan]:
     found = [node for node in ast.walk(tree) if isinstance(node, Function)]
     for node in sorted(found, key=lambda node: node.lineno):
         first = min((node.lineno, *(decorator.lineno for decorator in node.decorator_list)))
-        yield FunctionSpan(node.name, node.lineno, first, node.end_lineno or node.lineno, _compute_complexity(node))
-
-
-def _compute_complexity(function: Function) -> int:
-    return 1 + sum(map(_count_branches, _iter_own_nodes(function)))
+        complexity = 1 + sum(map(_count_branches, _iter_own_nodes(node)))
+        yield FunctionSpan(node.name, node.lineno, first, node.end_lineno or node.lineno, complexity)
 
 
 def _count_branches(node: ast.AST) -> int:

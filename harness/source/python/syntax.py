@@ -10,15 +10,7 @@ from harness.source.python.functions import python_functions
 from harness.source.python.hints import python_hints
 from harness.source.python.literals import python_literals
 from harness.source.python.outline import python_outline
-from harness.source.syntax import (
-    DocumentedName,
-    FunctionSpan,
-    NamedLine,
-    Outline,
-    SourceLine,
-    Syntax,
-    filled_lines,
-)
+from harness.source.syntax import DocumentedName, FunctionSpan, NamedLine, Outline, SourceLine, Syntax, filled_lines
 
 _READ = frozenset({"utf-8", "utf-8-sig", "ascii", "iso-8859-1", "iso-8859-15", "cp1252"})
 """Encodings that a file may declare; some of the others take hours for a megabyte (punycode)."""

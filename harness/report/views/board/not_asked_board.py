@@ -1,11 +1,11 @@
 """The board with and without criteria that the original prompts did not ask for, from the same records."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from harness.model import Challenge, Outcome, Record, Score, Severity, Status
+from harness.model import Challenge, Outcome, Record, Severity, Status
 from harness.report import formatting
-from harness.report.views.board.rows import Column, mean
+from harness.report.views.board.rows import mean
 from harness.report.views.inputs import ReportInputs
 from harness.scoring import Standing, score, standings
 from harness.scoring.doubts import DoubtKind
@@ -54,7 +54,7 @@ class AskedPrompt:
         contradicted: criteria whose contrary was also asked for, and how.
     """
 
-    challenge: Column
+    challenge: Challenge
     collection: str
     prompts: tuple[tuple[str, str, tuple[str, ...]], ...]
     criteria: tuple[CriterionNotAsked, ...]
@@ -65,7 +65,7 @@ class AskedPrompt:
 class NotAskedBoard:
     """Everything on the page; `builds` are criteria not asked for that decide whether anything could be run."""
 
-    columns: tuple[Column, ...]
+    challenges: tuple[Challenge, ...]
     of: int
     rows: tuple[PairRow, ...]
     prompts: tuple[AskedPrompt, ...]
@@ -99,10 +99,10 @@ def not_asked_board(inputs: ReportInputs, compared: Sequence[str]) -> NotAskedBo
         and DoubtKind.OLDER_RUBRIC not in inputs.doubts.get(r.name, ())
     ]
     whole = [_with_everything(known[r.challenge], r) for r in records]
-    columns = tuple(Column(id, known[id].title) for id in sorted({r.challenge for r in records}))
+    asked = tuple(known[id] for id in sorted({r.challenge for r in records}))
     before, after = ({p.model: p for p in standings(some, compared)} for some in (records, whole))
     pairs = {
-        (r.model, r.challenge): MarkPair(_mark(r.overall), _mark(w.overall))
+        (r.model, r.challenge): MarkPair(formatting.mark(r.overall.score), formatting.mark(w.overall.score))
         for r, w in zip(records, whole, strict=True)
     }
     rows = tuple(
@@ -110,13 +110,13 @@ def not_asked_board(inputs: ReportInputs, compared: Sequence[str]) -> NotAskedBo
             model,
             MarkPair(place.place, after[model].place),
             MarkPair(_mean(place), _mean(after[model])),
-            tuple(pairs.get((model, column.id), MarkPair()) for column in columns),
+            tuple(pairs.get((model, challenge.id), MarkPair()) for challenge in asked),
         )
         for model, place in before.items()
     )
     named = {(r.challenge, id) for r in records if r.origin for id in r.origin.not_asked}
     builds = {id for challenge, id in named if known[challenge].criterion(id).compiler == "compiles"}
-    return NotAskedBoard(columns, len(compared), rows, tuple(_prompts(columns, known, records)), tuple(sorted(builds)))
+    return NotAskedBoard(asked, len(compared), rows, tuple(_prompts(asked, records)), tuple(sorted(builds)))
 
 
 def _with_everything(challenge: Challenge, record: Record) -> Record:
@@ -126,21 +126,19 @@ def _with_everything(challenge: Challenge, record: Record) -> Record:
     return record.model_copy(update={"overall": scored.overall, "dimensions": scored.dimensions})
 
 
-def _prompts(
-    columns: Iterable[Column], known: Mapping[str, Challenge], records: Iterable[Record]
-) -> Iterator[AskedPrompt]:
+def _prompts(challenges: Iterable[Challenge], records: Iterable[Record]) -> Iterator[AskedPrompt]:
     by_challenge: dict[str, dict[str, list[Record]]] = {}
     for record in records:
         assert record.origin is not None
         by_challenge.setdefault(record.challenge, {}).setdefault(record.origin.collection, []).append(record)
-    for column in columns:
-        for own in by_challenge[column.id].values():
+    for challenge in challenges:
+        for own in by_challenge[challenge.id].values():
             origin = own[0].origin
             assert origin is not None
             if origin.not_asked or origin.contradicted:
-                criteria = tuple(_criterion(known[column.id], id, why, own) for id, why in origin.not_asked.items())
+                criteria = tuple(_criterion(challenge, id, why, own) for id, why in origin.not_asked.items())
                 contradicted = tuple(origin.contradicted.items())
-                yield AskedPrompt(column, origin.collection, tuple(_written_to(own)), criteria, contradicted)
+                yield AskedPrompt(challenge, origin.collection, tuple(_written_to(own)), criteria, contradicted)
 
 
 def _written_to(own: Iterable[Record]) -> Iterator[tuple[str, str, tuple[str, ...]]]:
@@ -156,10 +154,6 @@ def _criterion(challenge: Challenge, id: str, reason: str, own: Iterable[Record]
     met = tuple(model for model, e in seen.items() if e.outcome is Outcome.PASSED)
     unmet = tuple(model for model, e in seen.items() if e.faulty)
     return CriterionNotAsked(id, challenge.criterion(id).severity, reason, met, unmet)
-
-
-def _mark(overall: Score) -> str:
-    return formatting.mark(overall.score)
 
 
 def _mean(place: Standing) -> str:

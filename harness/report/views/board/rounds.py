@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.model import Round
+from harness.model import Challenge, Round
 from harness.report import formatting
 from harness.report.views.board.summary import ChallengeWinner, challenge_winners
 from harness.report.views.inputs import ReportInputs
@@ -18,21 +18,17 @@ from harness.scoring.marked import first_group
 class RoundRow:
     """One model of the round."""
 
-    place: str
-    model: str
-    provenance: str
+    standing: Standing
     marks: tuple[str, ...]
-    average: str
 
 
 @dataclass(frozen=True)
 class RoundView:
     """One round's page."""
 
-    id: str
-    title: str
+    round: Round
     source: MarkSource
-    columns: tuple[tuple[str, str], ...]
+    challenges: tuple[Challenge, ...]
     rows: tuple[RoundRow, ...]
     challenge_winners: tuple[ChallengeWinner, ...]
     verdict: str
@@ -44,19 +40,17 @@ class RoundView:
 def round_view(inputs: ReportInputs, round: Round, source: MarkSource) -> RoundView:
     """Build the view of one round, by the marks of one source."""
     found = marks(inputs, source, round)
-    rubrics = [c for id in round.challenges if (c := inputs.challenge(id))]
+    known = {challenge.id: challenge for challenge in inputs.challenges}
+    rubrics = [known[id] for id in round.challenges if id in known]
     places = standings(found.marked, [c.id for c in rubrics], found.head_to_heads)
     by_name = {(m.model, m.challenge): m.overall for m in found.marked}
     rows = tuple(
         RoundRow(
-            place.place or "–",
-            place.model,
-            formatting.provenances(place.provenance),
+            place,
             tuple(
                 formatting.standing(by_name[key]) if (key := (place.model, c.id)) in by_name else "none"
                 for c in rubrics
             ),
-            formatting.whole(place.mean),
         )
         for place in places
     )
@@ -67,10 +61,9 @@ def round_view(inputs: ReportInputs, round: Round, source: MarkSource) -> RoundV
         for summary in (marked.summaries if isinstance(marked, Attempts) else (marked,))
     ]
     return RoundView(
-        id=round.id,
-        title=round.title,
-        source=source,
-        columns=tuple((c.id, c.title) for c in rubrics),
+        round,
+        source,
+        tuple(rubrics),
         rows=rows,
         challenge_winners=challenge_winners(rubrics, found),
         verdict=_verdict(places),

@@ -19,14 +19,6 @@ MOST_FINDINGS = 3
 
 
 @dataclass(frozen=True)
-class Column:
-    """One challenge."""
-
-    id: str
-    title: str
-
-
-@dataclass(frozen=True)
 class Entry:
     """One model on one challenge; `marked` is None without a mark."""
 
@@ -89,13 +81,9 @@ class Entry:
 
     @property
     def findings(self) -> tuple[str, ...]:
-        """Gravest findings in short."""
-        return self._faults[:MOST_FINDINGS]
-
-    @property
-    def more(self) -> int:
-        """Number of other findings."""
-        return len(self._faults) - len(self.findings)
+        """Gravest findings in short, and the number of others."""
+        more = len(self._faults) - MOST_FINDINGS
+        return (*self._faults[:MOST_FINDINGS], *([f"and {more} more"] if more > 0 else []))
 
     @cached_property
     def _faults(self) -> tuple[str, ...]:
@@ -180,16 +168,6 @@ class ScoreboardRow:
         return f"{won} of {len(played)}" + (f", {split} split" if split else "") if played else ""
 
     @property
-    def anchor(self) -> str:
-        """Anchor of its section on a challenge's page."""
-        return formatting.anchor(self.standing.model)
-
-    @property
-    def strength(self) -> str:
-        """Strength in whole points, or empty."""
-        return "" if self.standing.strength is None else formatting.whole(self.standing.strength)
-
-    @property
     def rank(self) -> str:
         """Rank, with the medal if any."""
         return ranked(self.standing)
@@ -200,24 +178,9 @@ class ScoreboardRow:
         return formatting.provenances(self.standing.provenance)
 
     @property
-    def heading(self) -> tuple[str, ...]:
-        """Model and provenance."""
-        return (self.standing.model, *self.provenance.split(", "))
-
-    @property
     def remark(self) -> str:
         """Reason for a missing rank or medal; empty for a baseline."""
         return "" if Provenance.BASELINE in self.standing.provenance else self.standing.note
-
-    @property
-    def mean(self) -> str:
-        """Mean of its overalls, in whole points."""
-        return formatting.whole(self.standing.mean)
-
-    @property
-    def coverage(self) -> str:
-        """Mean coverage of its overalls."""
-        return formatting.percent(self.standing.coverage)
 
     @property
     def mean_lines(self) -> tuple[str, ...]:

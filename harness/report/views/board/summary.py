@@ -23,8 +23,7 @@ MOST_GAPS = 3
 class ChallengeWinner:
     """One challenge: its marks, best first, and its winner."""
 
-    id: str
-    title: str
+    challenge: Challenge
     order: tuple[tuple[str, str], ...]
     result: str
 
@@ -52,7 +51,6 @@ class BestDimension:
 class Hybrid:
     """One challenge with the best mark of every dimension, from any model."""
 
-    id: str
     title: str
     parts: tuple[BestDimension, ...]
     mark: str
@@ -67,11 +65,6 @@ class Meeting:
     right: str
     tally: str
     winners: str
-
-    @property
-    def page(self) -> str:
-        """Path of their page, beside the scoreboard."""
-        return formatting.pair_page(self.left, self.right)
 
 
 def challenge_winners(challenges: Iterable[Challenge], marks: Marks) -> tuple[ChallengeWinner, ...]:
@@ -124,7 +117,7 @@ def _ordered(challenge: Challenge, marks: Marks) -> list[Marked]:
 
 def _task(challenge: Challenge, own: Sequence[Marked], marks: Marks) -> ChallengeWinner:
     order = tuple((m.model + (APART if m.turns > 1 else ""), formatting.standing(m.overall)) for m in own)
-    return ChallengeWinner(challenge.id, challenge.title, order, _winner(first_group(own), marks))
+    return ChallengeWinner(challenge, order, _winner(first_group(own), marks))
 
 
 def _winner(own: Sequence[Marked], marks: Marks) -> str:
@@ -181,6 +174,4 @@ def _hybrid(challenge: Challenge, own: Sequence[Marked]) -> Hybrid:
         total += exact(dimension.weight) * exact(best)
         weight += exact(dimension.weight)
     mark = formatting.mark(float(half_up(total / weight))) if weight else formatting.NOT_ASSESSED
-    return Hybrid(
-        challenge.id, challenge.title, tuple(parts), mark, f"{own[0].model}, {formatting.standing(own[0].overall)}"
-    )
+    return Hybrid(challenge.title, tuple(parts), mark, f"{own[0].model}, {formatting.standing(own[0].overall)}")

@@ -27,28 +27,13 @@ class DefectRow:
     shown: tuple[tuple[str, str], ...]
     rest: tuple[CriteriaGroup, ...]
 
-    @property
-    def unseen(self) -> bool:
-        """True if running decides nothing about it."""
-        return self.ruling is DefectRuling.UNSEEN
-
-    @property
-    def severity(self) -> str:
-        """Published severity."""
-        return "not stated" if self.defect.severity is None else self.defect.severity.value
-
 
 @dataclass(frozen=True)
 class UnpublishedFailure:
     """A failed criterion that no published defect explains."""
 
-    model: str
-    challenge: str
-    provenance: str
-    link: str
-    criterion: str
-    severity: str
-    outcome: str
+    record: Record
+    evidence: Evidence
     seen: str
 
 
@@ -82,16 +67,7 @@ def unpublished_failures(
             continue
         if e.outcome is Outcome.NOT_OFFERED or out_of_sight(criteria.get(e.criterion), e, record.provenance):
             continue
-        yield UnpublishedFailure(
-            model=record.model,
-            challenge=record.challenge,
-            provenance=origin(record),
-            link=link(record.challenge, record.model),
-            criterion=e.criterion,
-            severity=e.severity.value,
-            outcome=formatting.outcome(e),
-            seen=_sight(e, record),
-        )
+        yield UnpublishedFailure(record, e, _sight(e, record))
 
 
 def shared_reason(held: RuledDefect) -> str:

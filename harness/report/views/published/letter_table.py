@@ -68,11 +68,6 @@ class LetteredPair:
         """True if both have the same letter."""
         return self.better.grade == self.worse.grade
 
-    @property
-    def apart(self) -> str:
-        """Difference of the marks, in points."""
-        return formatting.mark(abs(self.lead))
-
 
 @dataclass(frozen=True)
 class PairCounts:
@@ -117,24 +112,9 @@ class LetterTable:
     pairs: PairCounts
 
     @property
-    def has_overall(self) -> bool:
-        """True if any model has an overall grade."""
-        return any(row.overall for row in self.rows)
-
-    @property
-    def given(self) -> int:
-        """Number of letters."""
-        return len(self.cells)
-
-    @property
     def measured(self) -> int:
         """Number of letters beside a mark."""
         return sum(cell.point is not None for cell in self.cells)
-
-    @property
-    def possible(self) -> int:
-        """Number of letters if every model had one for every challenge."""
-        return len(self.rows) * len(self.challenges)
 
 
 def letter_table(inputs: "ReportInputs") -> LetterTable:

@@ -91,28 +91,11 @@ class ComparedMark:
         """Published marks with their rounds."""
         return ", ".join(f"{formatting.mark(mark)} ({name})" for name, mark in self.published) or "no mark"
 
-    @property
-    def measured(self) -> str:
-        """Measured mark."""
-        return self.missing if self.score is None else formatting.mark(self.score.score)
-
-    @property
-    def interval(self) -> str:
-        """Interval of the measured mark."""
-        return "–" if self.score is None else formatting.interval(self.score)
-
-    @property
-    def coverage(self) -> str:
-        """Assessed share of the rubric's weight."""
-        return "–" if self.score is None else formatting.percent(self.score.coverage)
-
 
 @dataclass(frozen=True)
 class ComparedSubmission:
     """One submission: its overall, then its dimensions."""
 
-    model: str
-    provenance: str
     overall: ComparedMark
     lines: tuple[ComparedMark, ...]
 
@@ -126,8 +109,7 @@ class ComparedSubmission:
 class ComparedChallenge:
     """One challenge."""
 
-    id: str
-    title: str
+    challenge: Challenge
     submissions: tuple[ComparedSubmission, ...]
 
 
@@ -162,11 +144,6 @@ class PublishedVsMeasured:
         """Dimensions with the largest differences, without marks from a reconstruction's text."""
         lines = [line for line in self.lines if not line.own_text]
         return tuple(sorted(lines, key=lambda line: -abs(line.difference or 0))[:MOST_DIFFERENCES])
-
-    @property
-    def outside(self) -> int:
-        """Number of dimensions with a published mark outside the measured interval."""
-        return sum(not line.inside for line in self.lines)
 
     def mean_difference(self, lines: Sequence[ComparedMark]) -> str:
         """Return the signed mean of the differences."""
@@ -210,12 +187,12 @@ def published_vs_measured(
         origins=_origins(known, read),
         sections=sections,
         agreements=tuple(_agreements(sections)),
-        orders=tau_rows([(s.title, _overalls(s)) for s in sections]),
+        orders=tau_rows([(s.challenge.title, _overalls(s)) for s in sections]),
         defects=tuple(defect_row(t, known.get(t.defect.submission)) for t in held),
         failures=tuple(
             sorted(
                 (u for r in answered for u in unpublished_failures(rubrics[r.challenge], r, by_name.get(r.name, ()))),
-                key=lambda u: u.severity != Severity.CRITICAL,
+                key=lambda u: u.evidence.severity is not Severity.CRITICAL,
             )
         ),
         hidden=tuple(Counter(shared_reason(t) for t in held if t.ruling is DefectRuling.UNSEEN).most_common()),
@@ -247,16 +224,16 @@ def _sections(
             if reviews[0].challenge == challenge.id
         )
         if compared:
-            yield ComparedChallenge(challenge.id, challenge.title, compared)
+            yield ComparedChallenge(challenge, compared)
 
 
 def _compared(challenge: Challenge, reviews: Sequence[Review], record: Record | None) -> ComparedSubmission:
-    model, provenance = reviews[0].model, origin(record)
+    model = reviews[0].model
     overall = ComparedMark(
         model,
         challenge.id,
         "Overall",
-        provenance,
+        origin(record),
         published=tuple((r.reviewer.id, r.overall) for r in reviews if r.overall is not None),
         score=record.overall if record else None,
         own_text=False,
@@ -264,7 +241,7 @@ def _compared(challenge: Challenge, reviews: Sequence[Review], record: Record | 
         reasons=_gates(challenge, record) if record else (),
     )
     lines = tuple(_line(challenge, dimension, reviews, record) for dimension in challenge.dimensions)
-    return ComparedSubmission(model, provenance, overall, lines)
+    return ComparedSubmission(overall, lines)
 
 
 def _line(challenge: Challenge, dimension: Dimension, reviews: Sequence[Review], record: Record | None) -> ComparedMark:
@@ -281,13 +258,9 @@ def _line(challenge: Challenge, dimension: Dimension, reviews: Sequence[Review],
         score=record.dimensions.get(dimension.id) if record else None,
         own_text=reconstructed and bool(seen) and all(seen),
         link=link(challenge.id, dimension.title) if record else "",
-        behind=_behind(evidence),
+        behind=grouped((_became(e), e.criterion) for e in evidence if e.outcome is not Outcome.PASSED),
         missing=formatting.missing_mark(challenge, dimension.id, record) if record else "no record",
     )
-
-
-def _behind(evidence: Iterable[Evidence]) -> tuple[CriteriaGroup, ...]:
-    return grouped((_became(e), e.criterion) for e in evidence if e.outcome is not Outcome.PASSED)
 
 
 def _became(evidence: Evidence) -> str:
@@ -309,7 +282,9 @@ def _agreements(sections: Sequence[ComparedChallenge]) -> Iterator[AlphaRow]:
     lines = [line for s in sections for c in s.submissions for line in c.lines]
     both = [line for line in lines if line.difference is not None]
     for section in sections:
-        yield alpha_row(section.title, [_pair(line) for line in both if line.challenge == section.id])
+        yield alpha_row(
+            section.challenge.title, [_pair(line) for line in both if line.challenge == section.challenge.id]
+        )
     yield alpha_row("All challenges", map(_pair, both))
     if any(line.own_text for line in both):
         kept = [_pair(line) for line in both if not line.own_text]
@@ -322,7 +297,7 @@ def _agreements(sections: Sequence[ComparedChallenge]) -> Iterator[AlphaRow]:
 
 
 def _overalls(section: ComparedChallenge) -> dict[str, Pair]:
-    return {c.model: _pair(c.overall) for c in section.submissions if c.overall.difference is not None}
+    return {c.overall.model: _pair(c.overall) for c in section.submissions if c.overall.difference is not None}
 
 
 def _pair(line: ComparedMark) -> Pair:
