@@ -24,27 +24,8 @@ from harness.languages import FunctionSpan
 from harness.quality.sources import SourceFile
 from harness.sandbox.confinement import scratch
 
-RULES = (
-    "E9",
-    "F404",
-    "F407",
-    "F50",
-    "F52",
-    "F6",
-    "F70",
-    "F82",
-    "F901",
-    "PLE0",
-    "PLE1",
-    "B002",
-    "B003",
-    "B012",
-    "B015",
-    "B016",
-    "B029",
-    "B030",
-    "B035",
-)
+_RULES = "E9 F404 F407 F50 F52 F6 F70 F82 F901 PLE0 PLE1 B002 B003 B012 B015 B016 B029 B030 B035"
+RULES = tuple(_RULES.split())
 """Rules whose every finding is a fault of its line: syntax errors, undefined names, mismatched formats, literals
 compared by identity, useless comparisons, errors hidden by `finally`. Excluded are rules that correct code may break: a
 closure called at once (B023), a default that is never changed (B006), a redefined name (F811)."""
@@ -164,15 +145,8 @@ def _build_ruff_command() -> list[str]:
         )
     target = f"py{sys.version_info.major}{sys.version_info.minor}"
     options = ["--isolated", "--ignore-noqa", "--no-cache", "--exit-zero", "--output-format=json"]
-    return [
-        found,
-        "check",
-        *options,
-        f"--target-version={target}",
-        f"--select={','.join(RULES)}",
-        f"--ignore={','.join(HARMLESS)}",
-        ".",
-    ]
+    chosen = [f"--target-version={target}", f"--select={','.join(RULES)}", f"--ignore={','.join(HARMLESS)}"]
+    return [found, "check", *options, *chosen, "."]
 
 
 def _start(command: Sequence[str], folder: Path) -> subprocess.Popen[str]:

@@ -9,32 +9,13 @@ from collections.abc import Sequence
 
 from harness.mutation.operators.ast_operators import get_call_name
 
-_COMPARISONS = frozenset(
-    {
-        "allclose",
-        "isclose",
-        "array_equal",
-        "array_equiv",
-        "assert_allclose",
-        "assert_almost_equal",
-        "assert_equal",
-        "assert_approx_equal",
-        "assert_array_almost_equal",
-        "assert_array_almost_equal_nulp",
-        "assert_array_equal",
-        "assert_array_max_ulp",
-        "assertAlmostEqual",
-        "assertCountEqual",
-        "assertDictEqual",
-        "assertEqual",
-        "assertGreaterEqual",
-        "assertIs",
-        "assertLessEqual",
-        "assertListEqual",
-        "assertSequenceEqual",
-        "assertTupleEqual",
-    }
-)
+_COMPARED = """
+    allclose isclose array_equal array_equiv assert_allclose assert_almost_equal assert_equal assert_approx_equal
+    assert_array_almost_equal assert_array_almost_equal_nulp assert_array_equal assert_array_max_ulp assertAlmostEqual
+    assertCountEqual assertDictEqual assertEqual assertGreaterEqual assertIs assertLessEqual assertListEqual
+    assertSequenceEqual assertTupleEqual
+"""
+_COMPARISONS = frozenset(_COMPARED.split())
 _TOLERANCES = frozenset({"rtol", "atol", "rel", "abs", "tol", "rel_tol", "abs_tol", "delta"})
 _TOLERANT = _COMPARISONS | {"approx"}
 _NEVER_NEGATIVE = frozenset({"len", "abs", "fabs", "absolute", "norm"})

@@ -91,12 +91,7 @@ def compile_library(
 
 
 def _compile(
-    compiler: CudaCompiler,
-    folder: Path,
-    entries: Sequence[str],
-    into: Path,
-    room: Room,
-    common: Sequence[str],
+    compiler: CudaCompiler, folder: Path, entries: Sequence[str], into: Path, room: Room, common: Sequence[str]
 ) -> Compilation:
     into.mkdir()
     log, ptx = "", ""
@@ -104,22 +99,9 @@ def _compile(
         place = into / str(index)
         place.mkdir()
         words = (
-            *common,
-            "-O3" if room.optimised else "-G",
-            "-Xcompiler",
-            "-fPIC",
-            "-I.",
-            "-Xptxas",
-            "-v",
-            "--keep",
-            "--keep-dir",
-            f"{{out}}/{index}",
-            "-x",
-            "cu",
-            "-c",
-            f"./{entry}",
-            "-o",
-            f"{{out}}/{index}/unit.o",
+            *(*common, "-O3" if room.optimised else "-G", "-Xcompiler", "-fPIC", "-I.", "-Xptxas", "-v"),
+            *("--keep", "--keep-dir", f"{{out}}/{index}"),
+            *("-x", "cu", "-c", f"./{entry}", "-o", f"{{out}}/{index}/unit.o"),
         )
         done, said = _run(compiler, words, folder, into, room)
         log += said
