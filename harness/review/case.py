@@ -10,12 +10,11 @@ from harness.errors import NotFoundError, SpecError
 from harness.model import Challenge, Identifier, Mark, Preference, Review, Reviewer
 from harness.model.submissions.name import SubmissionName
 from harness.review import judge
-from harness.review.files import FOLDER, as_toml
+from harness.review.files import FOLDER
 from harness.review.judge_prompt import Questions
 from harness.review.material import Mask, Material, gather, names_to_hide
 from harness.review.prompt_injection import injections
 from harness.workspace import Workspace
-from harness.workspace.stored_files import write_atomically
 
 
 @dataclass(frozen=True)
@@ -139,15 +138,6 @@ class Case:
     def _write_remark(self) -> str:
         places = [f"{model}: {place}" for model, material in self.shown for place in injections(material)]
         return f"Words that may speak to a judge: {'; '.join(places)}" if places else ""
-
-
-def store(path: Path, review: Review) -> None:
-    """Write a review atomically.
-
-    Raises:
-        StoreError: it cannot be written.
-    """
-    write_atomically(path, as_toml(review))
 
 
 def _folder(workspace: Workspace, name: str) -> Path:

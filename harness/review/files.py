@@ -134,9 +134,5 @@ def _find_quote_problem(folder: Path, quote: Quote) -> str:
 
 
 def _suggest_line(words: str, lines: Iterable[str]) -> str:
-    found = nearest(words.strip(), _drop_repeats(line.strip() for line in lines))
+    found = nearest(words.strip(), dict.fromkeys(filter(None, map(str.strip, lines))))
     return found.replace("did you mean", "the nearest line is").rstrip("?")
-
-
-def _drop_repeats(lines: Iterable[str]) -> Iterator[str]:
-    yield from dict.fromkeys(line for line in lines if line)

@@ -4,6 +4,7 @@ import datetime
 import secrets
 import statistics
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from harness.errors import JudgeError, NotFoundError
 from harness.model import Mark, Preference, Quote, Reviewer, ReviewerKind, identifier
@@ -48,17 +49,14 @@ def mark(
         JudgeError: no repeat was usable.
     """
 
-    def make_prompt(nonce: str, refused: str) -> Prompt:
-        return questions.to_mark(material, nonce, refused)
-
     def read(text: str) -> MarksReply:
         reply = parse(text, MarksReply, questions.ids)
         for answer in reply.answers:
             _check_quotes(material, answer)
         return reply
 
-    replies, lost = _repeat(ask, make_prompt, read, repeats, notify)
-    return tuple(_mark(id, _collect_answers(id, replies), material) for id in questions.ids), lost
+    replies, lost = _repeat(ask, partial(questions.to_mark, material), read, repeats, notify)
+    return tuple(_mark(id, replies, material) for id in questions.ids), lost
 
 
 def compare(
@@ -80,14 +78,8 @@ def compare(
     def read(text: str) -> PairReply:
         return parse(text, PairReply, questions.ids)
 
-    def make_prompt(nonce: str, refused: str) -> Prompt:
-        return questions.to_compare(answer, rival, nonce, refused)
-
-    def make_reverse_prompt(nonce: str, refused: str) -> Prompt:
-        return questions.to_compare(rival, answer, nonce, refused)
-
-    first, lost = _repeat(ask, make_prompt, read, repeats, notify)
-    second, lost_too = _repeat(ask, make_reverse_prompt, read, repeats, notify)
+    first, lost = _repeat(ask, partial(questions.to_compare, answer, rival), read, repeats, notify)
+    second, lost_too = _repeat(ask, partial(questions.to_compare, rival, answer), read, repeats, notify)
     found = (
         _make_preference(id, other, _convert_verdicts(id, first, "first"), _convert_verdicts(id, second, "second"))
         for id in questions.ids
@@ -148,11 +140,8 @@ def _check_quotes(material: Material, answer: JudgedMark) -> tuple[Quote, ...]:
     return tuple(found)
 
 
-def _collect_answers(id: str, replies: Iterable[MarksReply]) -> list[JudgedMark]:
-    return [answer for reply in replies for answer in reply.answers if answer.question == id]
-
-
-def _mark(id: str, answers: Sequence[JudgedMark], material: Material) -> Mark:
+def _mark(id: str, replies: Iterable[MarksReply], material: Material) -> Mark:
+    answers = [answer for reply in replies for answer in reply.answers if answer.question == id]
     middle = statistics.median(answer.mark for answer in answers)
     nearest = min(answers, key=lambda answer: abs(answer.mark - middle))
     return Mark(

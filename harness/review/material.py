@@ -69,10 +69,6 @@ class Material:
     files: tuple[ShownFile, ...]
     mask: Mask
 
-    def mask_text(self, file: ShownFile) -> str:
-        """Return the masked text of a file."""
-        return self.mask.hide(file.text)
-
     def quote(self, name: str, words: str) -> Quote | None:
         """Map a judge's quote back to the submission's text; None if it is not in that file."""
         for file in self.files:

@@ -254,7 +254,7 @@ def remove_descendants(child: int) -> None:
         except ChildProcessError:
             return
         try:
-            left = own_children()
+            left = [pid for pid, fields in processes() if int(fields[1]) == os.getpid()]
         except PermissionError:
             patience = UNSEEN_SECONDS
             left = []
@@ -262,15 +262,6 @@ def remove_descendants(child: int) -> None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
         time.sleep(0.001)
-
-
-def own_children() -> list[int]:
-    """Return the pids of children.
-
-    Raises:
-        PermissionError: /proc is hidden.
-    """
-    return [pid for pid, fields in processes() if int(fields[1]) == os.getpid()]
 
 
 def become_child(folder: str, output: int, word: int, quiet: bool, seconds: float) -> None:
