@@ -12,12 +12,7 @@ from harness.workspace import COLLECTION_FILE, Workspace
 
 
 class CollectionImporter:
-    """An `Importer` of one collection: files from a clone, as its manifest lists them, with our adapters.
-
-    Args:
-        folder: folder of the manifest and our adapters.
-        clone: clone that has the commit.
-    """
+    """An `Importer` of one collection: files from a clone, as the manifest in `folder` lists them, with our adapters."""
 
     def __init__(self, collection: Collection, folder: Path, clone: Clone) -> None:
         self._collection = collection

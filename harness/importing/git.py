@@ -68,11 +68,7 @@ class Clone:
 
 @contextmanager
 def fetch_commit(repository: str, commit: str) -> Iterator[Clone]:
-    """Fetch one commit of a remote repository for the length of the block.
-
-    Raises:
-        PrerequisiteError: git is missing, or the fetch fails.
-    """
+    """Fetch one commit of a remote repository for the length of the block; `PrerequisiteError` if that fails."""
     with scratch.folder() as place:
         made = _run_git("init", "--quiet", "--bare", str(place))
         if made.returncode:

@@ -59,8 +59,7 @@ def plan_mutants(
 ) -> list[SourceMutant]:
     """Return every mutant of the executed lines, in an order drawn from `seed`, so that any head is a fair sample.
 
-    Args:
-        by_name: true to exclude `CHECKERS`.
+    With `by_name`, `CHECKERS` are excluded.
     """
     mutants = [
         mutant

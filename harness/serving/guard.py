@@ -60,12 +60,7 @@ class RefusedRequest(Exception):
 
 
 class RequestRate:
-    """Token buckets by name.
-
-    Args:
-        rate: sustained events per second.
-        burst: events at once.
-    """
+    """Token buckets by name: `rate` sustained events per second, `burst` at once."""
 
     def __init__(self, rate: float, burst: float) -> None:
         self._rate = rate
@@ -113,8 +108,7 @@ class SharedRoom:
 class RequestGuard:
     """ASGI middleware that refuses inadmissible requests and reads the bodies of the others.
 
-    Args:
-        open_here: true for a server without tokens on a loopback address, until the first token is created.
+    `open_here` is true for a server without tokens on a loopback address, until the first token is created.
     """
 
     def __init__(

@@ -51,11 +51,7 @@ class JobState(IntEnum):
 
 
 class QueueFull(HarnessError):
-    """The queue lacks room for a whole request.
-
-    Attributes:
-        waiting: unfinished works.
-    """
+    """The queue lacks room for a whole request: `waiting` works are unfinished."""
 
     def __init__(self, waiting: int) -> None:
         self.waiting = waiting
@@ -124,10 +120,9 @@ class QueuedWork:
 
 
 class JobQueue:
-    """The jobs of one workspace's service. Methods raise `StoreError` if the file is unusable.
+    """The jobs of one workspace's service, with room for `room` unfinished works.
 
-    Args:
-        room: most unfinished works.
+    Methods raise `StoreError` if the file is unusable.
     """
 
     def __init__(self, path: Path, room: int) -> None:
@@ -182,11 +177,7 @@ class JobQueue:
             raise StoreError(f"{folder}: has less than {FREE_BYTES >> 20} MiB left\n  make room there: df -h {folder}")
 
     def jobs(self, id: str, *, batch: bool = False, records: bool = True) -> list[QueuedJob]:
-        """Return a job, or the jobs of a batch in order; empty for an unknown id.
-
-        Args:
-            records: true to read the records, too.
-        """
+        """Return a job, or the jobs of a batch in order, with their `records` or without; empty for an unknown id."""
         what = "jobs.batch = ? ORDER BY jobs.place" if batch else "jobs.id = ?"
         query = f"{_WHOLE if records else _STATES} WHERE {what}"
         rows: list[tuple[object, ...]] = self._database.read(lambda c: c.execute(query, (id,)).fetchall(), [])

@@ -95,11 +95,7 @@ class TokenFile:
         return found
 
     def add(self, name: str, scopes: tuple[Scope, ...]) -> str:
-        """Create a token and return its text, which is stored only as a hash.
-
-        Raises:
-            SpecError: the name is taken.
-        """
+        """Create a token and return its text, which is stored only as a hash; `SpecError` if the name is taken."""
         entries = self.entries()
         if any(entry.name == name for entry in entries):
             raise SpecError(
@@ -114,11 +110,7 @@ class TokenFile:
         return token
 
     def remove(self, name: str) -> None:
-        """Revoke a token; running servers refuse it from the next request on.
-
-        Raises:
-            NotFoundError: the name is unknown.
-        """
+        """Revoke a token of a known name; running servers refuse it from the next request on."""
         entries = self.entries()
         known = [entry.name for entry in entries]
         if name not in known:

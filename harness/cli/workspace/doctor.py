@@ -218,10 +218,3 @@ def _to_json(
         **versions,
         "advice": advice,
     }
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="ascii").strip()
-    except OSError:
-        return ""

@@ -53,11 +53,7 @@ UNSEEN_SECONDS = 0.2
 
 
 def make_undumpable() -> None:
-    """Hide this process from its children and adopt orphaned descendants.
-
-    Raises:
-        OSError: the kernel or a filter refused.
-    """
+    """Hide this process from its children and adopt orphaned descendants; `OSError` if that is refused."""
     control.prctl(control.SET_DUMPABLE, 0)
     control.prctl(control.SET_CHILD_SUBREAPER, 1)
     if control.prctl(control.GET_DUMPABLE) != 0:
@@ -210,11 +206,7 @@ def clock_of(pid: int) -> float:
 
 
 def descendants_seconds() -> float:
-    """Return the processor time of all descendants, reaped ones included.
-
-    Raises:
-        PermissionError: /proc is hidden.
-    """
+    """Return the processor time of all descendants, reaped ones included; `PermissionError` if /proc is hidden."""
     parents: dict[int, int] = {}
     seconds: dict[int, float] = {}
     for pid, fields in processes():
@@ -230,11 +222,7 @@ def descendants_seconds() -> float:
 
 
 def processes() -> Iterator[tuple[int, list[bytes]]]:
-    """Yield the pid and fields of /proc/PID/stat, from the state on, of visible processes.
-
-    Raises:
-        PermissionError: /proc is hidden.
-    """
+    """Yield the pid and fields of /proc/PID/stat, from the state on, of visible processes; errors likewise."""
     for name in os.listdir("/proc"):
         if name.isdigit():
             with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as file:
