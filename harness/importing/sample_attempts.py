@@ -9,7 +9,7 @@ from typing import Any
 
 from harness.errors import SpecError, as_own_error
 from harness.importing.reply import lay_out_reply
-from harness.importing.samples import FIELDS, ReplySample, UnreadSample
+from harness.importing.samples import ReplySample, UnreadSample
 from harness.importing.unanswered import UnansweredReply, importer_in_batch
 from harness.model.submissions.name import SubmissionName
 from harness.workspace import COLLECTIONS, Workspace
@@ -73,12 +73,8 @@ class SampleImport:
 
     def _import_sample(self, sample: ReplySample) -> ImportedSample:
         where = f"{self._path}, {sample.place}"
-        missing = [
-            name
-            for name in FIELDS
-            if name != "attempt" and (name not in sample.values or (name != "reply" and not sample.values[name]))
-        ]
-        if missing:
+        lacking = (name for name in ("model", "challenge") if not sample.values.get(name))
+        if missing := [*lacking, *(["reply"] if "reply" not in sample.values else [])]:
             raise SpecError(where, f"has no {' and no '.join(missing)}", hint="say where it is:  --field NAME=PATH")
         name = self._choose_name(where, sample)
         earlier = self._places.setdefault(name, sample.place)

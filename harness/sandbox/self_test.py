@@ -121,11 +121,8 @@ def _set_scene() -> Iterator[Scene]:
         for file in (canary, target):
             file.write_text(secret, encoding="ascii")
             file.chmod(0o666)
-        listeners = (
-            socket.create_server(("127.0.0.1", 0)),
-            _listen_unix(f"\0{secret}"),
-            _listen_unix_in(outside, _SOCKET),
-        )
+        tcp = socket.create_server(("127.0.0.1", 0))
+        listeners = (tcp, _listen_unix(f"\0{secret}"), _listen_unix_in(outside, _SOCKET))
         for listener in listeners:
             listener.setblocking(False)
             stack.enter_context(listener)

@@ -92,21 +92,19 @@ class GradingService:
             self._check(request, f"answers.{place}." if batch else "")
         owner = _get_owner(token)
         group = _make_id(owner, key)
+        ids = [f"{group}-{place}" if batch else group for place in range(len(requests))]
         answers = [
             AcceptedAnswer(
-                f"{group}-{place}" if batch else group,
-                r.content,
-                r.options.to_json(),
-                r.challenge,
-                r.profile.value,
-                r.model_dump_json().encode(),
+                id, r.content, r.options.to_json(), r.challenge, r.profile.value, r.model_dump_json().encode()
             )
-            for place, r in enumerate(requests)
+            for id, r in zip(ids, requests, strict=True)
         ]
         try:
             jobs = await asyncio.to_thread(self.queue.accept, answers, owner, group if batch else None)
         except QueueFull as full:
-            raise RefusedRequest(429, "queue_full", str(full), self._estimate_wait(full.waiting)) from None
+            # in this time a tenth of the queue should finish
+            wait = min(MAX_WAIT, max(1.0, 0.1 * full.waiting * self._mean_seconds / self.at_once))
+            raise RefusedRequest(429, "queue_full", str(full), wait) from None
         except KeyReused as error:
             raise RefusedRequest(409, "key_reused", str(error)) from None
         except StoreError as error:
@@ -220,10 +218,6 @@ class GradingService:
             self._waiting[number].discard(future)
             if not self._waiting[number]:
                 del self._waiting[number]
-
-    def _estimate_wait(self, waiting: int) -> float:
-        """Return the seconds in which a tenth of the queue should finish."""
-        return min(MAX_WAIT, max(1.0, 0.1 * waiting * self._mean_seconds / self.at_once))
 
 
 def _find_unfinished(jobs: Sequence[QueuedJob]) -> int | None:

@@ -98,11 +98,8 @@ class TokenFile:
         """Create a token and return its text, which is stored only as a hash; `SpecError` if the name is taken."""
         entries = self.entries()
         if any(entry.name == name for entry in entries):
-            raise SpecError(
-                self.path,
-                f"has a token {name!r} already",
-                hint=f"to replace it, remove it first: {_format_removal(name)}",
-            )
+            hint = f"to replace it, remove it first: harness serve token rm {name}"
+            raise SpecError(self.path, f"has a token {name!r} already", hint=hint)
         token = PREFIX + secrets.token_urlsafe(SECRET_BYTES)
         digest = hashlib.sha256(token.encode()).hexdigest()
         made = datetime.now(UTC).replace(microsecond=0)
@@ -120,7 +117,3 @@ class TokenFile:
     def _write(self, entries: tuple[TokenEntry, ...]) -> None:
         write_atomically(self.path, TokenList(tokens=entries).to_json())
         os.chmod(self.path, 0o600)
-
-
-def _format_removal(name: str) -> str:
-    return f"harness serve token rm {name}"

@@ -94,10 +94,8 @@ class Notices:
                     self._keep_closed(path, pid, name, arguments)
             answer = _ANSWER.pack(id, 0, 0, _CONTINUE)
         elif name == "clone" and self._threads is not None and _starts_thread(arguments[0]):
-            if 0 < process_stats.threads(pid) < self._threads:
-                answer = _ANSWER.pack(id, 0, 0, _CONTINUE)
-            else:
-                answer = _ANSWER.pack(id, 0, -errno.EAGAIN, 0)
+            fits = 0 < process_stats.threads(pid) < self._threads
+            answer = _ANSWER.pack(id, 0, 0, _CONTINUE) if fits else _ANSWER.pack(id, 0, -errno.EAGAIN, 0)
         elif name not in self._ordinary and not (name == "socket" and (arguments[0], arguments[1]) == _NSCD):
             self._note(SignalKind.SYSTEM_CALL, _describe_call(name, arguments))
         try:

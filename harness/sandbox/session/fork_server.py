@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -190,16 +190,14 @@ class ForkServer:
         status_read, status_write = os.pipe2(os.O_CLOEXEC)
         undo.callback(os.close, status_read)
         try:
-            self._send(json.dumps(request).encode(), (theirs.fileno(), output_write, status_write))
+            assert self._control is not None
+            fds = array.array("i", (theirs.fileno(), output_write, status_write))
+            self._control.sendmsg([json.dumps(request).encode()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)])
         finally:
             theirs.close()
             os.close(output_write)
             os.close(status_write)
         return channel, status_read
-
-    def last_words(self) -> str:
-        """Return the last line printed."""
-        return self._output.last_line() if self._output is not None else ""
 
     def close(self) -> None:
         """End the process and its workers."""
@@ -227,10 +225,6 @@ class ForkServer:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def _send(self, message: bytes, fds: Sequence[int]) -> None:
-        assert self._control is not None
-        self._control.sendmsg([message], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))])
-
     def _await_greeting(self, channel: Channel) -> int:
         """Return the descriptor for notifications, or -1."""
         answer, fds = channel.first(START_SECONDS)
@@ -251,4 +245,5 @@ def trial(tier: Tier) -> None:
         try:
             fork_server.fork({}).close()
         except BoxError as error:
-            raise BoxError(fork_server.last_words() or str(error)) from error
+            said = fork_server._output.last_line() if fork_server._output is not None else ""
+            raise BoxError(said or str(error)) from error

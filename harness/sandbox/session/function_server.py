@@ -61,7 +61,8 @@ class FunctionServer:
                 yield call
             finally:
                 theirs.close()
-            call.use = self._end_call(id)
+            self._request({"op": "end"})
+            call.use = {name: ServedUse(*use) for name, *use in self._receive_value(id)}
         except BaseException:  # the process may still be busy with this call
             self.close()
             raise
@@ -86,10 +87,6 @@ class FunctionServer:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with ours:
             return theirs, self._request({"op": "serve", "functions": wanted}, (ours.fileno(),))
-
-    def _end_call(self, id: int) -> Mapping[str, ServedUse]:
-        self._request({"op": "end"})
-        return {name: ServedUse(calls, fault, exhausted) for name, calls, fault, exhausted in self._receive_value(id)}
 
     def _request(self, request: Mapping[str, Any], fds: Sequence[int] = ()) -> int:
         assert self._worker is not None

@@ -4,7 +4,6 @@ import errno
 import fcntl
 import os
 import time
-from types import TracebackType
 from typing import Self
 
 from harness.sandbox.inside import wire
@@ -78,7 +77,5 @@ class MemoryFile:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         os.close(self.fd)
