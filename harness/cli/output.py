@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TextIO
 
 if TYPE_CHECKING:
@@ -163,20 +162,14 @@ class ProgressLine:
             from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-            columns = (
-                BarColumn(20),
-                MofNCompleteColumn(),
-                TimeElapsedColumn(),
-                TextColumn("{task.description}", markup=False),
-            )
+            doing = TextColumn("{task.description}", markup=False)
+            columns = (BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(), doing)
             self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
             self._task = self._bar.add_task("", total=self._total)
             self._bar.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         if self._bar is not None:
             self._bar.stop()
 

@@ -69,11 +69,8 @@ def submission(workspace: Workspace, name: str, shadow: bool = False) -> list[Pa
     """
     model, slash, id = name.partition("/")
     if not slash:
-        raise SpecError(
-            name,
-            "is no MODEL/CHALLENGE",
-            hint=f"try: harness new submission {name}/CHALLENGE, or harness new model {name} for every challenge",
-        )
+        hint = f"try: harness new submission {name}/CHALLENGE, or harness new model {name} for every challenge"
+        raise SpecError(name, "is no MODEL/CHALLENGE", hint=hint)
     check_model(model)
     refuse_shadowing(workspace, [SubmissionName(model, id)], "harness new submission", shadow)
     return _make_submission(workspace, model, workspace.challenge(id))
@@ -128,12 +125,7 @@ def _make_submission(workspace: Workspace, model: str, challenge: Challenge) -> 
     _refuse_existing(place)
     used = language(challenge.language)
     offers = sorted({c.capability.partition(":")[0] for c in challenge.criteria if c.capability})
-    words = {
-        "model": model,
-        "challenge": challenge.id,
-        "language": used,
-        "offers": offers,
-    }
+    words = {"model": model, "challenge": challenge.id, "language": used, "offers": offers}
     contract = _read_contract(workspace.challenge_folder(challenge.id) / used.contract)
     with _remove_on_failure(place):
         made = _render("submission", place, words)
@@ -153,10 +145,8 @@ def check_model(name: str) -> None:
     try:
         TypeAdapter(Identifier).validate_python(name)
     except ValidationError:
-        raise SpecError(
-            name,
-            "cannot name a model: lower case, digits, '.', '_' and '-', at most 64, no '.' or '-' first",
-        ) from None
+        problem = "cannot name a model: lower case, digits, '.', '_' and '-', at most 64, no '.' or '-' first"
+        raise SpecError(name, problem) from None
     if name == COLLECTIONS:
         raise SpecError(name, "cannot name a model: it is the folder of the collections")
 
@@ -198,12 +188,9 @@ def _remove_on_failure(*places: Path) -> Iterator[None]:
 
 def _load_templates() -> Environment:
     # no autoescape: the output is TOML, Markdown, Python and C++, not HTML
+    loader = PackageLoader("harness.cli")
     return Environment(
-        loader=PackageLoader("harness.cli"),
-        undefined=StrictUndefined,
-        keep_trailing_newline=True,
-        autoescape=False,
-        trim_blocks=True,
+        loader=loader, undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False, trim_blocks=True
     )
 
 

@@ -54,7 +54,8 @@ def review(
 
     case = Case.open(Workspace.find(), submission, against)
     reviewer = judging.reviewer(model, case.questions, datetime.date.today())
-    path = case.path(name or _choose_name(reviewer.id, case.other), force)
+    usual = f"{reviewer.id}-against-{case.other}"[:64] if case.other else reviewer.id
+    path = case.path(name or usual, force)
     ask = Endpoint(judge, model, timeout=timeout).ask
     _tell_cuts(case)
     with output.ProgressLine(repeats * len(case.shown)) as steps:
@@ -64,17 +65,6 @@ def review(
     _print(done.review)
     _tell_doubts(done, repeats * len(case.shown))
     output.line(f"wrote {output.place(path)}")
-
-
-def _choose_name(judge: str, other: str | None) -> str:
-    """Return the default file name of a review: one for marks, one per compared model."""
-    return f"{judge}-against-{other}"[:64] if other else judge
-
-
-def _count_replies(review: "Review") -> int:
-    if review.preferences:
-        return review.preferences[0].asked
-    return len(review.marks[0].repeats)
 
 
 def _tell_cuts(case: "Case") -> None:
@@ -88,7 +78,9 @@ def _tell_doubts(done: "Reviewed", asked: int) -> None:
     if done.review.remark:
         output.note(f"note: {done.review.remark}\n  it may have influenced these marks, but no measured ones")
     if done.lost:
-        output.note(f"note: {_count_replies(done.review)} of {asked} replies could be used")
+        review = done.review
+        used = review.preferences[0].asked if review.preferences else len(review.marks[0].repeats)
+        output.note(f"note: {used} of {asked} replies could be used")
 
 
 def _print(review: "Review") -> None:
