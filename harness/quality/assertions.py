@@ -86,12 +86,7 @@ class _Unit:
 def count_assertions(
     files: Iterable[SourceFile], command: Sequence[str] = (), served: Collection[tuple[str, int]] = ()
 ) -> AssertionReport:
-    """Count the checks in the tests among `files`.
-
-    Args:
-        command: test command, whose source files are searched, too.
-        served: see `find_contract_functions`.
-    """
+    """Count the checks in the tests among `files`, and in those that the test command names."""
     units = [unit for file in files if file.tree for unit in _find_units(file, file.tree, command, served)]
     checked = {unit.name for unit in units if unit.real and unit.name}
     while more := {unit.name for unit in units if unit.name and unit.calls & checked} - checked:

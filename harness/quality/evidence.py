@@ -87,11 +87,7 @@ def own_tests_evidence(
     quoted: bool = True,
     contract: ContractCalls | None = None,
 ) -> dict[str, Evidence]:
-    """Return evidence from the submission's own tests, by criterion; see `grade_own_tests`.
-
-    Args:
-        quoted: false to name survivors only by location.
-    """
+    """Return evidence from the submission's own tests, by criterion; survivors have no text unless `quoted`."""
     if not criteria:
         return {}
     count = mutants if any(c.tests == "kill_rate" for c in criteria) else 0

@@ -10,11 +10,12 @@ from harness.errors import NotFoundError, SpecError
 from harness.model import Challenge, Identifier, Mark, Preference, Review, Reviewer
 from harness.model.submissions.name import SubmissionName
 from harness.review import judge
-from harness.review.files import FOLDER
+from harness.review.files import FOLDER, as_toml
 from harness.review.judge_prompt import Questions
 from harness.review.material import Mask, Material, gather, names_to_hide
 from harness.review.prompt_injection import injections
 from harness.workspace import Workspace
+from harness.workspace.stored_files import write_atomically
 
 
 @dataclass(frozen=True)
@@ -27,14 +28,7 @@ class Reviewed:
 
 @dataclass(frozen=True)
 class Case:
-    """One submission to review, or to compare with another.
-
-    Attributes:
-        folder: the submission's folder.
-        material: its visible part.
-        other: model of the other submission, if any.
-        theirs: visible part of the other submission, if any.
-    """
+    """One submission to review, or to compare with that of another model: the visible parts, and the questions."""
 
     folder: Path
     challenge: Challenge
@@ -103,16 +97,7 @@ class Case:
     def hear(
         self, ask: judge.Ask, reviewer: Reviewer, repeats: int, notify: Callable[[str], None] = lambda _: None
     ) -> Reviewed:
-        """Ask the judge, and turn the replies into a review.
-
-        Args:
-            ask: sends one prompt.
-            repeats: number of requests; for a pair, in each order.
-            notify: callback with a line after each repeat.
-
-        Raises:
-            JudgeError: no reply was usable.
-        """
+        """Ask the judge `repeats` times, for a pair in each order, and turn the replies into a review."""
         marks: tuple[Mark, ...] = ()
         preferences: tuple[Preference, ...] = ()
         if self.other and self.theirs:
@@ -134,6 +119,11 @@ class Case:
     def _write_remark(self) -> str:
         places = [f"{model}: {place}" for model, material in self.shown for place in injections(material)]
         return f"Words that may speak to a judge: {'; '.join(places)}" if places else ""
+
+
+def store(path: Path, review: Review) -> None:
+    """Write a review atomically."""
+    write_atomically(path, as_toml(review))
 
 
 def _folder(workspace: Workspace, name: str) -> Path:

@@ -16,9 +16,9 @@ TRIES = 3
 """Most requests per usable reply."""
 
 Ask = Callable[[Prompt], str]
-
-
+"""Sends one prompt; `JudgeError` if the server fails."""
 Notify = Callable[[str], None]
+"""Receives a line after each repeat."""
 Lost = str
 """Reason for an unusable repeat."""
 
@@ -34,16 +34,7 @@ def reviewer(model: str, questions: Questions, date: datetime.date) -> Reviewer:
 def mark(
     ask: Ask, questions: Questions, material: Material, repeats: int, notify: Notify
 ) -> tuple[tuple[Mark, ...], tuple[Lost, ...]]:
-    """Return each question's median mark, with all repeats and the remark nearest the median.
-
-    Args:
-        ask: sends one prompt.
-        repeats: number of requests.
-        notify: callback with a line after each repeat.
-
-    Raises:
-        JudgeError: no repeat was usable.
-    """
+    """Return each question's median mark, with all repeats and the remark nearest the median."""
 
     def read(text: str) -> MarksReply:
         reply = parse(text, MarksReply, questions.ids)
@@ -60,14 +51,7 @@ def compare(
 ) -> tuple[tuple[Preference, ...], tuple[Lost, ...]]:
     """Ask which of two submissions answers each question better, `repeats` times in each order.
 
-    Args:
-        ask: sends one prompt.
-        pair: the submission that wins and losses refer to, and the other.
-        other: model of the other.
-        notify: callback with a line after each repeat.
-
-    Raises:
-        JudgeError: one order had no usable repeat.
+    Wins and losses refer to the first of `pair`; `other` is the model of the second.
     """
     answer, rival = pair
 
@@ -86,7 +70,7 @@ def compare(
 def _repeat(
     ask: Ask, asked: Callable[[str, str], Prompt], read: Callable[[str], Reply], repeats: int, notify: Notify
 ) -> tuple[list[Reply], tuple[Lost, ...]]:
-    """Return the usable replies, at least one, and why the others are lost."""
+    """Return the usable replies, and why the others are lost; `JudgeError` if none is usable."""
     replies: list[Reply] = []
     lost: list[str] = []
     for number in range(1, repeats + 1):

@@ -64,12 +64,7 @@ class Prompt:
 
 @dataclass(frozen=True)
 class Questions:
-    """The questions to reviewers of one challenge, about unmeasured criteria only.
-
-    Attributes:
-        task: text of PROMPT.md.
-        criteria: in rubric order.
-    """
+    """The questions to reviewers of one challenge, in rubric order, about unmeasured criteria only."""
 
     task: str
     criteria: tuple[Criterion, ...]

@@ -47,14 +47,7 @@ class Mask:
 
 @dataclass(frozen=True)
 class ShownFile:
-    """The visible part of one file.
-
-    Attributes:
-        path: path in the submission.
-        name: masked path.
-        text: visible text, unmasked.
-        cut: reason for an omission, or empty.
-    """
+    """The visible part of one file, unmasked, with its masked name; `cut` is the reason for an omission, or empty."""
 
     path: str
     name: str

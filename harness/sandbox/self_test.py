@@ -30,15 +30,7 @@ _SOCKET = "socket"
 
 @dataclass(frozen=True)
 class Scene:
-    """Targets open to every user, so that only the box can protect them.
-
-    Attributes:
-        secret: random text, known only here.
-        canary: file with the secret.
-        target: file that must not change.
-        tcp: listener on a loopback port.
-        abstract, unix: listeners on Unix sockets without and with a path.
-    """
+    """Targets open to every user, so that only the box can protect them; the random `secret` is known only here."""
 
     secret: str
     answer: Path

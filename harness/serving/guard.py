@@ -28,13 +28,7 @@ _log = logging.getLogger("harness.serving")
 
 
 class RefusedRequest(Exception):
-    """A refused request.
-
-    Attributes:
-        error: kind of problem in one word.
-        message: problem, for people.
-        wait: seconds to retry after, or None.
-    """
+    """A refused request: its kind in one word, a message for people, and the seconds after which to retry, if any."""
 
     def __init__(self, status: int, error: str, message: str, wait: float | None = None) -> None:
         super().__init__(message)

@@ -46,11 +46,9 @@ def review(
     harness review glm-5/kv_cache --judge http://localhost:8000/v1 --model Qwen/Qwen3-32B
     """
     from harness.review import judge as judging
-    from harness.review.case import Case
+    from harness.review.case import Case, store
     from harness.review.endpoint import Endpoint
-    from harness.review.files import as_toml
     from harness.workspace import Workspace
-    from harness.workspace.stored_files import write_atomically
 
     case = Case.open(Workspace.find(), submission, against)
     reviewer = judging.reviewer(model, case.questions, datetime.date.today())
@@ -61,7 +59,7 @@ def review(
     with output.ProgressLine(repeats * len(case.shown)) as steps:
         steps.now(f"asking {model}")
         done = case.hear(ask, reviewer, repeats, steps.done)
-    write_atomically(path, as_toml(done.review))
+    store(path, done.review)
     _print(done.review)
     _tell_doubts(done, repeats * len(case.shown))
     output.line(f"wrote {output.place(path)}")

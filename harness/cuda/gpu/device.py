@@ -138,15 +138,11 @@ def build_for(
     name: str = "answer.so",
     seconds: float = SECONDS,
 ) -> GpuBuild:
-    """Compile a submission for its device, and put the driver beside it.
-
-    Args:
-        into: folder for the sandbox; builds of different names may share it.
+    """Compile a submission for its device, and put the driver beside it; builds of different names may share `into`.
 
     Raises:
         PrerequisiteError: no nvcc.
         BusyMachineError: too little processor time on a busy machine.
-        BoxError: failure to start the compiler.
     """
     compiler = nvcc()
     if compiler is None:

@@ -34,13 +34,7 @@ class Uncarried:
 
 
 class CountedFunction:
-    """A trusted function that counts its calls.
-
-    Attributes:
-        calls: calls so far, with refused ones.
-        fault: reason for the first refusal, or empty.
-        exhausted: true beyond the call limit.
-    """
+    """A trusted function that counts its calls, refused ones too, and keeps the reason for the first refusal."""
 
     def __init__(self, name: str, function: Callable[..., Any], most: int) -> None:
         self.name, self.function, self.most = name, function, most
