@@ -52,8 +52,7 @@ def review(
 
     case = Case.open(Workspace.find(), submission, against)
     reviewer = judging.reviewer(model, case.questions, datetime.date.today())
-    usual = f"{reviewer.id}-against-{case.other}"[:64] if case.other else reviewer.id
-    path = case.path(name or usual, force)
+    path = case.path(name or _choose_name(reviewer.id, case.other), force)
     ask = Endpoint(judge, model, timeout=timeout).ask
     _tell_cuts(case)
     with output.ProgressLine(repeats * len(case.shown)) as steps:
@@ -63,6 +62,11 @@ def review(
     _print(done.review)
     _tell_doubts(done, repeats * len(case.shown))
     output.line(f"wrote {output.place(path)}")
+
+
+def _choose_name(judge: str, other: str | None) -> str:
+    """Return the default file name of a review: one for marks, one per compared model."""
+    return f"{judge}-against-{other}"[:64] if other else judge
 
 
 def _tell_cuts(case: "Case") -> None:
