@@ -127,14 +127,14 @@ class _Routes:
 
     async def post_grade(self, request: Request) -> Response:
         """Accept one submission: 200 with its record if it finishes in time, else 202."""
-        seconds, key = read_wait(request.query_params.get("wait")), read_key(request.headers.get("idempotency-key"))
+        seconds, key = _read_wait(request), read_key(request.headers.get("idempotency-key"))
         asked = read_request(await request.body(), GradeRequest)
         (job,) = await self._service.accept([asked], request.state.token, key, False)
         return await self._respond_when_finished(request, job.id, False, seconds)
 
     async def post_batch(self, request: Request) -> Response:
         """Accept several submissions, all or none."""
-        seconds, key = read_wait(request.query_params.get("wait")), read_key(request.headers.get("idempotency-key"))
+        seconds, key = _read_wait(request), read_key(request.headers.get("idempotency-key"))
         asked = read_request(await request.body(), BatchRequest)
         if len(asked.answers) > self._service.limits.batch:
             raise RefusedRequest(413, "too_many", f"a batch has at most {self._service.limits.batch} answers")
@@ -143,13 +143,13 @@ class _Routes:
 
     async def grade(self, request: Request) -> Response:
         """Return a grade, with its record once finished."""
-        seconds, id = read_wait(request.query_params.get("wait")), request.path_params["id"]
+        seconds, id = _read_wait(request), request.path_params["id"]
         await self._service.readable(id, False, request.state.token)
         return await self._respond_when_finished(request, id, False, seconds)
 
     async def batch(self, request: Request) -> Response:
         """Return the grades of a batch, in the order of its submissions."""
-        seconds, id = read_wait(request.query_params.get("wait")), request.path_params["id"]
+        seconds, id = _read_wait(request), request.path_params["id"]
         await self._service.readable(id, True, request.state.token)
         return await self._respond_when_finished(request, id, True, seconds)
 
@@ -181,6 +181,10 @@ def _format_batch(jobs: Sequence[QueuedJob]) -> dict[str, Any]:
 async def _wait_until_gone(request: Request) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
+
+
+def _read_wait(request: Request) -> float:
+    return read_wait(request.query_params.get("wait"))
 
 
 def _respond_json(status: int, value: Any) -> Response:

@@ -199,6 +199,10 @@ class ForkServer:
             os.close(status_write)
         return channel, status_read
 
+    def last_words(self) -> str:
+        """Return the last line printed."""
+        return self._output.last_line() if self._output is not None else ""
+
     def close(self) -> None:
         """End the process and its workers."""
         spare, self._spare = self._spare, None
@@ -245,5 +249,4 @@ def trial(tier: Tier) -> None:
         try:
             fork_server.fork({}).close()
         except BoxError as error:
-            said = fork_server._output.last_line() if fork_server._output is not None else ""
-            raise BoxError(said or str(error)) from error
+            raise BoxError(fork_server.last_words() or str(error)) from error
