@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TextIO
 
 if TYPE_CHECKING:
@@ -38,14 +37,7 @@ def data(value: Any) -> None:
 def table(
     titles: Sequence[str], rows: Sequence[Sequence[object]], *, right: Sequence[str] = (), wraps: Sequence[str] = ()
 ) -> None:
-    """Print a table of results.
-
-    Args:
-        titles: column titles.
-        rows: cells.
-        right: titles of right-aligned columns.
-        wraps: titles of columns that wrap if the table is too wide.
-    """
+    """Print a table of results; `right` and `wraps` title the columns that are right-aligned and may be wrapped."""
     from rich.table import Table
     from rich.text import Text
 
@@ -117,11 +109,7 @@ def clean(text: str) -> str:
 class ProgressLine:
     """Progress on stderr: a live line on a terminal, else a line per finished step.
 
-    Now and then it states speed, place and remaining time.
-
-    Args:
-        total: number of steps.
-        places: returns a phrase on where the steps run, or "".
+    Now and then it states speed, remaining time, and where the steps run, a phrase that `places` returns.
     """
 
     def __init__(self, total: int, places: Callable[[], str] = str) -> None:
@@ -174,20 +162,14 @@ class ProgressLine:
             from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-            columns = (
-                BarColumn(20),
-                MofNCompleteColumn(),
-                TimeElapsedColumn(),
-                TextColumn("{task.description}", markup=False),
-            )
+            doing = TextColumn("{task.description}", markup=False)
+            columns = (BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(), doing)
             self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
             self._task = self._bar.add_task("", total=self._total)
             self._bar.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         if self._bar is not None:
             self._bar.stop()
 

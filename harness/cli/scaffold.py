@@ -23,13 +23,7 @@ CHALLENGE_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
 def challenge(workspace: Workspace, name: str, language: str = "python", shadow: bool = False) -> list[Path]:
-    """Create `challenges/<name>` and `references/<name>`, and return the files.
-
-    Args:
-        workspace: destination.
-        name: name of the challenge.
-        language: language of its submissions.
-        shadow: replace a bundled challenge of that name.
+    """Create `challenges/<name>` and `references/<name>`, and return the files; `shadow` may hide a bundled challenge.
 
     Raises:
         SpecError: the name is invalid or a bundled challenge's, a folder exists, or the language has no templates.
@@ -67,34 +61,23 @@ def list_template_parts(workspace: Workspace, challenge: Challenge) -> list[str]
 def submission(workspace: Workspace, name: str, shadow: bool = False) -> list[Path]:
     """Create `submissions/<model>/<challenge>` for `MODEL/CHALLENGE`, and return the files.
 
-    Args:
-        workspace: destination.
-        name: name of the submission.
-        shadow: replace a collection's submission of that name.
+    With `shadow` it may hide a collection's submission of that name.
 
     Raises:
         SpecError: the name is malformed or a collection's, or the folder exists.
         NotFoundError: the challenge is unknown.
-        StoreError: the folder cannot be written.
     """
     model, slash, id = name.partition("/")
     if not slash:
-        raise SpecError(
-            name,
-            "is no MODEL/CHALLENGE",
-            hint=f"try: harness new submission {name}/CHALLENGE, or harness new model {name} for every challenge",
-        )
+        hint = f"try: harness new submission {name}/CHALLENGE, or harness new model {name} for every challenge"
+        raise SpecError(name, "is no MODEL/CHALLENGE", hint=hint)
     check_model(model)
     refuse_shadowing(workspace, [SubmissionName(model, id)], "harness new submission", shadow)
     return _make_submission(workspace, model, workspace.challenge(id))
 
 
 def model(workspace: Workspace, name: str, shadow: bool = False) -> list[Path]:
-    """Create `submissions/<name>/<challenge>` for every challenge, and return the files.
-
-    Raises:
-        SpecError: the name is invalid or, without `shadow`, used in a collection, or the folder exists.
-    """
+    """Create `submissions/<name>/<challenge>` for every challenge, and return the files; errors as of `submission`."""
     check_model(name)
     refuse_shadowing(
         workspace, [SubmissionName(name, id) for id in workspace.challenges()], "harness new model", shadow
@@ -106,11 +89,7 @@ def model(workspace: Workspace, name: str, shadow: bool = False) -> list[Path]:
 
 
 def workspace(folder: Path, with_challenges: bool = False) -> tuple[list[Path], list[Path]]:
-    """Create a workspace, and return (new, existing) files and folders.
-
-    Args:
-        folder: its root, which may hold other files.
-        with_challenges: copy the bundled challenges and their references, to edit them.
+    """Create a workspace, with the bundled challenges to edit on request; return (new, existing) files and folders.
 
     Raises:
         SpecError: it is a workspace already.
@@ -146,12 +125,7 @@ def _make_submission(workspace: Workspace, model: str, challenge: Challenge) -> 
     _refuse_existing(place)
     used = language(challenge.language)
     offers = sorted({c.capability.partition(":")[0] for c in challenge.criteria if c.capability})
-    words = {
-        "model": model,
-        "challenge": challenge.id,
-        "language": used,
-        "offers": offers,
-    }
+    words = {"model": model, "challenge": challenge.id, "language": used, "offers": offers}
     contract = _read_contract(workspace.challenge_folder(challenge.id) / used.contract)
     with _remove_on_failure(place):
         made = _render("submission", place, words)
@@ -167,28 +141,18 @@ def _read_contract(path: Path) -> str:
 
 
 def check_model(name: str) -> None:
-    """Refuse an invalid model name.
-
-    Raises:
-        SpecError: the name is invalid.
-    """
+    """Raise `SpecError` if a model's name is invalid."""
     try:
         TypeAdapter(Identifier).validate_python(name)
     except ValidationError:
-        raise SpecError(
-            name,
-            "cannot name a model: lower case, digits, '.', '_' and '-', at most 64, no '.' or '-' first",
-        ) from None
+        problem = "cannot name a model: lower case, digits, '.', '_' and '-', at most 64, no '.' or '-' first"
+        raise SpecError(name, problem) from None
     if name == COLLECTIONS:
         raise SpecError(name, "cannot name a model: it is the folder of the collections")
 
 
 def refuse_shadowing(workspace: Workspace, names: Iterable[SubmissionName], command: str, shadow: bool = False) -> None:
-    """Refuse submissions that would hide fetched ones of a collection, unless `shadow`.
-
-    Raises:
-        SpecError: one would.
-    """
+    """Raise `SpecError` for submissions that would hide fetched ones of a collection, unless `shadow`."""
     for name in names:
         if not shadow and (collection := hidden_collection(workspace, name)):
             problem = f"is an answer of the collection {collection}, which one of the same name would hide"
@@ -224,12 +188,9 @@ def _remove_on_failure(*places: Path) -> Iterator[None]:
 
 def _load_templates() -> Environment:
     # no autoescape: the output is TOML, Markdown, Python and C++, not HTML
+    loader = PackageLoader("harness.cli")
     return Environment(
-        loader=PackageLoader("harness.cli"),
-        undefined=StrictUndefined,
-        keep_trailing_newline=True,
-        autoescape=False,
-        trim_blocks=True,
+        loader=loader, undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False, trim_blocks=True
     )
 
 

@@ -13,11 +13,9 @@ from harness.workspace.submission_folders import SHOWN
 def render_submission(
     place: Path | str, challenge: Challenge, entry: str | None, names: Iterable[str], model: str = "candidate"
 ) -> str:
-    """Return the text of a submission.toml for files with these `names`.
+    """Return the text of a submission.toml for files with these `names`, called `place` in messages.
 
-    Args:
-        place: name of the files in messages.
-        entry: by default the file with the language's usual name, else the only source file that is not a test.
+    Without `entry` it is the file with the language's usual name, else the only source file that is not a test.
 
     Raises:
         SpecError: the entry is ambiguous.

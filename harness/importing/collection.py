@@ -12,12 +12,7 @@ from harness.workspace import COLLECTION_FILE, Workspace
 
 
 class CollectionImporter:
-    """An `Importer` of one collection: files from a clone, as its manifest lists them, with our adapters.
-
-    Args:
-        folder: folder of the manifest and our adapters.
-        clone: clone that has the commit.
-    """
+    """An `Importer` of one collection: files of a clone that the manifest in `folder` lists, with our adapters."""
 
     def __init__(self, collection: Collection, folder: Path, clone: Clone) -> None:
         self._collection = collection
@@ -33,11 +28,10 @@ class CollectionImporter:
         answer = self._collection.by_name[name]
         self._check_prompt(answer)
         ours = {path: (self._folder / name / path).read_bytes() for path in answer.own_files}
-        return {path: self._read_file(answer, path) for path in answer.files} | ours
-
-    def _read_file(self, answer: CollectedAnswer, path: str) -> bytes:
-        field = f"answers.{answer.name}.files.{path}"
-        return self._read_committed(f"{answer.folder}/{path}", answer.files[path], field)
+        return ours | {
+            path: self._read_committed(f"{answer.folder}/{path}", sha256, f"answers.{answer.name}.files.{path}")
+            for path, sha256 in answer.files.items()
+        }
 
     def _check_prompt(self, answer: CollectedAnswer) -> None:
         # the manifest lists what the prompt did not ask for, which a changed prompt may

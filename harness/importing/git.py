@@ -19,18 +19,8 @@ _QUIET = {
     "GIT_NO_LAZY_FETCH": "1",
     "LC_ALL": "C",
 }
-_ELSEWHERE = frozenset(
-    f"GIT_{name}"
-    for name in (
-        "DIR",
-        "WORK_TREE",
-        "INDEX_FILE",
-        "OBJECT_DIRECTORY",
-        "ALTERNATE_OBJECT_DIRECTORIES",
-        "COMMON_DIR",
-        "NAMESPACE",
-    )
-)
+_REDIRECTING = "DIR WORK_TREE INDEX_FILE OBJECT_DIRECTORY ALTERNATE_OBJECT_DIRECTORIES COMMON_DIR NAMESPACE"
+_ELSEWHERE = frozenset(f"GIT_{name}" for name in _REDIRECTING.split())
 """Variables, set inside git hooks, that redirect git to another repository."""
 
 
@@ -78,11 +68,7 @@ class Clone:
 
 @contextmanager
 def fetch_commit(repository: str, commit: str) -> Iterator[Clone]:
-    """Fetch one commit of a remote repository for the length of the block.
-
-    Raises:
-        PrerequisiteError: git is missing, or the fetch fails.
-    """
+    """Fetch one commit of a remote repository for the length of the block; `PrerequisiteError` if that fails."""
     with scratch.folder() as place:
         made = _run_git("init", "--quiet", "--bare", str(place))
         if made.returncode:

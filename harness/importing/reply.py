@@ -30,11 +30,7 @@ from harness.workspace.submission_folders import refuse_both_forms, write_files
 
 @dataclass(frozen=True)
 class ReadReply:
-    """A submission taken from a reply.
-
-    Attributes:
-        unread: why the reply's own submission.toml was ignored, or "".
-    """
+    """A submission taken from a reply, and why the reply's own submission.toml was ignored, or ""."""
 
     extraction: Extraction
     submission: Submission
@@ -77,10 +73,7 @@ class ReplyImporter:
     def read(self, name: str) -> Mapping[str, bytes]:
         """See `Importer`; the reply is included."""
         files = {file.name.path: file.text.encode() for file in self.found.extraction.files}
-        return files | {
-            SUBMISSION_FILE: submission_toml(self.found.submission).encode(),
-            REPLY_FILE: self._reply.data,
-        }
+        return files | {SUBMISSION_FILE: submission_toml(self.found.submission).encode(), REPLY_FILE: self._reply.data}
 
 
 def _build_submission(
@@ -100,11 +93,11 @@ def _build_submission(
     if command := _find_test_command(extraction, frozenset(challenge.contract.functions)):
         table["tests"] = {"command": list(command)}
     if extraction.settings is None:
-        return _validate(table), ""
+        return Submission.model_validate(table), ""
     try:
         own = tomllib.loads(extraction.settings)
         kept = {name: own[name] for name in ("capabilities", "tests", "claims") if own.get(name)}
-        submission = _validate(table | kept)
+        submission = Submission.model_validate(table | kept)
         names = {file.name.path for file in extraction.files}
         if lacking := next((c.where for c in submission.claims if c.where and c.where not in names), ""):
             raise ValueError(f"claims: names {lacking!r}, which is no file of the reply")
@@ -112,11 +105,7 @@ def _build_submission(
     except (ValueError, RecursionError) as error:
         first = error.errors()[0] if isinstance(error, ValidationError) else None
         why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}" if first else str(error)
-        return _validate(table), why
-
-
-def _validate(table: Mapping[str, Any]) -> Submission:
-    return Submission.model_validate(table)
+        return Submission.model_validate(table), why
 
 
 def _find_test_command(extraction: Extraction, contract: frozenset[str]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from harness.errors import SpecError, as_own_error
 from harness.importing.reply import lay_out_reply
-from harness.importing.samples import FIELDS, ReplySample, UnreadSample
+from harness.importing.samples import ReplySample, UnreadSample
 from harness.importing.unanswered import UnansweredReply, importer_in_batch
 from harness.model.submissions.name import SubmissionName
 from harness.workspace import COLLECTIONS, Workspace
@@ -23,13 +23,7 @@ MOST_ATTEMPTS = 999_999
 
 @dataclass(frozen=True)
 class ImportedSample:
-    """A sample that became an attempt.
-
-    Attributes:
-        place: position in the file.
-        unanswered: why the reply holds no submission, or "".
-        unread: why the reply is ambiguous, or "".
-    """
+    """A sample that became an attempt, with why its reply holds no submission or is ambiguous, or ""."""
 
     place: str
     name: SubmissionName
@@ -49,9 +43,7 @@ class RefusedSample:
 class SampleImport:
     """The import of one file into a workspace.
 
-    Args:
-        path: path in messages.
-        append: number samples after the highest attempt in the workspace, instead of from 1.
+    `append` numbers samples after the highest attempt in the workspace, instead of from 1.
     """
 
     def __init__(self, workspace: Workspace, path: Path, append: bool = False) -> None:
@@ -81,12 +73,8 @@ class SampleImport:
 
     def _import_sample(self, sample: ReplySample) -> ImportedSample:
         where = f"{self._path}, {sample.place}"
-        missing = [
-            name
-            for name in FIELDS
-            if name != "attempt" and (name not in sample.values or (name != "reply" and not sample.values[name]))
-        ]
-        if missing:
+        lacking = (name for name in ("model", "challenge") if not sample.values.get(name))
+        if missing := [*lacking, *(["reply"] if "reply" not in sample.values else [])]:
             raise SpecError(where, f"has no {' and no '.join(missing)}", hint="say where it is:  --field NAME=PATH")
         name = self._choose_name(where, sample)
         earlier = self._places.setdefault(name, sample.place)

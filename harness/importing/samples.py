@@ -15,11 +15,7 @@ MAX_LINE = 8 << 20
 """Bytes of the longest line that is read."""
 MAX_DOCUMENT = 256 << 20
 """Bytes of the largest file that is read as one JSON value; others are read by line."""
-INSPECT = {
-    "challenge": "metadata.challenge",
-    "attempt": "epoch",
-    "reply": "output.choices.0.message.content",
-}
+INSPECT = {"challenge": "metadata.challenge", "attempt": "epoch", "reply": "output.choices.0.message.content"}
 """Paths of the fields in a sample of an inspect_ai log; the model is the log's `eval.model`."""
 ARCHIVE = b"PK\x03\x04"
 
@@ -91,9 +87,8 @@ def read_samples(path: Path, fields: SampleFields) -> Iterator[ReplySample | Unr
             samples = iter(_read_lines(file, fields)) if document is None else _split_document(document, fields)
             first = next(samples, None)
             if first is None:
-                raise SpecError(
-                    path, "holds no sample", hint="one JSON object a line: model, challenge, attempt, reply"
-                )
+                hint = "one JSON object a line: model, challenge, attempt, reply"
+                raise SpecError(path, "holds no sample", hint=hint)
             yield from chain([first], samples)
     except OSError as error:
         raise NotFoundError(f"{path}: cannot be read: {error.strerror}") from None

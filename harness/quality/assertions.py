@@ -86,12 +86,7 @@ class _Unit:
 def count_assertions(
     files: Iterable[SourceFile], command: Sequence[str] = (), served: Collection[tuple[str, int]] = ()
 ) -> AssertionReport:
-    """Count the checks in the tests among `files`.
-
-    Args:
-        command: test command, whose source files are searched, too.
-        served: see `find_contract_functions`.
-    """
+    """Count the checks in the tests among `files`, and in those that the test command names."""
     units = [unit for file in files if file.tree for unit in _find_units(file, file.tree, command, served)]
     checked = {unit.name for unit in units if unit.real and unit.name}
     while more := {unit.name for unit in units if unit.name and unit.calls & checked} - checked:
@@ -151,17 +146,13 @@ def _find_statement_calls(body: Sequence[ast.stmt]) -> frozenset[str]:
     return frozenset(get_call_name(node.value) for node in statements if isinstance(node.value, ast.Call))
 
 
-def _find_calls(body: Sequence[ast.stmt]) -> frozenset[str]:
-    return frozenset(
-        get_call_name(node) for statement in body for node in ast.walk(statement) if isinstance(node, ast.Call)
-    )
-
-
 def _make_unit(
     path: str, name: str, line: int, body: Sequence[ast.stmt], off: str | None, functions: Sequence[Function]
 ) -> _Unit:
     checks = tuple(_Check(c.line, off or c.vacuous) for c in _find_checks(body, None, functions))
-    return _Unit(path, line, name, checks, _find_calls(body), off)
+    nodes = (node for statement in body for node in ast.walk(statement))
+    calls = frozenset(get_call_name(node) for node in nodes if isinstance(node, ast.Call))
+    return _Unit(path, line, name, checks, calls, off)
 
 
 def _find_functions(body: Iterable[ast.stmt]) -> Iterator[Function]:
@@ -175,8 +166,7 @@ def _find_functions(body: Iterable[ast.stmt]) -> Iterator[Function]:
 def _explain_skip(function: Function) -> str | None:
     for decorator in function.decorator_list:
         node = decorator.func if isinstance(decorator, ast.Call) else decorator
-        name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
-        if name in _OFF:
+        if (name := _get_last_name(node)) in _OFF:
             return f"is in a test marked {name}"
     return None
 
@@ -246,7 +236,7 @@ def _find_blocks(statement: ast.stmt) -> Iterator[tuple[Sequence[ast.stmt], str 
 
 
 def _swallows(handler: ast.ExceptHandler) -> bool:
-    if not any(kind is None or _get_type_name(kind) in _CATCH_ALL for kind in list_exception_types(handler.type)):
+    if not any(kind is None or _get_last_name(kind) in _CATCH_ALL for kind in list_exception_types(handler.type)):
         return False
     traces = (ast.Raise, ast.Assert, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return)
     for statement in handler.body:
@@ -265,11 +255,11 @@ def _suppresses(expression: ast.expr) -> bool:
     return (
         isinstance(expression, ast.Call)
         and get_call_name(expression) == "suppress"
-        and any(_get_type_name(kind) in _CATCH_ALL for kind in expression.args)
+        and any(_get_last_name(kind) in _CATCH_ALL for kind in expression.args)
     )
 
 
-def _get_type_name(node: ast.expr) -> str:
+def _get_last_name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 

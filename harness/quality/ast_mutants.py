@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import TypeVar
 
 from harness.mutation.operators.ast_operators import Offsets, replacements, sites
 from harness.quality.sources import SourceFile
@@ -27,7 +26,6 @@ CHECKERS = re.compile(
 
 _NOTHING = "__name__ or not (1 + 2 - 3 * 4 / 5 // 6 % 7) < 8.0 <= True"
 """An expression statement without effect, as a module's name is never empty."""
-_Body = TypeVar("_Body", ast.Module, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 @dataclass(frozen=True)
@@ -61,8 +59,7 @@ def plan_mutants(
 ) -> list[SourceMutant]:
     """Return every mutant of the executed lines, in an order drawn from `seed`, so that any head is a fair sample.
 
-    Args:
-        by_name: true to exclude `CHECKERS`.
+    With `by_name`, `CHECKERS` are excluded.
     """
     mutants = [
         mutant
@@ -86,17 +83,10 @@ def equivalent(file: SourceFile) -> str:
 
 
 class _Padding(ast.NodeTransformer):
-    def visit_Module(self, node: ast.Module) -> ast.Module:
-        return self._pad(node)
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
-        return self._pad(node)
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AsyncFunctionDef:
-        return self._pad(node)
-
-    def _pad(self, node: _Body) -> _Body:
-        self.generic_visit(node)
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        super().generic_visit(node)
+        if not isinstance(node, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef):
+            return node
         first = 1 if ast.get_docstring(node, clean=False) is not None else 0
         while first < len(node.body) and isinstance(node.body[first], ast.ImportFrom):
             first += 1  # imports from __future__ must come first
@@ -110,7 +100,7 @@ def mutable_lines(file: SourceFile, *, by_name: bool = True) -> frozenset[int]:
 
 
 def _find_mutants(file: SourceFile, by_name: bool) -> list[tuple[SourceMutant, ast.stmt]]:
-    spared = CHECKERS.match if by_name else _match_nothing
+    spared: Callable[[str], object] = CHECKERS.match if by_name else lambda name: None
     if file.tree is None or spared(PurePosixPath(file.path).stem) or not _is_utf8(file.text):
         return []
     try:
@@ -124,10 +114,6 @@ def _is_utf8(text: str) -> bool:
     head = "\n".join(text.split("\n", 2)[:2])
     declared = re.search(r"coding[:=]\s*([-\w.]+)", head)
     return text.isascii() or declared is None or declared[1].lower().replace("_", "-") in ("utf-8", "utf8")
-
-
-def _match_nothing(name: str) -> bool:
-    return False
 
 
 def _plant(

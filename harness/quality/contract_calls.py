@@ -80,11 +80,7 @@ class ContractCalls:
         self._stack.close()
 
     def trace_lines(self, files: Sequence[SourceFile]) -> Lines | None:
-        """Return the executed lines; None if the submission does not load, returns nothing, or hides lines.
-
-        Raises:
-            BusyMachineError: the machine gave a call too little time.
-        """
+        """Return the executed lines; None if the submission does not load, returns nothing, or hides lines."""
         if self._answer is None:
             return None
         seen = [self._get_case(number) for number in range(self._first)]

@@ -24,19 +24,8 @@ _WORD = re.compile(r"[^\W\d]\w*")
 _AS_A_SCRIPT = ("__name__ == '__main__'", "'__main__' == __name__")
 _LOOK_UP = frozenset({"globals", "locals", "vars", "eval", "exec", "__dict__", "__subclasses__", "getmembers"})
 """Names that give access to unmentioned functions, as a computed `getattr` does."""
-_INERT = frozenset(
-    {
-        "pytest",
-        "unittest",
-        "dataclass",
-        "dataclasses",
-        "contextmanager",
-        "contextlib",
-        "cache",
-        "lru_cache",
-        "functools",
-    }
-)
+_NOT_REGISTERING = "pytest unittest dataclass dataclasses contextmanager contextlib cache lru_cache functools"
+_INERT = frozenset(_NOT_REGISTERING.split())
 """First names of decorators that do not register the function anywhere."""
 
 

@@ -66,9 +66,9 @@ def _read_command(submission: Submission) -> tuple[str, ...]:
 
 def _judge_metric(criterion: Criterion, metric: Metric | None) -> Evidence:
     if metric is None:
-        return _make_evidence(criterion, Outcome.JUDGE_ERROR, f"there is no source metric {criterion.metric!r}")
+        return Evidence.of(criterion, Outcome.JUDGE_ERROR, detail=f"there is no source metric {criterion.metric!r}")
     if metric.credit is None:
-        return _make_evidence(criterion, Outcome.UNSUPPORTED, metric.detail)
+        return Evidence.of(criterion, Outcome.UNSUPPORTED, detail=metric.detail)
     detail = f"{metric.detail}; worst: {metric.worst}" if metric.worst else metric.detail
     measured: dict[str, Figure] = {} if metric.figure is None else {FIGURES[metric.name]: round(metric.figure, 4)}
     return _credit(criterion, metric.credit, detail, measured, metric.locations)
@@ -87,11 +87,7 @@ def own_tests_evidence(
     quoted: bool = True,
     contract: ContractCalls | None = None,
 ) -> dict[str, Evidence]:
-    """Return evidence from the submission's own tests, by criterion; see `grade_own_tests`.
-
-    Args:
-        quoted: false to name survivors only by location.
-    """
+    """Return evidence from the submission's own tests, by criterion; survivors have no text unless `quoted`."""
     if not criteria:
         return {}
     count = mutants if any(c.tests == "kill_rate" for c in criteria) else 0
@@ -138,11 +134,11 @@ def _charge_with_suite(
     if criterion.tests == "kill_rate":
         unplanted = f"no fault was planted: {detail}"
         if charged:
-            return _make_evidence(criterion, Outcome.NOT_RUN, unplanted)
+            return Evidence.of(criterion, Outcome.NOT_RUN, detail=unplanted)
         return _credit(criterion, 0.0, unplanted, {}, title=UNSEEN)
     without = result.status is SuiteStatus.NONE or result.collected == 0
     if criterion.tests == "real_assertions" and charged and (title or without):
-        return _make_evidence(criterion, Outcome.NOT_RUN, f"`{charged}` is charged: {detail}")
+        return Evidence.of(criterion, Outcome.NOT_RUN, detail=f"`{charged}` is charged: {detail}")
     return None
 
 
@@ -158,9 +154,9 @@ def _judge_suite(criterion: Criterion, result: SuiteGrade) -> Evidence:
     if result.passed and result.deterministic is False:
         return _credit(criterion, 0.5, "passes, but two runs go differently", measured)
     if result.status is SuiteStatus.UNDECIDED:
-        return _make_evidence(criterion, Outcome.NOT_RUN, result.detail)
+        return Evidence.of(criterion, Outcome.NOT_RUN, detail=result.detail)
     if result.status is SuiteStatus.COMPILED:
-        return _make_evidence(criterion, Outcome.UNSUPPORTED, result.detail)
+        return Evidence.of(criterion, Outcome.UNSUPPORTED, detail=result.detail)
     return _credit(criterion, 1.0, "passes twice" if result.deterministic else "passes", measured)
 
 
@@ -168,7 +164,7 @@ def _judge_kill_rate(criterion: Criterion, result: SuiteGrade) -> Evidence:
     if result.kill_rate is None and result.too_slow:
         return _credit(criterion, 0.0, result.detail, {}, title=UNSEEN)
     if result.kill_rate is None:
-        return _make_evidence(criterion, Outcome.NOT_RUN, result.detail)
+        return Evidence.of(criterion, Outcome.NOT_RUN, detail=result.detail)
     measured: dict[str, Figure] = {
         "mutants_planted": result.planted,
         "mutants_tried": result.tried,
@@ -183,22 +179,13 @@ def _judge_kill_rate(criterion: Criterion, result: SuiteGrade) -> Evidence:
         times = Counter(result.survivors)
         distinct = [f"{text} x{times[text]}" if times[text] > 1 else text for text in times]
         detail += f"; unnoticed: {', '.join(distinct[:SHOWN])}" + (" and others" if len(distinct) > SHOWN else "")
-    return _credit(
-        criterion,
-        min(1.0, result.kill_rate / GOOD_KILL_RATE),
-        detail,
-        measured,
-        result.survivor_locations[:SHOWN],
-        title=title,
-    )
+    credit = min(1.0, result.kill_rate / GOOD_KILL_RATE)
+    return _credit(criterion, credit, detail, measured, result.survivor_locations[:SHOWN], title=title)
 
 
 def _judge_assertions(criterion: Criterion, result: SuiteGrade) -> Evidence:
     seen = result.assertions
-    measured: dict[str, Figure] = {
-        "real_assertions": seen.real,
-        "vacuous_assertions": len(seen.vacuous),
-    }
+    measured: dict[str, Figure] = {"real_assertions": seen.real, "vacuous_assertions": len(seen.vacuous)}
     if seen.tests:  # checks may all stand outside functions
         measured["tests_without_check"] = len(seen.unchecked)
     if result.status is SuiteStatus.NONE:
@@ -230,12 +217,11 @@ NO_FIGURE = "no figure that the answer states is listed for a comparison with wh
 def _judge_claims(criterion: Criterion, claims: Sequence[Claim], figures: Mapping[str, Figure]) -> Evidence:
     numbers = {n: float(v) for n, v in figures.items() if isinstance(v, (int, float)) and not isinstance(v, bool)}
     checked = check_claims(claims, numbers)
+    detail = "; ".join(c.detail for c in checked)
     settled = [c for c in checked if c.truth is not Truth.UNKNOWN]
     if not settled:
-        reason = "; ".join(c.detail for c in checked) or NO_FIGURE
-        return _make_evidence(criterion, Outcome.NOT_RUN, reason)
+        return Evidence.of(criterion, Outcome.NOT_RUN, detail=detail or NO_FIGURE)
     right = sum(c.truth is Truth.RIGHT for c in settled)
-    detail = "; ".join(c.detail for c in checked)
     measured: dict[str, Figure] = {"claims_checked": len(settled), "claims_right": right}
     stated = [c.claim for c in settled if c.truth is Truth.WRONG] or [c.claim for c in settled]
     places = chain.from_iterable(claim.locations for claim in stated)
@@ -262,7 +248,3 @@ def _credit(
         locations=tuple(dict.fromkeys(locations)),
         title=title if credit < 1 else "",
     )
-
-
-def _make_evidence(criterion: Criterion, outcome: Outcome, detail: str) -> Evidence:
-    return Evidence.of(criterion, outcome, detail=detail)

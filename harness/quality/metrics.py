@@ -111,7 +111,8 @@ def measure(
         metrics = [Metric(name, None, None, detail, locations=Location.within(path, line)) for name in CURVES]
     else:
         seen = tools.inspect(files)
-        pieces = None if seen.functions is None else _default_to_files(files, seen.functions)
+        whole_files = (FunctionMetrics(file.path, FLAT, 1, file.sloc, 1) for file in files if file.sloc)
+        pieces = None if seen.functions is None else seen.functions or tuple(whole_files)
         metrics = [
             _measure_largest_file(files),
             _make_failure("complexity", "lizard") if pieces is None else _measure_complexity(files, pieces),
@@ -153,12 +154,6 @@ def _make_failure(name: str, tool: str) -> Metric:
 
 def _count_sloc(files: Iterable[SourceFile]) -> int:
     return sum(file.sloc for file in files)
-
-
-def _default_to_files(
-    files: Sequence[SourceFile], functions: tuple[FunctionMetrics, ...]
-) -> tuple[FunctionMetrics, ...]:
-    return functions or tuple(FunctionMetrics(file.path, FLAT, 1, file.sloc, 1) for file in files if file.sloc)
 
 
 def _measure_largest_file(files: Sequence[SourceFile]) -> Metric:

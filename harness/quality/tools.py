@@ -24,27 +24,8 @@ from harness.languages import FunctionSpan
 from harness.quality.sources import SourceFile
 from harness.sandbox.confinement import scratch
 
-RULES = (
-    "E9",
-    "F404",
-    "F407",
-    "F50",
-    "F52",
-    "F6",
-    "F70",
-    "F82",
-    "F901",
-    "PLE0",
-    "PLE1",
-    "B002",
-    "B003",
-    "B012",
-    "B015",
-    "B016",
-    "B029",
-    "B030",
-    "B035",
-)
+_RULES = "E9 F404 F407 F50 F52 F6 F70 F82 F901 PLE0 PLE1 B002 B003 B012 B015 B016 B029 B030 B035"
+RULES = tuple(_RULES.split())
 """Rules whose every finding is a fault of its line: syntax errors, undefined names, mismatched formats, literals
 compared by identity, useless comparisons, errors hidden by `finally`. Excluded are rules that correct code may break: a
 closure called at once (B023), a default that is never changed (B006), a redefined name (F811)."""
@@ -140,18 +121,14 @@ def _find_spans(file: SourceFile) -> list[FunctionSpan] | None:
 def _copy(files: Sequence[SourceFile], folder: Path) -> dict[str, SourceFile]:
     names = {}
     for number, file in enumerate(files):
-        name = f"{number:04}/{_make_plain_name(file)}"
+        path = PurePosixPath(file.path)
+        # ruff treats imports in `__init__.py` as a public surface; no other name matters
+        name = f"{number:04}/{path.name if path.name == '__init__.py' else f'source{path.suffix}'}"
         place = folder / name
         place.parent.mkdir()
         place.write_text(_EXCUSES.sub("excuse", file.text), encoding="utf-8", errors="replace")
         names[name] = file
     return names
-
-
-def _make_plain_name(file: SourceFile) -> str:
-    # ruff treats imports in `__init__.py` as a public surface; no other name matters
-    path = PurePosixPath(file.path)
-    return path.name if path.name == "__init__.py" else f"source{path.suffix}"
 
 
 def _build_ruff_command() -> list[str]:
@@ -164,15 +141,8 @@ def _build_ruff_command() -> list[str]:
         )
     target = f"py{sys.version_info.major}{sys.version_info.minor}"
     options = ["--isolated", "--ignore-noqa", "--no-cache", "--exit-zero", "--output-format=json"]
-    return [
-        found,
-        "check",
-        *options,
-        f"--target-version={target}",
-        f"--select={','.join(RULES)}",
-        f"--ignore={','.join(HARMLESS)}",
-        ".",
-    ]
+    chosen = [f"--target-version={target}", f"--select={','.join(RULES)}", f"--ignore={','.join(HARMLESS)}"]
+    return [found, "check", *options, *chosen, "."]
 
 
 def _start(command: Sequence[str], folder: Path) -> subprocess.Popen[str]:
@@ -203,7 +173,7 @@ def _parse_remarks(said: str | None, names: dict[str, SourceFile]) -> tuple[Lint
     if said is None:
         return None
     found: list[dict[str, Any]] = json.loads(said)
-    placed = ((item, _find_original(item["filename"], names)) for item in found)
+    placed = ((item, names["/".join(Path(item["filename"]).parts[-2:])]) for item in found)
     return tuple(
         LintFinding(file.path, item["location"]["row"], item["code"] or "invalid-syntax", item["message"])
         for item, file in placed
@@ -233,7 +203,3 @@ def _parse_functions(
 
 def _count_code_lines(file: SourceFile, span: FunctionSpan) -> int:
     return sum(span.first <= line.number <= span.last for line in file.code)
-
-
-def _find_original(filename: str, names: dict[str, SourceFile]) -> SourceFile:
-    return names["/".join(Path(filename).parts[-2:])]

@@ -9,32 +9,13 @@ from collections.abc import Sequence
 
 from harness.mutation.operators.ast_operators import get_call_name
 
-_COMPARISONS = frozenset(
-    {
-        "allclose",
-        "isclose",
-        "array_equal",
-        "array_equiv",
-        "assert_allclose",
-        "assert_almost_equal",
-        "assert_equal",
-        "assert_approx_equal",
-        "assert_array_almost_equal",
-        "assert_array_almost_equal_nulp",
-        "assert_array_equal",
-        "assert_array_max_ulp",
-        "assertAlmostEqual",
-        "assertCountEqual",
-        "assertDictEqual",
-        "assertEqual",
-        "assertGreaterEqual",
-        "assertIs",
-        "assertLessEqual",
-        "assertListEqual",
-        "assertSequenceEqual",
-        "assertTupleEqual",
-    }
-)
+_COMPARED = """
+    allclose isclose array_equal array_equiv assert_allclose assert_almost_equal assert_equal assert_approx_equal
+    assert_array_almost_equal assert_array_almost_equal_nulp assert_array_equal assert_array_max_ulp assertAlmostEqual
+    assertCountEqual assertDictEqual assertEqual assertGreaterEqual assertIs assertLessEqual assertListEqual
+    assertSequenceEqual assertTupleEqual
+"""
+_COMPARISONS = frozenset(_COMPARED.split())
 _TOLERANCES = frozenset({"rtol", "atol", "rel", "abs", "tol", "rel_tol", "abs_tol", "delta"})
 _TOLERANT = _COMPARISONS | {"approx"}
 _NEVER_NEGATIVE = frozenset({"len", "abs", "fabs", "absolute", "norm"})
@@ -120,17 +101,16 @@ def _judge_compare(test: ast.Compare) -> str | None:
 def _judge_pair(left: ast.expr, op: ast.cmpop, right: ast.expr) -> str | None:
     if isinstance(op, _REFLEXIVE) and _is_same(left, right):
         return "compares a thing with itself"
-    if isinstance(op, ast.IsNot) and _is_none(right) and _is_literal(left):
+    none = isinstance(right, ast.Constant) and right.value is None
+    if isinstance(op, ast.IsNot) and none and _is_literal(left):
         return "asserts that a literal is not None"
     if isinstance(left, ast.Call) and get_call_name(left) in _NEVER_NEGATIVE:
         bound = _parse_number(right)
         if bound is not None and (bound <= 0 if isinstance(op, ast.GtE) else bound < 0 and isinstance(op, ast.Gt)):
             return f"asserts that {get_call_name(left)}() is not negative"
-    if any(isinstance(side, ast.Call) and _allows_anything(side) for side in (left, right)):
-        return "allows any difference"
-    if isinstance(op, ast.Lt | ast.LtE) and _is_infinite(right):
-        return "allows any difference"
-    return None
+    tolerant = any(isinstance(side, ast.Call) and _allows_anything(side) for side in (left, right))
+    boundless = isinstance(op, ast.Lt | ast.LtE) and _is_infinite(right)
+    return "allows any difference" if tolerant or boundless else None
 
 
 def _allows_anything(call: ast.Call) -> bool:
@@ -140,11 +120,8 @@ def _allows_anything(call: ast.Call) -> bool:
 
 def _is_same(left: ast.expr, right: ast.expr) -> bool:
     """Return whether two expressions are equal and free of calls, whose values may differ."""
-    return not _calls(left) and ast.dump(left) == ast.dump(right)
-
-
-def _calls(node: ast.expr) -> bool:
-    return any(isinstance(child, ast.Call | ast.Await | ast.Yield) for child in ast.walk(node))
+    calls = any(isinstance(child, ast.Call | ast.Await | ast.Yield) for child in ast.walk(left))
+    return not calls and ast.dump(left) == ast.dump(right)
 
 
 def _is_literal(node: ast.expr) -> bool:
@@ -155,10 +132,6 @@ def _is_literal(node: ast.expr) -> bool:
 def _is_constant(node: ast.expr) -> bool:
     outside = (ast.Name, ast.Call, ast.Attribute, ast.Await, ast.Yield, ast.YieldFrom)
     return not any(isinstance(child, outside) for child in ast.walk(node))
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _parse_number(node: ast.expr) -> float | None:
@@ -172,9 +145,7 @@ def _parse_number(node: ast.expr) -> float | None:
 
 def _is_infinite(node: ast.expr) -> bool:
     match node:
-        case ast.Attribute(attr="inf" | "Inf" | "infty" | "PINF"):
-            return True
-        case ast.Name(id="inf"):
+        case ast.Attribute(attr="inf" | "Inf" | "infty" | "PINF") | ast.Name(id="inf"):
             return True
         case ast.Call(func=ast.Name(id="float"), args=[ast.Constant(value=str(text))]):
             return text.strip().lower().lstrip("+") in ("inf", "infinity")

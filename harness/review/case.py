@@ -28,14 +28,7 @@ class Reviewed:
 
 @dataclass(frozen=True)
 class Case:
-    """One submission to review, or to compare with another.
-
-    Attributes:
-        folder: the submission's folder.
-        material: its visible part.
-        other: model of the other submission, if any.
-        theirs: visible part of the other submission, if any.
-    """
+    """One submission to review, or to compare with that of another model: the visible parts, and the questions."""
 
     folder: Path
     challenge: Challenge
@@ -89,11 +82,7 @@ class Case:
         return (own, (self.other, self.theirs)) if self.other and self.theirs else (own,)
 
     def path(self, name: str, force: bool) -> Path:
-        """Return the path of a review of that name.
-
-        Raises:
-            SpecError: the name is invalid, or taken without `force`.
-        """
+        """Return the path of a review of that name; `SpecError` if it is invalid, or taken without `force`."""
         try:
             TypeAdapter(Identifier).validate_python(name)
         except ValidationError:
@@ -108,16 +97,7 @@ class Case:
     def hear(
         self, ask: judge.Ask, reviewer: Reviewer, repeats: int, notify: Callable[[str], None] = lambda _: None
     ) -> Reviewed:
-        """Ask the judge, and turn the replies into a review.
-
-        Args:
-            ask: sends one prompt.
-            repeats: number of requests; for a pair, in each order.
-            notify: callback with a line after each repeat.
-
-        Raises:
-            JudgeError: no reply was usable.
-        """
+        """Ask the judge `repeats` times, for a pair in each order, and turn the replies into a review."""
         marks: tuple[Mark, ...] = ()
         preferences: tuple[Preference, ...] = ()
         if self.other and self.theirs:
@@ -142,11 +122,7 @@ class Case:
 
 
 def store(path: Path, review: Review) -> None:
-    """Write a review atomically.
-
-    Raises:
-        StoreError: it cannot be written.
-    """
+    """Write a review atomically."""
     write_atomically(path, as_toml(review))
 
 

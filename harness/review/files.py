@@ -50,9 +50,6 @@ def reviews_of(workspace: Workspace) -> tuple[Review, ...]:
     """Return every review of the workspace's submissions and its collections, by place and file name.
 
     Reviews of submissions that may not be redistributed are left out, since they may quote them.
-
-    Raises:
-        SpecError: as in `read_reviews`.
     """
     rubrics = {id: workspace.challenge(id) for id in workspace.challenges()}
     return tuple(
@@ -134,9 +131,5 @@ def _find_quote_problem(folder: Path, quote: Quote) -> str:
 
 
 def _suggest_line(words: str, lines: Iterable[str]) -> str:
-    found = nearest(words.strip(), _drop_repeats(line.strip() for line in lines))
+    found = nearest(words.strip(), dict.fromkeys(filter(None, map(str.strip, lines))))
     return found.replace("did you mean", "the nearest line is").rstrip("?")
-
-
-def _drop_repeats(lines: Iterable[str]) -> Iterator[str]:
-    yield from dict.fromkeys(line for line in lines if line)

@@ -4,6 +4,7 @@ import datetime
 import secrets
 import statistics
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from harness.errors import JudgeError, NotFoundError
 from harness.model import Mark, Preference, Quote, Reviewer, ReviewerKind, identifier
@@ -15,19 +16,15 @@ TRIES = 3
 """Most requests per usable reply."""
 
 Ask = Callable[[Prompt], str]
-
-
+"""Sends one prompt; `JudgeError` if the server fails."""
 Notify = Callable[[str], None]
+"""Receives a line after each repeat."""
 Lost = str
 """Reason for an unusable repeat."""
 
 
 def reviewer(model: str, questions: Questions, date: datetime.date) -> Reviewer:
-    """Return a model as a reviewer, with its name as id.
-
-    Raises:
-        NotFoundError: no id can be made of the name.
-    """
+    """Return a model as a reviewer, with its name as id; `NotFoundError` if no id can be made of it."""
     id = identifier(model)
     if not id:
         raise NotFoundError(f"no id can be made of the model name {model[:80]!r}\n  it needs a letter or a digit")
@@ -37,19 +34,7 @@ def reviewer(model: str, questions: Questions, date: datetime.date) -> Reviewer:
 def mark(
     ask: Ask, questions: Questions, material: Material, repeats: int, notify: Notify
 ) -> tuple[tuple[Mark, ...], tuple[Lost, ...]]:
-    """Return each question's median mark, with all repeats and the remark nearest the median.
-
-    Args:
-        ask: sends one prompt.
-        repeats: number of requests.
-        notify: callback with a line after each repeat.
-
-    Raises:
-        JudgeError: no repeat was usable.
-    """
-
-    def make_prompt(nonce: str, refused: str) -> Prompt:
-        return questions.to_mark(material, nonce, refused)
+    """Return each question's median mark, with all repeats and the remark nearest the median."""
 
     def read(text: str) -> MarksReply:
         reply = parse(text, MarksReply, questions.ids)
@@ -57,8 +42,8 @@ def mark(
             _check_quotes(material, answer)
         return reply
 
-    replies, lost = _repeat(ask, make_prompt, read, repeats, notify)
-    return tuple(_mark(id, _collect_answers(id, replies), material) for id in questions.ids), lost
+    replies, lost = _repeat(ask, partial(questions.to_mark, material), read, repeats, notify)
+    return tuple(_mark(id, replies, material) for id in questions.ids), lost
 
 
 def compare(
@@ -66,28 +51,15 @@ def compare(
 ) -> tuple[tuple[Preference, ...], tuple[Lost, ...]]:
     """Ask which of two submissions answers each question better, `repeats` times in each order.
 
-    Args:
-        ask: sends one prompt.
-        pair: the submission that wins and losses refer to, and the other.
-        other: model of the other.
-        notify: callback with a line after each repeat.
-
-    Raises:
-        JudgeError: one order had no usable repeat.
+    Wins and losses refer to the first of `pair`; `other` is the model of the second.
     """
     answer, rival = pair
 
     def read(text: str) -> PairReply:
         return parse(text, PairReply, questions.ids)
 
-    def make_prompt(nonce: str, refused: str) -> Prompt:
-        return questions.to_compare(answer, rival, nonce, refused)
-
-    def make_reverse_prompt(nonce: str, refused: str) -> Prompt:
-        return questions.to_compare(rival, answer, nonce, refused)
-
-    first, lost = _repeat(ask, make_prompt, read, repeats, notify)
-    second, lost_too = _repeat(ask, make_reverse_prompt, read, repeats, notify)
+    first, lost = _repeat(ask, partial(questions.to_compare, answer, rival), read, repeats, notify)
+    second, lost_too = _repeat(ask, partial(questions.to_compare, rival, answer), read, repeats, notify)
     found = (
         _make_preference(id, other, _convert_verdicts(id, first, "first"), _convert_verdicts(id, second, "second"))
         for id in questions.ids
@@ -98,7 +70,7 @@ def compare(
 def _repeat(
     ask: Ask, asked: Callable[[str, str], Prompt], read: Callable[[str], Reply], repeats: int, notify: Notify
 ) -> tuple[list[Reply], tuple[Lost, ...]]:
-    """Return the usable replies, at least one, and why the others are lost."""
+    """Return the usable replies, and why the others are lost; `JudgeError` if none is usable."""
     replies: list[Reply] = []
     lost: list[str] = []
     for number in range(1, repeats + 1):
@@ -134,11 +106,7 @@ def _ask_until_usable(ask: Ask, asked: Callable[[str, str], Prompt], read: Calla
 
 
 def _check_quotes(material: Material, answer: JudgedMark) -> tuple[Quote, ...]:
-    """Return the quotes as in the original files.
-
-    Raises:
-        Refused: a quote is not there.
-    """
+    """Return the quotes as in the original files; `Refused` if one is not there."""
     found = []
     for words in answer.quotes:
         quote = material.quote(words.file, words.text)
@@ -148,11 +116,8 @@ def _check_quotes(material: Material, answer: JudgedMark) -> tuple[Quote, ...]:
     return tuple(found)
 
 
-def _collect_answers(id: str, replies: Iterable[MarksReply]) -> list[JudgedMark]:
-    return [answer for reply in replies for answer in reply.answers if answer.question == id]
-
-
-def _mark(id: str, answers: Sequence[JudgedMark], material: Material) -> Mark:
+def _mark(id: str, replies: Iterable[MarksReply], material: Material) -> Mark:
+    answers = [answer for reply in replies for answer in reply.answers if answer.question == id]
     middle = statistics.median(answer.mark for answer in answers)
     nearest = min(answers, key=lambda answer: abs(answer.mark - middle))
     return Mark(

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,11 +32,7 @@ quote, leave the quotes empty."""
 _PAIR_RULES = """\
 For every question write one sentence that says why, then which of the two answers meets it better: "first", "second", \
 or "equal" where neither does. The order of the two means nothing, and neither does their length."""
-_MARK_FORM = {
-    "answers": [
-        {"question": "ID", "remark": "...", "quotes": [{"file": "FILE", "text": "..."}], "mark": 0},
-    ]
-}
+_MARK_FORM = {"answers": [{"question": "ID", "remark": "...", "quotes": [{"file": "FILE", "text": "..."}], "mark": 0}]}
 _PAIR_FORM = {"answers": [{"question": "ID", "remark": "...", "better": "first"}]}
 _USER = """\
 # The task, as it was given
@@ -59,13 +55,7 @@ The material has ended. Answer the questions {ids}, as JSON in the form given ab
 
 @dataclass(frozen=True)
 class Prompt:
-    """One request to a judge.
-
-    Attributes:
-        system: rules.
-        user: task, questions and material.
-        response_format: form of the reply, for servers that enforce one.
-    """
+    """One request to a judge: rules, the task with questions and material, and the form of the reply."""
 
     system: str
     user: str
@@ -74,12 +64,7 @@ class Prompt:
 
 @dataclass(frozen=True)
 class Questions:
-    """The questions to reviewers of one challenge, about unmeasured criteria only.
-
-    Attributes:
-        task: text of PROMPT.md.
-        criteria: in rubric order.
-    """
+    """The questions to reviewers of one challenge, in rubric order, about unmeasured criteria only."""
 
     task: str
     criteria: tuple[Criterion, ...]
@@ -97,9 +82,7 @@ class Questions:
     def to_mark(self, material: Material, nonce: str, refused: str = "") -> Prompt:
         """Ask for a mark on every question.
 
-        Args:
-            nonce: random text drawn after reading the submission.
-            refused: why an earlier reply was unusable.
+        The random `nonce` is drawn after reading the submission; `refused` is why an earlier reply was unusable.
         """
         rules = _SYSTEM.format(what="one answer", nonce=nonce, rules=_MARK_RULES, form=json.dumps(_MARK_FORM))
         return Prompt(rules, self._user([material], nonce, refused), response_format(MarksReply, self.ids))
@@ -119,7 +102,7 @@ class Questions:
     def _user(self, answers: Sequence[Material], nonce: str, refused: str) -> str:
         names = ("the first answer", "the second answer") if len(answers) > 1 else ("the answer",)
         shown = [
-            f"{nonce} {name} begins\n\n{_files(a, nonce)}\n{nonce} {name} ends"
+            f"{nonce} {name} begins\n\n{_show_files(a, nonce)}\n{nonce} {name} ends"
             for name, a in zip(names, answers, strict=True)
         ]
         return _USER.format(
@@ -131,14 +114,11 @@ class Questions:
         )
 
 
-def _files(material: Material, nonce: str) -> str:
-    return "\n".join(_blocks(material, nonce))
-
-
-def _blocks(material: Material, nonce: str) -> Iterator[str]:
+def _show_files(material: Material, nonce: str) -> str:
+    blocks = []
     for file in material.files:
         if file.text or not file.cut:
-            yield f"{nonce} file {file.name} begins\n{material.mask_text(file)}\n{nonce} file {file.name} ends"
-        if file.cut:
-            yield f"{nonce} file {file.name}: {file.cut}"
-        yield ""
+            shown = material.mask.hide(file.text)
+            blocks.append(f"{nonce} file {file.name} begins\n{shown}\n{nonce} file {file.name} ends")
+        blocks += [f"{nonce} file {file.name}: {file.cut}", ""] if file.cut else [""]
+    return "\n".join(blocks)

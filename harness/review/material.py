@@ -47,14 +47,7 @@ class Mask:
 
 @dataclass(frozen=True)
 class ShownFile:
-    """The visible part of one file.
-
-    Attributes:
-        path: path in the submission.
-        name: masked path.
-        text: visible text, unmasked.
-        cut: reason for an omission, or empty.
-    """
+    """The visible part of one file, unmasked, with its masked name; `cut` is the reason for an omission, or empty."""
 
     path: str
     name: str
@@ -68,10 +61,6 @@ class Material:
 
     files: tuple[ShownFile, ...]
     mask: Mask
-
-    def mask_text(self, file: ShownFile) -> str:
-        """Return the masked text of a file."""
-        return self.mask.hide(file.text)
 
     def quote(self, name: str, words: str) -> Quote | None:
         """Map a judge's quote back to the submission's text; None if it is not in that file."""
@@ -89,11 +78,7 @@ def names_to_hide(workspace: Workspace) -> list[str]:
 
 
 def gather(folder: Path, mask: Mask) -> Material:
-    """Read a submission's text files, up to `MAX_FILE` characters of each and `MAX_SHOWN` of all.
-
-    Raises:
-        SpecError: the submission contains forbidden files.
-    """
+    """Read a submission's text files, up to `MAX_FILE` characters of each and `MAX_SHOWN` of all."""
     with snapshot(folder) as copy:
         return Material(tuple(_show_files(copy.path, sorted(copy.hashes), mask)), mask)
 

@@ -29,33 +29,10 @@ _MODULES = {
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
-    "Array",
-    "CallStatus",
-    "CommandLimit",
-    "Completed",
-    "InputUse",
-    "Keep",
-    "Nothing",
-    "Plan",
-    "RemoteFunction",
-    "RemoteObject",
-    "Reply",
-    "Scalar",
-    "ServedFunction",
-    "ServedUse",
-    "Snapshot",
-    "Tier",
-    "Tree",
-    "WorkerSession",
-    "WorkerSpec",
-    "detect",
-    "has_line",
-    "hash_folder",
-    "read_folder",
-    "run",
-    "snapshot",
-    "start_fork_server",
-]
+    "Array", "CallStatus", "CommandLimit", "Completed", "InputUse", "Keep", "Nothing", "Plan", "RemoteFunction",
+    "RemoteObject", "Reply", "Scalar", "ServedFunction", "ServedUse", "Snapshot", "Tier", "Tree", "WorkerSession",
+    "WorkerSpec", "detect", "has_line", "hash_folder", "read_folder", "run", "snapshot", "start_fork_server",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

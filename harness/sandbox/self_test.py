@@ -30,15 +30,7 @@ _SOCKET = "socket"
 
 @dataclass(frozen=True)
 class Scene:
-    """Targets open to every user, so that only the box can protect them.
-
-    Attributes:
-        secret: random text, known only here.
-        canary: file with the secret.
-        target: file that must not change.
-        tcp: listener on a loopback port.
-        abstract, unix: listeners on Unix sockets without and with a path.
-    """
+    """Targets open to every user, so that only the box can protect them; the random `secret` is known only here."""
 
     secret: str
     answer: Path
@@ -51,12 +43,7 @@ class Scene:
 
 @dataclass(frozen=True)
 class Attack:
-    """One way out of the box.
-
-    Attributes:
-        breach: consequence of success.
-        worked: test of success.
-    """
+    """One way out of the box: the consequence of success, and the test of it."""
 
     function: str
     breach: str
@@ -66,11 +53,7 @@ class Attack:
 
 @cache
 def breaches(tier: Tier) -> tuple[str, ...]:
-    """Return a sentence for each attack that works in `tier`.
-
-    Raises:
-        BoxError: a box or the scene could not be set up.
-    """
+    """Return a sentence for each attack that works in `tier`."""
     try:
         with _set_scene() as scene:
             return tuple(attack.breach for attack in _run(scene, tier))
@@ -79,12 +62,7 @@ def breaches(tier: Tier) -> tuple[str, ...]:
 
 
 def assert_holds(tier: Tier) -> None:
-    """Attack the box, if its tier promises isolation.
-
-    Raises:
-        PrerequisiteError: an attack worked.
-        BoxError: a box could not be opened.
-    """
+    """Attack the box, if its tier promises isolation; `PrerequisiteError` if an attack works."""
     if not tier.trusted or not (found := breaches(tier)):
         return
     raise PrerequisiteError(
@@ -135,11 +113,8 @@ def _set_scene() -> Iterator[Scene]:
         for file in (canary, target):
             file.write_text(secret, encoding="ascii")
             file.chmod(0o666)
-        listeners = (
-            socket.create_server(("127.0.0.1", 0)),
-            _listen_unix(f"\0{secret}"),
-            _listen_unix_in(outside, _SOCKET),
-        )
+        tcp = socket.create_server(("127.0.0.1", 0))
+        listeners = (tcp, _listen_unix(f"\0{secret}"), _listen_unix_in(outside, _SOCKET))
         for listener in listeners:
             listener.setblocking(False)
             stack.enter_context(listener)

@@ -174,11 +174,8 @@ class _Routes:
 
 def _format_batch(jobs: Sequence[QueuedJob]) -> dict[str, Any]:
     finished = all(job.state is JobState.FINISHED for job in jobs)
-    return {
-        "id": jobs[0].batch,
-        "state": "finished" if finished else "waiting",
-        "grades": [grade_json(job) for job in jobs],
-    }
+    state = "finished" if finished else "waiting"
+    return {"id": jobs[0].batch, "state": state, "grades": [grade_json(job) for job in jobs]}
 
 
 async def _wait_until_gone(request: Request) -> None:

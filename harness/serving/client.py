@@ -73,30 +73,28 @@ def _build_folder_requests(
     return [folder_request(Path(folder), challenge, entry, _check_options(options)) for folder in folders]
 
 
-def _library() -> Any:
-    try:
-        import httpx2
-    except ImportError:
-        raise PrerequisiteError("no httpx2 to reach a server with: pip install 'kernel-harness[serve]'") from None
-    return httpx2
-
-
 class _Connection:
     """Settings of both clients; see `Client`."""
 
+    _kind = "Client"
+
     def __init__(self, url: str = DEFAULT_URL, token: str | None = None, *, patience: float = 600.0) -> None:
+        try:
+            import httpx2
+        except ImportError:
+            raise PrerequisiteError("no httpx2 to reach a server with: pip install 'kernel-harness[serve]'") from None
+        self._library: Any = httpx2
         self._patience = patience
-        self._token = os.environ.get(TOKEN, "") if token is None else token
-        self._library = _library()
-        self._settings: dict[str, Any] = {
+        settings: dict[str, Any] = {
             "base_url": url.rstrip("/"),
             "timeout": WAIT_SECONDS + MARGIN_SECONDS,
             # keep proxies and passwords of the environment out of it
             "trust_env": False,
             "follow_redirects": False,
         }
-        if self._token:
-            self._settings["headers"] = {"authorization": f"Bearer {self._token}"}
+        if token := os.environ.get(TOKEN, "") if token is None else token:
+            settings["headers"] = {"authorization": f"Bearer {token}"}
+        self._http = getattr(self._library, self._kind)(**settings)
 
     def _plan_steps(self, requests: Sequence[GradeRequest]) -> Steps[list[Record]]:
         return grade_requests(requests, self._patience, WAIT_SECONDS)
@@ -120,10 +118,6 @@ class Client(_Connection):
     Raises:
         PrerequisiteError: httpx2 is not installed.
     """
-
-    def __init__(self, url: str = DEFAULT_URL, token: str | None = None, *, patience: float = 600.0) -> None:
-        super().__init__(url, token, patience=patience)
-        self._http = self._library.Client(**self._settings)
 
     def grade(
         self,
@@ -164,11 +158,7 @@ class Client(_Connection):
     def grade_replies(
         self, replies: Iterable[str], challenge: str | Sequence[str], **options: Unpack[RemoteOptions]
     ) -> list[Record]:
-        """Grade raw replies, and return the records in their order.
-
-        Args:
-            challenge: id of the challenge, or one id per reply.
-        """
+        """Grade raw replies to one challenge, or to one each, and return the records in their order."""
         return self._run(self._plan_steps(_build_reply_requests(replies, challenge, options)))
 
     def close(self) -> None:
@@ -201,9 +191,7 @@ class Client(_Connection):
 class AsyncClient(_Connection):
     """`Client` for an event loop, with the same arguments and errors."""
 
-    def __init__(self, url: str = DEFAULT_URL, token: str | None = None, *, patience: float = 600.0) -> None:
-        super().__init__(url, token, patience=patience)
-        self._http = self._library.AsyncClient(**self._settings)
+    _kind = "AsyncClient"
 
     async def grade(
         self,

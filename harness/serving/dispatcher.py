@@ -46,12 +46,7 @@ class FinishedWork:
 
 
 class Dispatcher:
-    """The slots of one server.
-
-    Args:
-        slots: number of graders.
-        finished: callback in the slot's thread once a record is on disk.
-    """
+    """The slots of one server; in a slot's thread, `finished` is called once a record is on disk."""
 
     def __init__(
         self,
@@ -67,7 +62,7 @@ class Dispatcher:
         self.group, self.deaths = (GROUP, CLUSTER_DEATHS) if settings.clustered else (1, DEATHS)
         self.finished = finished
         self._changed = threading.Condition()
-        self._arrivals = 0
+        self.arrivals = 0
         self._stopping = threading.Event()
         self._warnings: set[str] = set()
         self._slots = [SlotThread(self, number) for number in range(slots)]
@@ -83,11 +78,7 @@ class Dispatcher:
         return self._stopping.is_set()
 
     def start(self) -> str:
-        """Start the graders and return the isolation tier of submissions.
-
-        Raises:
-            PrerequisiteError: this machine cannot isolate submissions.
-        """
+        """Start the graders and return their isolation tier; `PrerequisiteError` if this machine has none."""
         for slot in self._slots:
             slot.start()
         first, deadline = self._slots[0], time.monotonic() + START_SECONDS
@@ -107,17 +98,13 @@ class Dispatcher:
     def announce(self) -> None:
         """Wake the slots after new work was accepted."""
         with self._changed:
-            self._arrivals += 1
+            self.arrivals += 1
             self._changed.notify_all()
-
-    def arrivals(self) -> int:
-        """Count the announcements so far."""
-        return self._arrivals
 
     def wait(self, seen: int) -> None:
         """Wait for an announcement beyond `seen`, or `PAUSE` seconds."""
         with self._changed:
-            self._changed.wait_for(lambda: self._arrivals != seen or self.stopping, PAUSE)
+            self._changed.wait_for(lambda: self.arrivals != seen or self.stopping, PAUSE)
 
     def stop_taking(self) -> None:
         """Take no more work, but let running grades finish."""
@@ -162,7 +149,7 @@ class SlotThread(threading.Thread):
         """Grade until the dispatcher stops."""
         whole = self._dispatcher
         while not whole.stopping:
-            seen = whole.arrivals()
+            seen = whole.arrivals
             if self._ensure_grader() is None:
                 continue
             try:
@@ -235,15 +222,9 @@ class SlotThread(threading.Thread):
         with self._lock:
             if self._process is not None or self._ended:
                 return None if self._ended else self._process
-            self._process = subprocess.Popen(
-                command(self._dispatcher.root, self._dispatcher.settings),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-                bufsize=1,
-                start_new_session=True,
-            )
-            process = self._process
+            words, pipe = command(self._dispatcher.root, self._dispatcher.settings), subprocess.PIPE
+            process = subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True, bufsize=1, start_new_session=True)
+            self._process = process
         try:
             assert process.stdout is not None
             said = json.loads(process.stdout.readline())

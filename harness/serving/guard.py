@@ -28,13 +28,7 @@ _log = logging.getLogger("harness.serving")
 
 
 class RefusedRequest(Exception):
-    """A refused request.
-
-    Attributes:
-        error: kind of problem in one word.
-        message: problem, for people.
-        wait: seconds to retry after, or None.
-    """
+    """A refused request: its kind in one word, a message for people, and the seconds after which to retry, if any."""
 
     def __init__(self, status: int, error: str, message: str, wait: float | None = None) -> None:
         super().__init__(message)
@@ -60,12 +54,7 @@ class RefusedRequest(Exception):
 
 
 class RequestRate:
-    """Token buckets by name.
-
-    Args:
-        rate: sustained events per second.
-        burst: events at once.
-    """
+    """Token buckets by name: `rate` sustained events per second, `burst` at once."""
 
     def __init__(self, rate: float, burst: float) -> None:
         self._rate = rate
@@ -113,8 +102,7 @@ class SharedRoom:
 class RequestGuard:
     """ASGI middleware that refuses inadmissible requests and reads the bodies of the others.
 
-    Args:
-        open_here: true for a server without tokens on a loopback address, until the first token is created.
+    `open_here` is true for a server without tokens on a loopback address, until the first token is created.
     """
 
     def __init__(

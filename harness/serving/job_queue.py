@@ -51,11 +51,7 @@ class JobState(IntEnum):
 
 
 class QueueFull(HarnessError):
-    """The queue lacks room for a whole request.
-
-    Attributes:
-        waiting: unfinished works.
-    """
+    """The queue lacks room for a whole request: `waiting` works are unfinished."""
 
     def __init__(self, waiting: int) -> None:
         self.waiting = waiting
@@ -124,10 +120,9 @@ class QueuedWork:
 
 
 class JobQueue:
-    """The jobs of one workspace's service. Methods raise `StoreError` if the file is unusable.
+    """The jobs of one workspace's service, with room for `room` unfinished works.
 
-    Args:
-        room: most unfinished works.
+    Methods raise `StoreError` if the file is unusable.
     """
 
     def __init__(self, path: Path, room: int) -> None:
@@ -151,7 +146,9 @@ class JobQueue:
             KeyReused: the id belongs to another request.
             StoreError: the disk lacks room for the records.
         """
-        self._refuse_without_room()
+        folder = self._database.path.parent
+        if shutil.disk_usage(folder).free < FREE_BYTES:  # kept for records
+            raise StoreError(f"{folder}: has less than {FREE_BYTES >> 20} MiB left\n  make room there: df -h {folder}")
         request = _hash_request(answers, batch)
 
         def insert(connection: sqlite3.Connection) -> list[QueuedJob]:
@@ -175,18 +172,8 @@ class JobQueue:
 
         return self._database.write(insert)
 
-    def _refuse_without_room(self) -> None:
-        """Keep disk space for records."""
-        folder = self._database.path.parent
-        if shutil.disk_usage(folder).free < FREE_BYTES:
-            raise StoreError(f"{folder}: has less than {FREE_BYTES >> 20} MiB left\n  make room there: df -h {folder}")
-
     def jobs(self, id: str, *, batch: bool = False, records: bool = True) -> list[QueuedJob]:
-        """Return a job, or the jobs of a batch in order; empty for an unknown id.
-
-        Args:
-            records: true to read the records, too.
-        """
+        """Return a job, or the jobs of a batch in order, with their `records` or without; empty for an unknown id."""
         what = "jobs.batch = ? ORDER BY jobs.place" if batch else "jobs.id = ?"
         query = f"{_WHOLE if records else _STATES} WHERE {what}"
         rows: list[tuple[object, ...]] = self._database.read(lambda c: c.execute(query, (id,)).fetchall(), [])
@@ -265,15 +252,8 @@ def _find_or_add_work(connection: sqlite3.Connection, answer: AcceptedAnswer) ->
     if row is not None:
         return int(row[0]), False
     columns = "content, options, challenge, profile, state, accepted, request"
-    values = (
-        answer.content,
-        answer.options,
-        answer.challenge,
-        answer.profile,
-        int(JobState.WAITING),
-        time.time(),
-        zlib.compress(answer.request),
-    )
+    given = (answer.content, answer.options, answer.challenge, answer.profile)
+    values = (*given, int(JobState.WAITING), time.time(), zlib.compress(answer.request))
     done = connection.execute(f"INSERT INTO works ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)", values)
     return int(done.lastrowid or 0), True
 

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import ipaddress
-import logging
 import os
 import resource
 import signal
@@ -40,7 +39,6 @@ BACKLOG, OTHER_FILES = 512, 512
 """Pending connections of the listening socket; open files besides connections."""
 CLOSE_SECONDS = 5
 """Seconds for responses under way at shutdown."""
-_log = logging.getLogger("harness.serving")
 
 
 @dataclass(frozen=True)
@@ -147,11 +145,7 @@ def _allow_files(limits: ServiceLimits) -> None:
 
 
 def is_local(host: str) -> bool:
-    """Return whether only this machine can reach an address.
-
-    Raises:
-        SpecError: it is not an address.
-    """
+    """Return whether only this machine can reach an address; `SpecError` if it is none."""
     if host == "localhost":
         return True
     try:

@@ -92,21 +92,19 @@ class GradingService:
             self._check(request, f"answers.{place}." if batch else "")
         owner = _get_owner(token)
         group = _make_id(owner, key)
+        ids = [f"{group}-{place}" if batch else group for place in range(len(requests))]
         answers = [
             AcceptedAnswer(
-                f"{group}-{place}" if batch else group,
-                r.content,
-                r.options.to_json(),
-                r.challenge,
-                r.profile.value,
-                r.model_dump_json().encode(),
+                id, r.content, r.options.to_json(), r.challenge, r.profile.value, r.model_dump_json().encode()
             )
-            for place, r in enumerate(requests)
+            for id, r in zip(ids, requests, strict=True)
         ]
         try:
             jobs = await asyncio.to_thread(self.queue.accept, answers, owner, group if batch else None)
         except QueueFull as full:
-            raise RefusedRequest(429, "queue_full", str(full), self._estimate_wait(full.waiting)) from None
+            # in this time a tenth of the queue should finish
+            wait = min(MAX_WAIT, max(1.0, 0.1 * full.waiting * self._mean_seconds / self.at_once))
+            raise RefusedRequest(429, "queue_full", str(full), wait) from None
         except KeyReused as error:
             raise RefusedRequest(409, "key_reused", str(error)) from None
         except StoreError as error:
@@ -149,22 +147,14 @@ class GradingService:
         return await self._read(partial(self.queue.jobs, id, batch=batch))
 
     async def readable(self, id: str, batch: bool, token: TokenEntry | None) -> None:
-        """Refuse jobs that do not exist or belong to another token, without telling which.
-
-        Raises:
-            RefusedRequest: the token may not read the jobs.
-        """
+        """Refuse jobs that do not exist or belong to another token, without telling which."""
         jobs = await self._read(partial(self.queue.jobs, id, batch=batch, records=False))
         reads_all = token is not None and Scope.READ in token.scopes
         if not jobs or not (reads_all or all(job.owner == _get_owner(token) for job in jobs)):
             raise RefusedRequest(404, "not_found", "no such grade, or it was sent with another token")
 
     async def metrics_text(self) -> str:
-        """Return the metrics as Prometheus text.
-
-        Raises:
-            RefusedRequest: the queue cannot be read.
-        """
+        """Return the metrics as Prometheus text."""
         waiting, running = await self._read(self.queue.counts)
         return self.metrics.text(waiting, running)
 
@@ -229,21 +219,13 @@ class GradingService:
             if not self._waiting[number]:
                 del self._waiting[number]
 
-    def _estimate_wait(self, waiting: int) -> float:
-        """Return the seconds in which a tenth of the queue should finish."""
-        return min(MAX_WAIT, max(1.0, 0.1 * waiting * self._mean_seconds / self.at_once))
-
 
 def _find_unfinished(jobs: Sequence[QueuedJob]) -> int | None:
     return next((job.work for job in jobs if job.state is not JobState.FINISHED), None)
 
 
 def read_request(body: bytes, kind: type[R]) -> R:
-    """Parse a request body without coercion.
-
-    Raises:
-        RefusedRequest: the body is malformed; the message quotes no submission.
-    """
+    """Parse a request body without coercion; a `RefusedRequest` quotes no submission."""
     try:
         return kind.model_validate_json(body)
     except ValidationError as error:
@@ -256,11 +238,7 @@ def read_request(body: bytes, kind: type[R]) -> R:
 
 
 def read_wait(given: str | None) -> float:
-    """Parse the `wait` parameter, in seconds.
-
-    Raises:
-        RefusedRequest: it is not between 0 and 86,400.
-    """
+    """Parse the `wait` parameter, of 0 to 86,400 seconds."""
     try:
         seconds = float(given or 0)
     except ValueError:
@@ -271,11 +249,7 @@ def read_wait(given: str | None) -> float:
 
 
 def read_key(given: str | None) -> str | None:
-    """Return a valid idempotency key; None if absent.
-
-    Raises:
-        RefusedRequest: its length or characters are wrong.
-    """
+    """Return a valid idempotency key; None if absent."""
     if given is not None and (not 8 <= len(given) <= MAX_KEY or not (given.isascii() and given.isprintable())):
         raise RefusedRequest(422, "invalid", f"Idempotency-Key: give 8 to {MAX_KEY} printable characters")
     return given

@@ -68,11 +68,7 @@ class HeldExecutor:
             enter(settings.address)
 
     def results(self, options: "Options", folders: Sequence[Path]) -> "Iterator[Graded | NotGraded]":
-        """Yield one result per folder, in the order they finish.
-
-        Raises:
-            PrerequisiteError: grading is impossible now; finished grades are kept.
-        """
+        """Yield one result per folder, in the order they finish; `PrerequisiteError` if grading is impossible now."""
         from harness.executors.registry import new_executor
 
         if self._executor is None or options != self._options or not self._settings.clustered:

@@ -95,18 +95,11 @@ class TokenFile:
         return found
 
     def add(self, name: str, scopes: tuple[Scope, ...]) -> str:
-        """Create a token and return its text, which is stored only as a hash.
-
-        Raises:
-            SpecError: the name is taken.
-        """
+        """Create a token and return its text, which is stored only as a hash; `SpecError` if the name is taken."""
         entries = self.entries()
         if any(entry.name == name for entry in entries):
-            raise SpecError(
-                self.path,
-                f"has a token {name!r} already",
-                hint=f"to replace it, remove it first: {_format_removal(name)}",
-            )
+            hint = f"to replace it, remove it first: harness serve token rm {name}"
+            raise SpecError(self.path, f"has a token {name!r} already", hint=hint)
         token = PREFIX + secrets.token_urlsafe(SECRET_BYTES)
         digest = hashlib.sha256(token.encode()).hexdigest()
         made = datetime.now(UTC).replace(microsecond=0)
@@ -114,11 +107,7 @@ class TokenFile:
         return token
 
     def remove(self, name: str) -> None:
-        """Revoke a token; running servers refuse it from the next request on.
-
-        Raises:
-            NotFoundError: the name is unknown.
-        """
+        """Revoke a token of a known name; running servers refuse it from the next request on."""
         entries = self.entries()
         known = [entry.name for entry in entries]
         if name not in known:
@@ -128,7 +117,3 @@ class TokenFile:
     def _write(self, entries: tuple[TokenEntry, ...]) -> None:
         write_atomically(self.path, TokenList(tokens=entries).to_json())
         os.chmod(self.path, 0o600)
-
-
-def _format_removal(name: str) -> str:
-    return f"harness serve token rm {name}"

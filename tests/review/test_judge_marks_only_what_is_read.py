@@ -85,7 +85,7 @@ def test_a_baseline_s_plain_name_stays(root: Path) -> None:
     about = folder / "submission.toml"
     about.write_text(about.read_text().replace("model-output", "baseline"))
     case = Case.open(Workspace(root), "baseline/rows")
-    assert any("as the baseline" in case.material.mask_text(file) for file in case.material.files)
+    assert any("as the baseline" in case.material.mask.hide(file.text) for file in case.material.files)
 
 
 def test_what_is_cut_is_told_to_judge_and_reader(root: Path, command: Command) -> None:

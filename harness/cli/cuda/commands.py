@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     from harness.sandbox import Tier
 
 app = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="Check any CUDA program and count its traffic, without a GPU.",
+    no_args_is_help=True, rich_markup_mode=None, help="Check any CUDA program and count its traffic, without a GPU."
 )
 _ARGUMENTS = "harness.arguments"
 
@@ -330,24 +328,20 @@ def _build_estimates(
 
 
 def _say_checked(
-    source: "ProgramSource",
-    runs: "Sequence[ProgramRun]",
-    as_json: bool,
-    as_sarif: bool,
-    annotations: Annotations | None,
+    source: "ProgramSource", runs: "Sequence[ProgramRun]", as_json: bool, as_sarif: bool, host: Annotations | None
 ) -> None:
     from harness.cli.cuda import output as cuda_output
 
     if as_json:
         output.data(cuda_output.as_data(source, runs))
     elif not as_sarif:
-        cuda_output.defects(source, runs, quoted=annotations is not None)
-    if as_sarif or annotations:
+        cuda_output.defects(source, runs, quoted=host is not None)
+    if as_sarif or host:
         from harness.cli.cuda import formats  # here, since it imports the whole report package
 
         if as_sarif:
             output.line(formats.as_sarif(source, runs, Path.cwd()).rstrip("\n"))
-        for text in formats.annotations(source, runs, Path.cwd()) if annotations else ():
+        for text in formats.annotations(source, runs, Path.cwd()) if host else ():
             (output.note if as_json or as_sarif else output.line)(text)
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from harness.cli import output
 from harness.cuda.emulator.device_trace import (
-    DeviceDefect,
     DeviceLocation,
     Index,
     KernelLaunch,
@@ -67,10 +66,7 @@ def explain_incomplete_run(runs: Sequence[ProgramRun]) -> str:
 def defects(source: ProgramSource, runs: Sequence[ProgramRun], *, quoted: bool = False) -> None:
     """Print the findings, worst first, then the program's output.
 
-    Args:
-        source: the program.
-        runs: one run per schedule.
-        quoted: mark each line of the program's output, so that a code host takes none as a command.
+    `quoted` marks each line of that output, so that a code host takes none as a command.
     """
     found = program_faults(runs)
     for number, finding in enumerate(found, 1):
@@ -88,7 +84,8 @@ def defects(source: ProgramSource, runs: Sequence[ProgramRun], *, quoted: bool =
     report = next((run.report for run in runs if run.report), None)
     if report is not None:
         _say_api_errors(report)
-    for text in _find_own_words(runs)[:_MOST_OWN_WORDS]:
+    own_words = dict.fromkeys(text for run in runs for text in self_reported_failures.failures(run.completed.output))
+    for text in list(own_words)[:_MOST_OWN_WORDS]:
         output.line(f"note: the program itself printed a failure: {text}")
     _say_end(runs, quoted=quoted)
 
@@ -112,20 +109,13 @@ def headline(runs: Sequence[ProgramRun], found: Sequence[ProgramFault]) -> str:
 
 
 def traffic(source: ProgramSource, run: ProgramRun, further: Callable[[KernelLaunch], Iterable[str]]) -> None:
-    """Print the counters of every launch, then the program's output.
-
-    Args:
-        source: the program.
-        run: its run.
-        further: returns more lines for a launch.
-    """
+    """Print the counters of every launch with the lines that `further` adds, then the program's output."""
     if run.report is not None and not run.report.whole:
         output.line("the program did not live to report its traffic; these launches were begun:")
         for launch in run.report.launches:
-            output.line(
-                f"  {launch.kernel}: grid {_format_extent(launch.grid)}, block {_format_extent(launch.block)}"
-                f"{_format_repeats(launch)}"
-            )
+            shape = f"grid {_format_extent(launch.grid)}, block {_format_extent(launch.block)}"
+            more = f", then {launch.count - 1} more" if launch.count > 1 else ""
+            output.line(f"  {launch.kernel}: {shape}{more}")
     elif run.report is not None:
         sizes = run.report.memory.sizes()
         for launch in run.report.launches:
@@ -136,7 +126,9 @@ def traffic(source: ProgramSource, run: ProgramRun, further: Callable[[KernelLau
         output.line(f"device memory: at most {peak:,} bytes at a time, {left:,} never freed")
         if run.report.truncated:
             output.line("more was launched than is shown: counters of the rest were left out")
-    output.line(f"{', '.join(source.entries)}: {_describe_extent(run)}; {COUNTED}")
+    cut = f", not all of it: {run.unchecked}" if run.unchecked else ""
+    made = f"{run.launches} kernel launch{'es' if run.launches != 1 else ''}, schedule {run.seed}{cut}"
+    output.line(f"{', '.join(source.entries)}: {made}; {COUNTED}")
     for text in source.changed:
         output.line(f"note: built with {text}")
     _say_end([run])
@@ -151,7 +143,8 @@ def _print_finding(
     )
     if finding.cause in found:
         output.line(f"     may be caused by finding {found.index(finding.cause) + 1}; fix that first")
-    for text in (*_format_place(source, defect, defect.kernel), *_format_other_side(source, defect)):
+    other = _format_place(source, defect.other, None, "against ") if defect.other is not None else ()
+    for text in (*_format_place(source, defect, defect.kernel), *other):
         output.line(f"     {text}")
     for text in finding.others:
         output.line(f"     also: {text}")
@@ -172,11 +165,6 @@ def _colour(severity: str) -> str:
     if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
         return severity
     return f"\033[{_COLOURS[severity]}m{severity}\033[0m"
-
-
-def _format_other_side(source: ProgramSource, defect: DeviceDefect) -> Iterator[str]:
-    if defect.other is not None:
-        yield from _format_place(source, defect.other, None, "against ")
 
 
 def _format_place(source: ProgramSource, place: DeviceLocation, kernel: str | None, opening: str = "") -> Iterator[str]:
@@ -227,21 +215,8 @@ def _list_hints(runs: Sequence[ProgramRun]) -> Iterator[str]:
     yield f"{said}: give it smaller sizes (arguments after --, -D, --set NAME=VALUE), or --timeout more seconds"
 
 
-def _find_own_words(runs: Sequence[ProgramRun]) -> list[str]:
-    return list(dict.fromkeys(text for run in runs for text in self_reported_failures.failures(run.completed.output)))
-
-
 def _format_index(index: Index) -> str:
     return f"({index[0]}, {index[1]}, {index[2]})"
-
-
-def _format_repeats(launch: KernelLaunch) -> str:
-    return f", then {launch.count - 1} more" if launch.count > 1 else ""
-
-
-def _describe_extent(run: ProgramRun) -> str:
-    cut = f", not all of it: {run.unchecked}" if run.unchecked else ""
-    return f"{run.launches} kernel launch{'es' if run.launches != 1 else ''}, schedule {run.seed}{cut}"
 
 
 def _format_extent(index: Index) -> str:
@@ -330,19 +305,9 @@ def _list_buffers(launch: KernelLaunch, sizes: Mapping[str, int]) -> Iterator[tu
         size = sizes.get(name)
         distinct = moved.unique_read_bytes
         passes = f"{moved.read_bytes / distinct:.3f}" if distinct else "-"
-        figures = (
-            moved.written_bytes,
-            moved.atomic_bytes,
-            moved.unique_read_bytes,
-            moved.unique_written_bytes,
-        )
-        yield (
-            name,
-            f"{size:,}" if size is not None else "-",
-            f"{moved.read_bytes:,}",
-            passes,
-            *(f"{figure:,}" for figure in figures),
-        )
+        figures = (moved.written_bytes, moved.atomic_bytes, moved.unique_read_bytes, moved.unique_written_bytes)
+        shown = f"{size:,}" if size is not None else "-"
+        yield name, shown, f"{moved.read_bytes:,}", passes, *(f"{figure:,}" for figure in figures)
 
 
 def _format_figure(value: float | None, unit: str) -> str:

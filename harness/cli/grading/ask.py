@@ -175,18 +175,9 @@ def _print(missing: "Plan", results: Sequence["Result"]) -> None:
     rows = []
     for id, there in missing.there.items():
         own = [asked for asked in came if asked.challenge == id]
-        rows.append(
-            (
-                id,
-                there + len(own),
-                len(own),
-                sum(asked.unanswered is not None for asked in own),
-                sum(asked.unread is not None for asked in own),
-                _format_sum([asked.prompt_tokens for asked in own]),
-                _format_sum([asked.completion_tokens for asked in own]),
-                _format_sum([asked.cost for asked in own]),
-            )
-        )
+        unusable = (sum(a.unanswered is not None for a in own), sum(a.unread is not None for a in own))
+        tokens = (_format_sum([a.prompt_tokens for a in own]), _format_sum([a.completion_tokens for a in own]))
+        rows.append((id, there + len(own), len(own), *unusable, *tokens, _format_sum([a.cost for a in own])))
     titles = ("challenge", "attempts", "new", "no answer", "not read", "tokens in", "tokens out", "cost")
     output.table(titles, rows, right=titles[1:])
 

@@ -27,11 +27,7 @@ def refuse_replies(names: Sequence[str], challenge: str | None) -> None:
 def tell_published(
     workspace: "Workspace", results: Sequence["Graded | NotGraded"], options: "Options", given: Mapping[Path, str]
 ) -> None:
-    """Print which records were published by --publish, and which ones were not, with the reason.
-
-    Args:
-        given: files of the replies, by the folder that was graded.
-    """
+    """Print which records --publish published, and why others were not; `given` are the files of replies by folder."""
     from harness.executors.base import NotGraded
     from harness.report import formatting
 

@@ -69,12 +69,6 @@ def _choose_name(judge: str, other: str | None) -> str:
     return f"{judge}-against-{other}"[:64] if other else judge
 
 
-def _count_replies(review: "Review") -> int:
-    if review.preferences:
-        return review.preferences[0].asked
-    return len(review.marks[0].repeats)
-
-
 def _tell_cuts(case: "Case") -> None:
     for model, material in case.shown:
         for file in material.files:
@@ -86,7 +80,9 @@ def _tell_doubts(done: "Reviewed", asked: int) -> None:
     if done.review.remark:
         output.note(f"note: {done.review.remark}\n  it may have influenced these marks, but no measured ones")
     if done.lost:
-        output.note(f"note: {_count_replies(done.review)} of {asked} replies could be used")
+        review = done.review
+        used = review.preferences[0].asked if review.preferences else len(review.marks[0].repeats)
+        output.note(f"note: {used} of {asked} replies could be used")
 
 
 def _print(review: "Review") -> None:

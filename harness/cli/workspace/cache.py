@@ -21,19 +21,12 @@ def show(context: typer.Context) -> None:
     from harness.store.disk_use import disk_uses
     from harness.workspace import Workspace
 
-    rows = [
-        [
-            use.kind,
-            use.count,
-            _format_size(use.size),
-            f"{use.used:%Y-%m-%d %H:%M}" if use.used else "-",
-            output.place(use.path),
-        ]
-        for use in disk_uses(Workspace.find())
-    ]
-    output.table(
-        ["kind", "number", "size", "last used, UTC", "where"], rows, right=("number", "size"), wraps=("where",)
-    )
+    rows = []
+    for use in disk_uses(Workspace.find()):
+        used = f"{use.used:%Y-%m-%d %H:%M}" if use.used else "-"
+        rows.append([use.kind, use.count, _format_size(use.size), used, output.place(use.path)])
+    titles = ["kind", "number", "size", "last used, UTC", "where"]
+    output.table(titles, rows, right=("number", "size"), wraps=("where",))
     output.note("  to remove what is not used any more: harness cache prune --dry-run")
 
 
@@ -66,9 +59,7 @@ def prune(
 
 
 @app.command()
-def records(
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
-) -> None:
+def records(as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False) -> None:
     """Show the grades made on this machine by model and challenge.
 
     Marks are those of grades of the whole profile `full`, of a seed chosen by hand too; no board counts them.
@@ -83,19 +74,12 @@ def records(
         output.data([asdict(one) for one in found])
         return
     numbers = ("records", "graded", "do not build", "judge errors", "mean", "worst", "best", "coverage")
-    rows = [
-        [
-            one.model,
-            one.challenge,
-            one.records,
-            one.graded,
-            one.unbuilt,
-            one.judge_errors,
-            *("-" if mark is None else f"{mark:.1f}" for mark in (one.mean, one.worst, one.best)),
-            "-" if one.coverage is None else f"{one.coverage:.0%}",
-        ]
-        for one in found
-    ]
+    rows = []
+    for one in found:
+        counts = (one.records, one.graded, one.unbuilt, one.judge_errors)
+        marks = ("-" if mark is None else f"{mark:.1f}" for mark in (one.mean, one.worst, one.best))
+        coverage = "-" if one.coverage is None else f"{one.coverage:.0%}"
+        rows.append([one.model, one.challenge, *counts, *marks, coverage])
     output.table(["model", "challenge", *numbers], rows, right=numbers)
     if not found:
         output.note("no grades made here yet\n  try: harness grade --all")

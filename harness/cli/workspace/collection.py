@@ -86,15 +86,8 @@ def _try_mutants(workspace: "Workspace", collection: "Collection", records: "Map
 def _build_cells(row: "VerifiedFinding") -> list[object]:
     finding = row.finding
     verdict = row.agreement.value if row.right else row.agreement.value.upper()
-    return [
-        finding.number or "",
-        finding.kind.value,
-        ", ".join(finding.ids),
-        finding.name,
-        finding.says,
-        verdict,
-        ", ".join(row.shown_by),
-    ]
+    about = (finding.number or "", finding.kind.value, ", ".join(finding.ids), finding.name, finding.says)
+    return [*about, verdict, ", ".join(row.shown_by)]
 
 
 def _to_json(row: "VerifiedFinding") -> dict[str, object]:

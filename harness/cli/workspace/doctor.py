@@ -40,13 +40,7 @@ class Isolation:
 
 @dataclass(frozen=True)
 class Equipment:
-    """Hardware and compilers for submissions.
-
-    Attributes:
-        gpu: description of the device, or "".
-        compilers: version of each, by name.
-        advice: missing tools, and how to install them.
-    """
+    """Hardware and compilers for submissions; `advice` names missing tools, and how to install them."""
 
     gpu: str = ""
     compilers: Mapping[str, str] = field(default_factory=dict)
@@ -218,10 +212,3 @@ def _to_json(
         **versions,
         "advice": advice,
     }
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="ascii").strip()
-    except OSError:
-        return ""

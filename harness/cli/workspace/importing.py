@@ -41,8 +41,7 @@ Take = Annotated[
 def collection(
     id: Annotated[str, typer.Argument(metavar="ID", help="The collection.", autocompletion=complete.collections)],
     clone: Annotated[
-        Path | None,
-        typer.Option("--from", metavar="CLONE", help="A local git clone to read instead of fetching one."),
+        Path | None, typer.Option("--from", metavar="CLONE", help="A local git clone to read instead of fetching one.")
     ] = None,
 ) -> None:
     """Fetch a collection's published answers and lay them out to be graded.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.cli import output
+from harness.errors import HarnessError
 
 if TYPE_CHECKING:
     from harness.workspace import Workspace
@@ -56,17 +57,12 @@ def ls(
             wraps=("title", "record", "challenges", "which"),
         )
     else:
-        todo = (
-            ""
-            if what in (Listable.COLLECTIONS, Listable.SUITES, Listable.PROFILES)
-            else f"\n  try: harness new {what.removesuffix('s')} -h"
-        )
+        made = what not in (Listable.COLLECTIONS, Listable.SUITES, Listable.PROFILES)
+        todo = f"\n  try: harness new {what.removesuffix('s')} -h" if made else ""
         output.note(f"no {what} in {workspace.root}{todo}")
 
 
 def _list_challenges(workspace: "Workspace") -> Iterator[Row]:
-    from harness.errors import HarnessError
-
     for name in workspace.challenges():
         try:
             challenge = workspace.challenge(name)
@@ -86,7 +82,6 @@ def _list_models(workspace: "Workspace") -> Iterator[Row]:
 
 
 def _list_submissions(workspace: "Workspace") -> Iterator[Row]:
-    from harness.errors import HarnessError
     from harness.model.submissions.name import SubmissionName
 
     for folder in workspace.submissions():
@@ -102,8 +97,6 @@ def _list_submissions(workspace: "Workspace") -> Iterator[Row]:
 
 
 def _list_collections(workspace: "Workspace") -> Iterator[Row]:
-    from harness.errors import HarnessError
-
     for id in workspace.collections():
         try:
             collection = workspace.collection(id)
@@ -128,7 +121,6 @@ def _list_suites(workspace: "Workspace") -> Iterator[Row]:
 
 
 def _list_profiles(workspace: "Workspace") -> Iterator[Row]:
-    from harness.errors import HarnessError
     from harness.model import GradeProfile
 
     for name in workspace.challenges():

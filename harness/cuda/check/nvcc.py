@@ -36,14 +36,7 @@ class Room:
 
 @dataclass(frozen=True)
 class Compilation:
-    """The result of a build.
-
-    Attributes:
-        library: the shared library, or None.
-        log: compiler output; paths are relative to the submission, or bare names.
-        ptx: PTX of all files.
-        exceeded: limit that ended the build, or None.
-    """
+    """The result of a build, and the limit that ended it, if any; paths in the log are the submission's or names."""
 
     library: Path | None
     log: str
@@ -71,17 +64,7 @@ def compile_library(
     standard: str = "c++17",
     further: Sequence[str] = (),
 ) -> Compilation:
-    """Compile each entry and link a shared library, in a folder below `into`.
-
-    Args:
-        entries: files to compile, relative to `folder`.
-        into: an empty folder.
-        architecture: target device, e.g. `sm_80`.
-        further: additional options.
-
-    Raises:
-        BoxError: failure to start the sandbox.
-    """
+    """Compile each entry, relative to `folder`, and link a shared library, in a folder below the empty `into`."""
     common = (f"-std={standard}", f"-arch={architecture}", *further)
     whole = _compile(compiler, folder, entries, into / "whole", room, common)
     if whole.library is None and "Unresolved extern" in whole.log:
@@ -91,12 +74,7 @@ def compile_library(
 
 
 def _compile(
-    compiler: CudaCompiler,
-    folder: Path,
-    entries: Sequence[str],
-    into: Path,
-    room: Room,
-    common: Sequence[str],
+    compiler: CudaCompiler, folder: Path, entries: Sequence[str], into: Path, room: Room, common: Sequence[str]
 ) -> Compilation:
     into.mkdir()
     log, ptx = "", ""
@@ -104,22 +82,9 @@ def _compile(
         place = into / str(index)
         place.mkdir()
         words = (
-            *common,
-            "-O3" if room.optimised else "-G",
-            "-Xcompiler",
-            "-fPIC",
-            "-I.",
-            "-Xptxas",
-            "-v",
-            "--keep",
-            "--keep-dir",
-            f"{{out}}/{index}",
-            "-x",
-            "cu",
-            "-c",
-            f"./{entry}",
-            "-o",
-            f"{{out}}/{index}/unit.o",
+            *(*common, "-O3" if room.optimised else "-G", "-Xcompiler", "-fPIC", "-I.", "-Xptxas", "-v"),
+            *("--keep", "--keep-dir", f"{{out}}/{index}"),
+            *("-x", "cu", "-c", f"./{entry}", "-o", f"{{out}}/{index}/unit.o"),
         )
         done, said = _run(compiler, words, folder, into, room)
         log += said

@@ -71,17 +71,9 @@ def gate(
     architecture: str = "sm_80",
     optimised: bool = True,
 ) -> CompilerResult:
-    """Compile a submission in the sandbox as its author would, and link a shared library.
+    """Compile a submission in the sandbox as its author would, and link a shared library that must export `symbols`.
 
-    Args:
-        entries: files to compile, relative to `folder`.
-        symbols: C functions that the library must export.
-        seconds: processor time for the whole build.
-        memory_mib: address space of each compiler process.
-        optimised: True to optimise device code; with nvcc, this affects no refusal.
-
-    Raises:
-        BoxError: failure to start the sandbox.
+    `seconds` of processor time are for the whole build. With nvcc, `optimised` affects no refusal.
     """
     compiler = cuda_compiler()
     if compiler is None:

@@ -23,12 +23,7 @@ _SECONDS = 30
 
 @dataclass(frozen=True)
 class HostCompiler:
-    """A C++ compiler.
-
-    Attributes:
-        kind: family of its options.
-        version: such as `12.2.0`.
-    """
+    """A C++ compiler; `kind` is the family of its options."""
 
     kind: Literal["gcc", "clang", "zig"]
     command: tuple[str, ...]

@@ -68,13 +68,10 @@ def build(
     """Rewrite and compile a submission.
 
     Args:
-        entries: files to compile, relative to `folder`.
         into: folder for `plain.so` or `instrumented.so`; a program's name has no suffix.
         instrumented: True to make memory accesses call the runtime, for checking and counting.
         program: True if the source has its own `main`.
-        seconds: processor time for the whole build.
         includes: header folders searched before ours, also outside `folder`.
-        standard: one of `flags.STANDARDS`.
         reuse: True to accept a cached program of the same text.
         counted: True to count arithmetic; dropped if it does not compile.
 

@@ -49,15 +49,10 @@ class Emulation:
 
 
 def emulate(answer: Path, entries: Sequence[str], into: Path, *, tier: Tier, seconds: float = SECONDS) -> Emulation:
-    """Build a submission for the emulated device, once plain and once instrumented for checks.
-
-    Args:
-        into: an empty folder for the contents of the sandbox.
-        seconds: processor time for each build.
+    """Build a submission for the emulated device in the empty folder `into`, once plain and once with checks.
 
     Raises:
         BusyMachineError: too little processor time on a busy machine.
-        BoxError: failure to start the compiler.
     """
 
     def one(instrumented: bool) -> Built:

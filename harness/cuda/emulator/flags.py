@@ -11,16 +11,8 @@ C_LANGUAGE = ("-x", "c", "-std=gnu17")
 STANDARDS = {f"c++{year}": f"gnu++{max(year, 17)}" for year in (11, 14, 17, 20)} | {"c++03": _STANDARD}
 """gcc's language standard for each of nvcc's; the device's own headers need C++17."""
 _COMMON = (
-    "-O2",
-    "-g1",
-    "-fPIC",
-    "-pipe",
-    "-fno-strict-aliasing",
-    "-ffp-contract=fast",
-    "-fno-threadsafe-statics",
-    "-fno-stack-protector",
-    "-U_FORTIFY_SOURCE",
-    "-Wno-unknown-pragmas",
+    *("-O2", "-g1", "-fPIC", "-pipe", "-fno-strict-aliasing", "-ffp-contract=fast", "-fno-threadsafe-statics"),
+    *("-fno-stack-protector", "-U_FORTIFY_SOURCE", "-Wno-unknown-pragmas"),
 )
 _INSTRUMENTED_GCC = (
     "-fsanitize=thread",
@@ -35,21 +27,11 @@ _INSTRUMENTED_GCC = (
 )
 _INSTRUMENTED_CLANG = (
     # clang instruments after vectorising and after turning loops into memcpy: keep the author's accesses
-    "-fsanitize=thread",
-    "-fno-vectorize",
-    "-fno-slp-vectorize",
-    "-mllvm",
-    "-disable-loop-idiom-all",
-    "-mllvm",
-    "-disable-vector-combine",
-    "-fno-optimize-sibling-calls",
-    "-mllvm",
-    "-tsan-instrument-func-entry-exit=0",
-    "-mllvm",
-    "-tsan-distinguish-volatile=1",
+    *("-fsanitize=thread", "-fno-vectorize", "-fno-slp-vectorize", "-mllvm", "-disable-loop-idiom-all"),
+    *("-mllvm", "-disable-vector-combine", "-fno-optimize-sibling-calls"),
+    *("-mllvm", "-tsan-instrument-func-entry-exit=0", "-mllvm", "-tsan-distinguish-volatile=1"),
     # by default clang skips a read that a write to the same address follows
-    "-mllvm",
-    "-tsan-instrument-read-before-write=1",
+    *("-mllvm", "-tsan-instrument-read-before-write=1"),
 )
 
 
@@ -68,17 +50,9 @@ def runtime_flags(compiler: HostCompiler) -> tuple[str, ...]:
 
 def link_flags(*, program: bool) -> tuple[str, ...]:
     """Return the link options; `{exports}` stands for the folder of the version script."""
-    if program:
-        return ("-Wl,--no-undefined", "-lm", "-ldl", "-lpthread")
-    return (
-        "-shared",
-        "-Wl,--no-undefined",
-        "-Wl,-Bsymbolic",
-        "-Wl,--version-script={exports}/exports.map",
-        "-lm",
-        "-ldl",
-        "-lpthread",
-    )
+    libraries = ("-Wl,--no-undefined", "-lm", "-ldl", "-lpthread")
+    shared = ("-shared", "-Wl,-Bsymbolic", "-Wl,--version-script={exports}/exports.map")
+    return libraries if program else (*shared, *libraries)
 
 
 EXPORTS = "{ local: _Z*; };\n"

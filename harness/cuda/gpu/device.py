@@ -63,13 +63,7 @@ print(json.dumps({"name": name.value.decode(), "major": major.value, "minor": mi
 
 @dataclass(frozen=True)
 class GpuDevice:
-    """The first GPU of this machine.
-
-    Attributes:
-        driver: version of the kernel driver, or empty.
-        capability: compute capability, e.g. (9, 0).
-        library: path of libcuda.
-    """
+    """The first GPU of this machine, its kernel driver's version, compute capability, e.g. (9, 0), and libcuda."""
 
     name: str
     driver: str
@@ -144,15 +138,11 @@ def build_for(
     name: str = "answer.so",
     seconds: float = SECONDS,
 ) -> GpuBuild:
-    """Compile a submission for its device, and put the driver beside it.
-
-    Args:
-        into: folder for the sandbox; builds of different names may share it.
+    """Compile a submission for its device, and put the driver beside it; builds of different names may share `into`.
 
     Raises:
         PrerequisiteError: no nvcc.
         BusyMachineError: too little processor time on a busy machine.
-        BoxError: failure to start the compiler.
     """
     compiler = nvcc()
     if compiler is None:
@@ -238,11 +228,7 @@ class Bench:
         self.symbol = symbol
 
     def ask(self, function: str, *args: Any, returns: Plan) -> tuple[Any, float]:
-        """Send the driver a request; return its value and the parent's wall seconds.
-
-        Raises:
-            PrerequisiteError: a failed request.
-        """
+        """Return the value of a request to the driver, and the wall seconds; `PrerequisiteError` if it fails."""
         reply = self.box.call(function, *args, returns=returns)
         if reply.status is not CallStatus.RETURNED:
             raise PrerequisiteError(f"the GPU driver's `{function}` {reply.status.value}: {reply.text}")

@@ -26,10 +26,9 @@ class Interval:
 
 
 def median_interval(values: Sequence[float] | Floats) -> Interval:
-    """Return the median with the distribution-free interval of order statistics.
+    """Return the median of independent values with the distribution-free interval of order statistics.
 
-    Args:
-        values: (n,), independent, n >= 1. Below six the interval is the whole range, with less than 95 % confidence.
+    Below six values the interval is the whole range, with less than 95 % confidence.
     """
     ordered = np.sort(np.asarray(values, np.float64))
     n, below, rank = len(ordered), 0.0, 0
@@ -41,11 +40,7 @@ def median_interval(values: Sequence[float] | Floats) -> Interval:
 
 
 def compute_round_ratio(times: Floats, of: int, to: int) -> Interval:
-    """Return the ratio of contender `of`'s time to that of `to`, by round.
-
-    Args:
-        times: (rounds, contenders), any unit; `of` and `to` are columns.
-    """
+    """Return the ratio of times (rounds, contenders) in column `of` to those in `to`, by round."""
     return median_interval(times[:, of] / times[:, to])
 
 

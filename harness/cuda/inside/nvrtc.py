@@ -60,16 +60,16 @@ namespace std { using ::size_t; using ::ptrdiff_t; }
 """
 )
 """Declarations that nvcc's own cuda_runtime.h takes from the host's headers implicitly."""
-_INTEGER_TYPES = (
-    *(f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)),
-    "intptr_t",
-    "uintptr_t",
-)
+_INTEGER_TYPES = (*(f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)), "intptr_t", "uintptr_t")
 _WIDTHS = (
     "#include <cuda/std/cstdint>\n"
     + "".join(f"using cuda::std::{name};\n" for name in _INTEGER_TYPES)
     + "".join(f"namespace std {{ using cuda::std::{name}; }}\n" for name in _INTEGER_TYPES)
 )
+_EMPTY = """
+    algorithm array cassert assert.h chrono cstddef stddef.h cstdio stdio.h cstdlib stdlib.h cstring string.h fstream
+    functional iomanip iostream memory numeric random sstream stdexcept string time.h ctime unordered_map vector
+"""
 _LIMITS = "#include <cuda/std/limits>\nnamespace std { using cuda::std::numeric_limits; }\n"
 _TRAITS = "#include <cuda/std/type_traits>\nnamespace std { using namespace cuda::std; }\n"
 _UTILITY = "#include <cuda/std/utility>\nnamespace std { using namespace cuda::std; }\n"
@@ -82,38 +82,7 @@ HEADERS = {
     "limits": _LIMITS,
     "type_traits": _TRAITS,
     "utility": _UTILITY,
-    **dict.fromkeys(
-        (
-            "algorithm",
-            "array",
-            "cassert",
-            "assert.h",
-            "chrono",
-            "cstddef",
-            "stddef.h",
-            "cstdio",
-            "stdio.h",
-            "cstdlib",
-            "stdlib.h",
-            "cstring",
-            "string.h",
-            "fstream",
-            "functional",
-            "iomanip",
-            "iostream",
-            "memory",
-            "numeric",
-            "random",
-            "sstream",
-            "stdexcept",
-            "string",
-            "time.h",
-            "ctime",
-            "unordered_map",
-            "vector",
-        ),
-        "",
-    ),
+    **dict.fromkeys(_EMPTY.split(), ""),
 }
 """Replacements for the standard headers, which NVRTC lacks: the parts that device code uses."""
 

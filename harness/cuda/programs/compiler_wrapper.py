@@ -148,14 +148,8 @@ class _Wrapper:
                 (place / "source" / path).write_bytes(text)
             marked = place / "sources.h"
             marked.write_text(rewritten_sources.mark(f"/{path}" for path in done.files), encoding="utf-8")
-            named = f"-ffile-prefix-map={place / 'source'}="
-            words = (
-                *self._list_cuda_words(place / "source"),
-                named,
-                "-include",
-                str(marked),
-                *self._choose_action(into),
-            )
+            named = (f"-ffile-prefix-map={place / 'source'}=", "-include", str(marked))
+            words = (*self._list_cuda_words(place / "source"), *named, *self._choose_action(into))
             return self._call((*words, str(place / "source" / entry)))
 
     def _list_cuda_words(self, place: Path) -> Iterator[str]:

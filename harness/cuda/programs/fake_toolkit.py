@@ -19,13 +19,8 @@ VARIABLE = "HARNESS_STAND_IN_NVCC"
 _DEVICE = ("libcudart_static.a", "libcudart.so")
 # empty archives, for builds that link them by name: the device library holds their symbols
 _LIBRARIES = (
-    "libcudadevrt.a",
-    "libcuda.so",
-    "stubs/libcuda.so",
-    "libcublas.so",
-    "libcublas_static.a",
-    "libcublasLt.so",
-    "libcublasLt_static.a",
+    *("libcudadevrt.a", "libcuda.so", "stubs/libcuda.so"),
+    *("libcublas.so", "libcublas_static.a", "libcublasLt.so", "libcublasLt_static.a"),
 )
 _EMPTY = b"!<arch>\n"
 

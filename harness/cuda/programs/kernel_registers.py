@@ -25,12 +25,7 @@ def kernel_registers(
 ) -> tuple[tuple[KernelFacts, ...], str]:
     """Return ptxas's figures for each kernel, and why some are missing, or empty.
 
-    Args:
-        architecture: e.g. `sm_80`.
-        includes: header folders; those outside the program's folder are ignored.
-
-    Raises:
-        BoxError: failure to start nvcc.
+    Header folders outside the program's folder are ignored.
     """
     compiler = nvcc()
     if compiler is None:

@@ -274,12 +274,7 @@ def build_program(
     reuse: bool = False,
     counted: bool = False,
 ) -> Built:
-    """Build a program in the empty folder `into`, by default for checking and counting.
-
-    Raises:
-        PrerequisiteError: no C++ compiler.
-        BoxError: failure to start the compiler.
-    """
+    """Build a program in the empty folder `into`, by default for checking and counting."""
     built = build(
         source.folder, source.entries, into, tier=tier, instrumented=instrumented, program=True, defines=defines or {},
         includes=includes, standard=standard, reuse=reuse, counted=counted,
@@ -297,9 +292,6 @@ def run_program(
     Args:
         seed: schedule seed; 0 is in order. Others reorder threads, and blocks unless one waits for an earlier one.
         watch: called now and then with the seconds since the start and the report so far.
-
-    Raises:
-        BoxError: failure to start the program.
     """
     within = min(limits.seconds, limits.enough_seconds or limits.seconds)
     cores = limits.cores or min(len(os.sched_getaffinity(0)), MOST_CORES)

@@ -12,12 +12,9 @@ LONG = 60.0
 
 
 class SlowHint:
-    """Prints one line about a run that is measured to take more than a minute.
+    """Prints one line about a run that is measured to take more than a minute, of at most `seconds`.
 
-    Args:
-        say: prints the line.
-        samples: True if `--blocks` is available.
-        seconds: time limit of the run.
+    `samples` is true if `--blocks` is available.
     """
 
     def __init__(self, say: Callable[[str], None], *, samples: bool, seconds: float) -> None:

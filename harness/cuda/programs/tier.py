@@ -16,11 +16,7 @@ _ASKED = ("HARNESS_TIER", "HARNESS_UNSAFE")
 
 
 def tier_here() -> Tier:
-    """Return the tier from `harness.sandbox.detect`, remembered for a day.
-
-    Raises:
-        PrerequisiteError: no working tier.
-    """
+    """Return the tier from `harness.sandbox.detect`, remembered for a day."""
     from harness.sandbox.confinement.implementations import new_sandbox
 
     # only that a worker starts is remembered: each sandbox is set up as ever

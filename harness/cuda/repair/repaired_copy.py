@@ -42,16 +42,9 @@ def repair_copy(
     tier: Tier,
     spared: Collection[str] = (),
 ) -> RepairedCopy:
-    """Repair a copy until it compiles, no rule knows the fault, or `MOST_REPAIRS` were made.
+    """Repair a copy in the empty folder `into` until it compiles, no rule knows the fault, or `MOST_REPAIRS` were made.
 
-    Args:
-        entries: files to compile, relative to `folder`.
-        symbols: C functions that the library must export.
-        into: an empty folder for the copy.
-        spared: files to leave unchanged.
-
-    Raises:
-        BoxError: failure to start the sandbox.
+    Files in `spared` stay unchanged; `symbols` are the C functions that the library must export.
     """
     names = _copy_files(folder, into) - {*spared}
     repairs: list[Repair] = []

@@ -26,11 +26,9 @@ _SHORTEST = 4
 
 @dataclass(frozen=True)
 class RefusedFile:
-    """A file at which the compiler stopped.
+    """A file at which the compiler stopped, with the compiler's errors, the first one in this file.
 
-    Attributes:
-        errors: the compiler's, the first one in this file.
-        suggested: function from an error to a compiler's suggestion for its undeclared name.
+    `suggested` returns a compiler's suggestion for the undeclared name of an error.
     """
 
     name: str

@@ -10,23 +10,8 @@ from dataclasses import dataclass, field
 
 from harness.cuda.rewriting.text.lexer import Token, brackets
 
-_TYPES = {
-    "u8": "uint8_t",
-    "s8": "int8_t",
-    "b8": "uint8_t",
-    "u16": "uint16_t",
-    "s16": "int16_t",
-    "b16": "uint16_t",
-    "u32": "uint32_t",
-    "s32": "int32_t",
-    "b32": "uint32_t",
-    "u64": "uint64_t",
-    "s64": "int64_t",
-    "b64": "uint64_t",
-    "f32": "float",
-    "f64": "double",
-    "pred": "bool",
-}
+_TYPES = {f"{kind}{n}": f"{'' if kind == 's' else 'u'}int{n}_t" for kind in "usb" for n in (8, 16, 32, 64)}
+_TYPES |= {"f32": "float", "f64": "double", "pred": "bool"}
 _LANE = "(::emu::linear_thread() & 31u)"
 _TICKS = "::emu::ticks()"
 _SPECIAL = {
@@ -36,10 +21,7 @@ _SPECIAL = {
     "smid": "0u",
     "nsmid": "108u",
     "gridid": "0u",
-    "clock": _TICKS,
-    "clock64": _TICKS,
-    "globaltimer": _TICKS,
-    "globaltimer_lo": _TICKS,
+    **dict.fromkeys(("clock", "clock64", "globaltimer", "globaltimer_lo"), _TICKS),
     "lanemask_eq": f"(1u << {_LANE})",
     "lanemask_lt": f"((1u << {_LANE}) - 1u)",
     "lanemask_ge": f"(~0u << {_LANE})",
@@ -114,9 +96,7 @@ class _Translation:
             return f"::emu::ptx::register_as<{cpp}>({self.registers[name]})"
         if match := re.fullmatch(r"0[fF]([0-9a-fA-F]{8})", operand):
             return f"::emu::ptx::register_as<{cpp}>(uint32_t{{0x{match[1]}}})"
-        if re.fullmatch(r"-?(?:0[xX][0-9a-fA-F]+|\d+)U?", operand) or re.fullmatch(
-            r"-?\d+\.\d*(?:[eE][+-]?\d+)?", operand
-        ):
+        if re.fullmatch(r"-?(?:(?:0[xX][0-9a-fA-F]+|\d+)U?|\d+\.\d*(?:[eE][+-]?\d+)?)", operand):
             return f"static_cast<{cpp}>({operand})"
         raise _UnknownError(operand)
 
@@ -146,12 +126,7 @@ def mnemonic(tokens: Sequence[Token]) -> str:
 
 
 def translate(tokens: Sequence[Token], text: bytes) -> bytes | None:
-    """Translate an `asm` statement to C++ on one line; None if unsupported.
-
-    Args:
-        tokens: from `asm` to the closing parenthesis.
-        text: source of the tokens' offsets.
-    """
+    """Translate an `asm` statement, up to its closing parenthesis, to C++ on one line; None if unsupported."""
     opening = next((i for i, token in enumerate(tokens) if token.text == b"("), None)
     if opening is None:
         return None
@@ -166,10 +141,8 @@ def translate(tokens: Sequence[Token], text: bytes) -> bytes | None:
     translation = _Translation(values, len(operands[0] or ()) if operands else 0)
     try:
         for statement in re.split(r";|\\n", re.sub(r"//[^\\]*|\\t", " ", code)):
-            _translate_statement(
-                translation,
-                statement.strip(" {}\n\t") if "{" not in statement or "}" not in statement else statement.strip(),
-            )
+            whole = "{" in statement and "}" in statement
+            _translate_statement(translation, statement.strip() if whole else statement.strip(" {}\n\t"))
     except (_UnknownError, KeyError, IndexError, StopIteration, ValueError):
         return None
     bound = b"".join(
@@ -266,9 +239,8 @@ def _translate_ordering(to: _Translation, name: str, modifiers: list[str], opera
 
 
 def _translate_value(to: _Translation, name: str, modifiers: list[str], kind: str, operands: list[str]) -> str:
-    if modifiers[-1] not in _TYPES or (
-        name != "cvt" and not {m for m in modifiers[:-1] if m not in _COMPARED} <= _PLAIN
-    ):
+    plain = name == "cvt" or {m for m in modifiers[:-1] if m not in _COMPARED} <= _PLAIN
+    if modifiers[-1] not in _TYPES or not plain:
         raise _UnknownError(name)
     if name == "setp":
         return f"({to.read(operands[1], kind)} {_COMPARED[modifiers[0]]} {to.read(operands[2], kind)})"

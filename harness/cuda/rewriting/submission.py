@@ -169,9 +169,8 @@ class _Reader:
         if target.computed and self.tree.whole:
             return
         if target.problem:
-            self.problems.append(
-                f'{self.tree.format_path(file.path)}:{line}: #include "{target.name}" {target.problem}'
-            )
+            told = self.tree.format_path(file.path)
+            self.problems.append(f'{told}:{line}: #include "{target.name}" {target.problem}')
         elif target.file is not None:
             file.follows.append(target.file)
 
@@ -269,11 +268,8 @@ def _expand(file: _File, expansions: Mapping[bytes, bytes]) -> tuple[bytes, Edit
 
 
 def _find_suspects(file: _File, told: str) -> Iterator[UnsupportedConstruct]:
-    runs = [
-        file.lexed.tokens,
-        *(directive.tokens for directive in file.lexed.directives if directive.name == b"define"),
-    ]
-    for tokens in runs:
+    defines = (directive.tokens for directive in file.lexed.directives if directive.name == b"define")
+    for tokens in (file.lexed.tokens, *defines):
         for token, what in unsupported.names(tokens):
             yield UnsupportedConstruct(what, told, line_of(file.text, token.start))
         for start, end in syntax.asm(tokens, lexer.brackets(tokens)):

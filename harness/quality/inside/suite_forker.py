@@ -53,11 +53,7 @@ UNSEEN_SECONDS = 0.2
 
 
 def make_undumpable() -> None:
-    """Hide this process from its children and adopt orphaned descendants.
-
-    Raises:
-        OSError: the kernel or a filter refused.
-    """
+    """Hide this process from its children and adopt orphaned descendants; `OSError` if that is refused."""
     control.prctl(control.SET_DUMPABLE, 0)
     control.prctl(control.SET_CHILD_SUBREAPER, 1)
     if control.prctl(control.GET_DUMPABLE) != 0:
@@ -210,11 +206,7 @@ def clock_of(pid: int) -> float:
 
 
 def descendants_seconds() -> float:
-    """Return the processor time of all descendants, reaped ones included.
-
-    Raises:
-        PermissionError: /proc is hidden.
-    """
+    """Return the processor time of all descendants, reaped ones included; `PermissionError` if /proc is hidden."""
     parents: dict[int, int] = {}
     seconds: dict[int, float] = {}
     for pid, fields in processes():
@@ -230,11 +222,7 @@ def descendants_seconds() -> float:
 
 
 def processes() -> Iterator[tuple[int, list[bytes]]]:
-    """Yield the pid and fields of /proc/PID/stat, from the state on, of visible processes.
-
-    Raises:
-        PermissionError: /proc is hidden.
-    """
+    """Yield the pid and fields of /proc/PID/stat, from the state on, of visible processes; errors likewise."""
     for name in os.listdir("/proc"):
         if name.isdigit():
             with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as file:
@@ -254,7 +242,7 @@ def remove_descendants(child: int) -> None:
         except ChildProcessError:
             return
         try:
-            left = own_children()
+            left = [pid for pid, fields in processes() if int(fields[1]) == os.getpid()]
         except PermissionError:
             patience = UNSEEN_SECONDS
             left = []
@@ -262,15 +250,6 @@ def remove_descendants(child: int) -> None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
         time.sleep(0.001)
-
-
-def own_children() -> list[int]:
-    """Return the pids of children.
-
-    Raises:
-        PermissionError: /proc is hidden.
-    """
-    return [pid for pid, fields in processes() if int(fields[1]) == os.getpid()]
 
 
 def become_child(folder: str, output: int, word: int, quiet: bool, seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""Kernel statistics of a process, read from outside."""
+"""Kernel statistics of a process, read from outside; `ProcessLookupError` if it is gone."""
 
 import contextlib
 import os
@@ -14,9 +14,6 @@ def processor_seconds(pid: int) -> float:
     """Return the processor time of all threads of `pid`.
 
     The clock id of another process is `(~pid << 3) | 2`; reading it needs no permission.
-
-    Raises:
-        ProcessLookupError: the process is gone.
     """
     try:
         return time.clock_gettime((~pid << 3) | 2)
@@ -70,11 +67,7 @@ def _threads(pid: int) -> list[str]:
 
 
 def resident_bytes(pid: int) -> int:
-    """Return the resident memory of `pid`, shared pages included.
-
-    Raises:
-        ProcessLookupError: the process is gone.
-    """
+    """Return the resident memory of `pid`, shared pages included."""
     try:
         pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     except (OSError, IndexError) as error:
@@ -88,11 +81,7 @@ def threads(pid: int) -> int:
 
 
 def page_faults(pid: int) -> int:
-    """Return the minor page faults of `pid`.
-
-    Raises:
-        ProcessLookupError: the process is gone.
-    """
+    """Return the minor page faults of `pid`."""
     try:
         # the command name, in parentheses, may itself contain spaces and parentheses
         return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[7])
@@ -128,11 +117,7 @@ class IdleMeter:
 
 
 def peak_resident_bytes(pid: int) -> int:
-    """Return the peak resident memory since the start or `restart_peak`.
-
-    Raises:
-        ProcessLookupError: the process is gone.
-    """
+    """Return the peak resident memory since the start or `restart_peak`."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
         return next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmHWM:"))

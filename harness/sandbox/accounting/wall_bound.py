@@ -38,11 +38,7 @@ def compute_remaining_wall(limit: float, spent: float, used: float) -> float:
 def compute_remaining_time(limit: float, spent: float, had: float, used: float) -> float:
     """Return the wall seconds to keep waiting for a reply at the worker's current pace.
 
-    Args:
-        limit: limit of processor seconds.
-        spent: wall seconds so far.
-        had: the part of them in which the worker was not kept from a processor.
-        used: processor seconds of all its threads.
+    It was not kept from a processor for `had` of the `spent` seconds; its threads together `used` processor seconds.
     """
     left = limit - had
     if left < SHORTEST and used >= WORKING * limit:

@@ -91,13 +91,8 @@ class Bubblewrap:
                 box_user.give(path, self._uid)
         extra = {name: f"/extra/{name}" for name in (*access.extra, *access.writable)}
         self.paths = InsidePaths("/submission", "/boot", "/tmp", extra)
-        self._command = (
-            *_build_namespace_options(capabilities),
-            *_system(access),
-            *_mounts(access, extra),
-            "--remount-ro",
-            "/",
-        )
+        mounts = (*_system(access), *_mounts(access, extra), "--remount-ro", "/")
+        self._command = (*_build_namespace_options(capabilities), *mounts)
         if self._grouped:
             self._group = cgroup.make(memory_bytes, tasks)
 
@@ -202,15 +197,8 @@ def _build_namespace_options(capabilities: Sequence[str]) -> Sequence[str]:
     return (
         _find_bubblewrap(),
         *(() if os.geteuid() == 0 else ("--unshare-user",)),
-        "--unshare-pid",
-        "--unshare-net",
-        "--unshare-ipc",
-        "--unshare-uts",
-        "--unshare-cgroup-try",
-        "--die-with-parent",
-        "--new-session",
-        "--cap-drop",
-        "ALL",
+        *("--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
+        *("--die-with-parent", "--new-session", "--cap-drop", "ALL"),
         *(part for name in needed for part in ("--cap-add", name)),
     )
 
@@ -231,32 +219,13 @@ def _system(access: FileAccess) -> Sequence[str]:
     ]
     apart = _parents(path for path in access.devices if not path.is_relative_to("/dev"))
     return (
-        "--ro-bind",
-        "/usr",
-        "/usr",
+        *("--ro-bind", "/usr", "/usr"),
         *links,
-        "--dir",
-        "/etc",
-        "--proc",
-        "/proc",
-        "--dev",
-        "/dev",
+        *("--dir", "/etc", "--proc", "/proc", "--dev", "/dev"),
         *apart,
         *shown,
-        "--size",
-        str(access.scratch_mib << 20),
-        "--perms",
-        "1777",
-        "--tmpfs",
-        "/tmp",
-        "--size",
-        "65536",
-        "--perms",
-        "1777",
-        "--tmpfs",
-        "/dev/shm",
-        "--remount-ro",
-        "/dev",
+        *("--size", str(access.scratch_mib << 20), "--perms", "1777", "--tmpfs", "/tmp"),
+        *("--size", "65536", "--perms", "1777", "--tmpfs", "/dev/shm", "--remount-ro", "/dev"),
     )
 
 

@@ -27,47 +27,13 @@ ADDRESS_LIMIT = (1 << 63) - 1 - PATH_LIMIT
 """Highest address to read a path from; the kernel owns those beyond, less the longest path."""
 KINDS_KEPT = 50
 
-ORDINARY = frozenset(
-    {
-        "chmod",
-        "fchmod",
-        "fchmodat",
-        "chown",
-        "fchown",
-        "lchown",
-        "fchownat",
-        "utime",
-        "utimes",
-        "utimensat",
-        "futimesat",
-        "flock",
-        "fcntl",
-        "ioctl",
-        "prctl",
-        "personality",
-        "setpriority",
-        "ioprio_set",
-        "mlock",
-        "mlock2",
-        "mlockall",
-        "sched_setaffinity",
-        "sched_setscheduler",
-        "sched_setparam",
-        "sched_setattr",
-        "inotify_init",
-        "inotify_init1",
-        "setxattr",
-        "lsetxattr",
-        "fsetxattr",
-        "statfs",
-        "fstatfs",
-        "sync",
-        "syncfs",
-        "fallocate",
-        "set_mempolicy",
-        "umask",
-    }
-)
+_IN_PASSING = """
+    chmod fchmod fchmodat chown fchown lchown fchownat utime utimes utimensat futimesat flock fcntl ioctl prctl
+    personality setpriority ioprio_set mlock mlock2 mlockall sched_setaffinity sched_setscheduler sched_setparam
+    sched_setattr inotify_init inotify_init1 setxattr lsetxattr fsetxattr statfs fstatfs sync syncfs fallocate
+    set_mempolicy umask
+"""
+ORDINARY = frozenset(_IN_PASSING.split())
 """System calls refused without a signal, because honest libraries make them in passing."""
 BY_DRIVERS = frozenset({"fork", "vfork", "clone", "setsockopt"})
 """Likewise for a GPU's driver, which starts a program that looks for device files, and sets up a socket."""
@@ -128,10 +94,8 @@ class Notices:
                     self._keep_closed(path, pid, name, arguments)
             answer = _ANSWER.pack(id, 0, 0, _CONTINUE)
         elif name == "clone" and self._threads is not None and _starts_thread(arguments[0]):
-            if 0 < process_stats.threads(pid) < self._threads:
-                answer = _ANSWER.pack(id, 0, 0, _CONTINUE)
-            else:
-                answer = _ANSWER.pack(id, 0, -errno.EAGAIN, 0)
+            fits = 0 < process_stats.threads(pid) < self._threads
+            answer = _ANSWER.pack(id, 0, 0, _CONTINUE) if fits else _ANSWER.pack(id, 0, -errno.EAGAIN, 0)
         elif name not in self._ordinary and not (name == "socket" and (arguments[0], arguments[1]) == _NSCD):
             self._note(SignalKind.SYSTEM_CALL, _describe_call(name, arguments))
         try:

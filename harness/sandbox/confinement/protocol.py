@@ -36,13 +36,7 @@ class FileAccess:
 
 @dataclass(frozen=True)
 class InsidePaths:
-    """Paths inside.
-
-    Attributes:
-        folder: the submission's files.
-        boot: the harness's files.
-        scratch: temporary writable folder.
-    """
+    """Paths inside: of the submission's files, of the harness's, of a writable folder, and of others by name."""
 
     folder: str
     boot: str
@@ -104,12 +98,7 @@ class Sandbox(Protocol):
         """Return the missing prerequisite, or None, without trying."""
 
     def remedies(self, failure: UnusedTier | None, settings: Path) -> Iterator[str]:
-        """Yield what the user can do to make more of it work.
-
-        Args:
-            failure: why it does not work, if so.
-            settings: folder of the kernel's settings.
-        """
+        """Yield what the user can do to make more of it work, given its failure and the kernel's settings folder."""
 
     def prepare(self, access: FileAccess, memory_bytes: int, tasks: int, capabilities: Sequence[str] = ()) -> None:
         """Lay out the visible files.
@@ -124,29 +113,16 @@ class Sandbox(Protocol):
         """
 
     def limit(self, profile: Profile, rlimits: Mapping[str, int], tasks: int) -> Confinement:
-        """Return the restrictions on one worker or command.
-
-        Args:
-            rlimits: limits by name in `resource`.
-            tasks: most threads and processes.
-        """
+        """Return the restrictions on one worker or command; `rlimits` have names of `resource`."""
 
     def spawn(self, words: Sequence[str], *, in_folder: bool = False, **options: Any) -> subprocess.Popen[bytes]:
-        """Start a process like `subprocess.Popen`, if asked in the submission's folder.
-
-        Raises:
-            OSError: it did not start.
-        """
+        """Start a process like `subprocess.Popen`, on request in the submission's folder; `OSError` if that fails."""
 
     def meter(self, process: subprocess.Popen[bytes]) -> Callable[[], float]:
         """Return a clock for the processor seconds of a process tree."""
 
     def end(self, process: subprocess.Popen[bytes] | None) -> None:
-        """End a process with its descendants, and undo `prepare`.
-
-        Raises:
-            BoxError: a process did not end.
-        """
+        """End a process with its descendants, and undo `prepare`; `BoxError` if a process does not end."""
 
 
 def fence_plan(

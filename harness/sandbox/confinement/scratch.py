@@ -101,22 +101,9 @@ def _keep(pid: int, place: Path) -> None:
     own = os.pidfd_open(pid)
     try:
         # a shell starts it in the background and ends: this process, which may wait for all its children, gains none
+        keeper = (EXECUTABLE, "-I", "-S", "-B", KEEPER, f"{own}", f"{pid}", place, _draw_prefix(pid))
         subprocess.run(
-            (
-                "/bin/sh",
-                "-c",
-                '"$@" &',
-                "sh",
-                EXECUTABLE,
-                "-I",
-                "-S",
-                "-B",
-                KEEPER,
-                f"{own}",
-                f"{pid}",
-                place,
-                _draw_prefix(pid),
-            ),
+            ("/bin/sh", "-c", '"$@" &', "sh", *keeper),
             pass_fds=(own,),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

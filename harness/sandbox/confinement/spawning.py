@@ -19,11 +19,7 @@ Order = tuple[Started, Callable[[], subprocess.Popen[bytes]]]
 
 
 def spawn(command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
-    """Start a process like `subprocess.Popen`, in a new session; an interrupt of this call kills it.
-
-    Raises:
-        OSError: the process did not start.
-    """
+    """Start a process like `subprocess.Popen`, in a new session; an interrupt of this call kills it."""
 
     def start() -> subprocess.Popen[bytes]:
         return subprocess.Popen(command, start_new_session=True, close_fds=True, **options)
@@ -33,8 +29,8 @@ def spawn(command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
         _open_orders(os.getpid()).put((future, start))
         return future.result()
     except BaseException:
-        if not future.cancel():
-            _forsake(future)
+        if not future.cancel() and future.exception() is None:
+            end(future.result())
         raise
 
 
@@ -62,8 +58,3 @@ def _serve(orders: SimpleQueue[Order]) -> None:
             future.set_result(start())
         except BaseException as error:  # `spawn` raises it
             future.set_exception(error)
-
-
-def _forsake(future: Started) -> None:
-    if future.exception() is None:
-        end(future.result())

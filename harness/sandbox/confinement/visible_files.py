@@ -29,15 +29,7 @@ ENVIRONMENT = {
 SYSTEM = ("/usr", "/bin", "/lib", "/lib64", "/lib32")
 FILES = ("/etc/ld.so.cache", "/etc/localtime", "/etc/alternatives")
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
-OF_PROC = (
-    "/proc/self",
-    "/proc/cpuinfo",
-    "/proc/meminfo",
-    "/proc/stat",
-    "/proc/version",
-    "/proc/uptime",
-    "/proc/loadavg",
-)
+OF_PROC = tuple(f"/proc/{name}" for name in ("self", "cpuinfo", "meminfo", "stat", "version", "uptime", "loadavg"))
 
 
 def interpreter() -> str:

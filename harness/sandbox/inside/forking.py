@@ -19,9 +19,7 @@ import socket
 import sys
 from typing import Any
 
-MODULES = (
-    *("confine", "descendants", "landlock_rules", "process_control", "seccomp", "served", "syscalls", "wire", "worker"),
-)
+MODULES = "confine descendants landlock_rules process_control seccomp served syscalls wire worker"
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import dataclasses  # noqa: E402, F401
 
@@ -36,7 +34,7 @@ import wire  # noqa: E402
 import worker  # noqa: E402
 
 del sys.path[0]
-for _name in MODULES:  # a submission may use these module names itself
+for _name in MODULES.split():  # a submission may use these module names itself
     sys.modules.pop(_name, None)
 
 CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWPID = 0x00020000, 0x08000000, 0x20000000
@@ -73,9 +71,8 @@ class Children:
         self.own = os.getpid()
         self.home = os.open("/proc/self/ns/pid", os.O_RDONLY)
         self.direct = int(_libc.setns(self.home, CLONE_NEWPID)) == 0  # bubblewrap denies it to an ordinary user
-        self.alive: dict[
-            int, tuple[int, int]
-        ] = {}  # by pidfd: process id, and the descriptor for its wait status or -1
+        # by pidfd: process id, and the descriptor for its wait status or -1
+        self.alive: dict[int, tuple[int, int]] = {}
 
     def wait_beside(self, control: socket.socket) -> bool:
         """Report ended children until the parent sends something."""
@@ -168,9 +165,8 @@ def separate(namespaces: int, scratch_bytes: int, interpreter: list[str], links:
 def work(request: dict[str, Any], holder: int, control: int, output: int) -> None:
     """Become the worker; never returns."""
     process_control.prctl(process_control.SET_PDEATHSIG, signal.SIGKILL)
-    process_control.prctl(
-        process_control.SET_DUMPABLE, 1
-    )  # a parent without root reads the paths that the worker opens
+    # a parent without root reads the paths that the worker opens
+    process_control.prctl(process_control.SET_DUMPABLE, 1)
     status, greeted = 70, False
     try:
         os.dup2(output, 1)

@@ -112,9 +112,8 @@ def install(profile: str, *, notify: bool = False, ask_threads: bool = False, ex
     flags = _TSYNC | (_NEW_LISTENER | _TSYNC_ESRCH if notify else 0)
     control.prctl(control.SET_NO_NEW_PRIVS, 1)
     listener = _call_seccomp(_SET_MODE_FILTER, flags, ctypes.byref(_FilterProgram(count, code)))
-    if listener < 0 or (
-        listener and not notify
-    ):  # without a listener, a positive result is the id of a thread that failed to follow
+    # without a listener, a positive result is the id of a thread that failed to follow
+    if listener < 0 or (listener and not notify):
         raise OSError(ctypes.get_errno(), f"seccomp: {os.strerror(ctypes.get_errno())}")
     return listener if notify else -1
 
@@ -176,11 +175,13 @@ def _list_blocks(profile: str, pid: int, refuse: int, notify: bool, extra: Seque
     blocks["prlimit64"] = _allow_among(0, (0, pid), refuse)
     blocks["tgkill"] = blocks["rt_tgsigqueueinfo"] = _allow_among(0, (pid,), refuse)
     if building:
-        blocks["socketpair"] = _filter_socketpair(refuse)
+        # connected ones only: a datagram socket, even paired, can send each message to another address
+        blocks["socketpair"] = _allow_sockets((_SOCK_STREAM, _SOCK_SEQPACKET), refuse)
     for name in (one for family in extra for one in _FAMILIES.get(family, (family,))):
         if not any(name in syscalls.numbers(machine) for machine in _ARCHITECTURES):
             raise KeyError(f"no system call is named {name!r}")
-        blocks[name] = _socket(refuse) if name == "socket" else _answer(_ALLOW)
+        # sockets of sequenced packets reach no peer without `connect`
+        blocks[name] = _allow_sockets((_SOCK_SEQPACKET,), refuse) if name == "socket" else _answer(_ALLOW)
     return blocks
 
 
@@ -205,31 +206,9 @@ def _clone(refuse: int, building: bool, thread: int = _ALLOW) -> Program:
     return [*tests, *_answer(refuse), *_answer(thread)]
 
 
-def _socket(refuse: int) -> Program:
-    """Allow Unix sockets of sequenced packets only: without `connect` they reach no peer."""
-    return [
-        _load_argument(0),
-        (_EQUAL, 0, 3, _AF_UNIX),
-        _load_argument(1),
-        (_MASK, 0, 0, _SOCK_TYPE_MASK),
-        (_EQUAL, 1, 0, _SOCK_SEQPACKET),
-        *_answer(refuse),
-        *_answer(_ALLOW),
-    ]
-
-
-def _filter_socketpair(refuse: int) -> Program:
-    """Allow connected Unix sockets only: a datagram socket, even paired, can send each message to another address."""
-    return [
-        _load_argument(0),
-        (_EQUAL, 0, 4, _AF_UNIX),
-        _load_argument(1),
-        (_MASK, 0, 0, _SOCK_TYPE_MASK),
-        (_EQUAL, 2, 0, _SOCK_STREAM),
-        (_EQUAL, 1, 0, _SOCK_SEQPACKET),
-        *_answer(refuse),
-        *_answer(_ALLOW),
-    ]
+def _allow_sockets(kinds: Sequence[int], refuse: int) -> Program:
+    load, *tests = _allow_among(1, kinds, refuse)
+    return [_load_argument(0), (_EQUAL, 0, 2 + len(kinds), _AF_UNIX), load, (_MASK, 0, 0, _SOCK_TYPE_MASK), *tests]
 
 
 def _runs(blocks: Mapping[int, Program]) -> Iterable[tuple[int, Program]]:

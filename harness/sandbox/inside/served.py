@@ -34,13 +34,7 @@ class Uncarried:
 
 
 class CountedFunction:
-    """A trusted function that counts its calls.
-
-    Attributes:
-        calls: calls so far, with refused ones.
-        fault: reason for the first refusal, or empty.
-        exhausted: true beyond the call limit.
-    """
+    """A trusted function that counts its calls, refused ones too, and keeps the reason for the first refusal."""
 
     def __init__(self, name: str, function: Callable[..., Any], most: int) -> None:
         self.name, self.function, self.most = name, function, most
@@ -77,12 +71,7 @@ class Link:
         self._lock = threading.Lock()
 
     def ask(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call the function in the serving process.
-
-        Raises:
-            RuntimeError: the stub's call has ended, or the limit is used up.
-            ValueError: the function refused the arguments.
-        """
+        """Call the function in the serving process, whose errors are raised here, too, while the stub's call lasts."""
         message = pack([name, args, kwargs])
         if len(message) > LIMIT:
             message = pack([name, None, f"they take {len(message):,} bytes, and at most {LIMIT:,} can be passed"])
@@ -133,8 +122,7 @@ class LocalFunction:
 def serve(control: socket.socket, fd: int, functions: Mapping[str, CountedFunction]) -> list[list[Any]]:
     """Answer the requests of one call until the parent sends something.
 
-    Returns:
-        A list per function: name, calls, fault, exhausted.
+    Return a list per function: name, calls, fault, exhausted.
     """
     with socket.socket(fileno=fd) as link:
         waiting = select.poll()
@@ -193,11 +181,7 @@ def pack(value: Any) -> bytes:
 
 
 def unpack(message: bytes, read_only: bool = False) -> Any:
-    """Decode a message.
-
-    Raises:
-        ValueError: a malformed message; other exceptions are possible.
-    """
+    """Decode a message; `ValueError` or another exception if it is malformed."""
     size = int.from_bytes(message[:4], "little")
     return _build_value(json.loads(message[4 : 4 + size]), message[4 + size :], read_only)
 

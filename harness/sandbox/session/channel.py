@@ -22,11 +22,7 @@ _CUT = int(socket.MSG_TRUNC | socket.MSG_CTRUNC)
 
 
 class Channel:
-    """Sends requests and receives replies.
-
-    Attributes:
-        beside: seccomp notifications of a process that the worker may wait for.
-    """
+    """Sends requests and receives replies; `beside` are notifications of a process that the worker may wait for."""
 
     def __init__(self, control: socket.socket, output: Output) -> None:
         control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
@@ -49,9 +45,7 @@ class Channel:
         """Return whether the worker spoke without a request."""
         try:
             return bool(self.control.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
-        except BlockingIOError:
-            return False
-        except OSError:
+        except OSError:  # nothing there, or the worker is gone
             return False
 
     @property
@@ -81,7 +75,7 @@ class Channel:
     def receive(self, seconds: float) -> dict[str, Any] | CallStatus:
         """Wait for one message; drain the output meanwhile."""
         deadline = time.perf_counter() + seconds
-        told = self._map_notices()
+        told = {notices.fd: notices for notices in (self.notices, self.beside) if notices and notices.fd >= 0}
         waiting = self._make_poll(told)
         while True:
             left = deadline - time.perf_counter()
@@ -89,7 +83,8 @@ class Channel:
                 return CallStatus.TIMEOUT
             seconds = min(left, LOOK_SECONDS) if self.bounds else left
             ready = {fd for fd, _ in waiting.poll(seconds * 1000)}
-            if self._exceeds():
+            if self.bounds is not None and (found := self.bounds.find_excess(self.pid)):
+                self.exceeded = found
                 return CallStatus.RESOURCE_LIMIT
             if self.output.fd in ready:
                 self.output.drain()
@@ -113,14 +108,6 @@ class Channel:
         for fd in told:
             waiting.register(fd, select.POLLIN)
         return waiting
-
-    def _map_notices(self) -> dict[int, Notices]:
-        return {notices.fd: notices for notices in (self.notices, self.beside) if notices and notices.fd >= 0}
-
-    def _exceeds(self) -> bool:
-        if self.bounds is not None:
-            self.exceeded = self.bounds.find_excess(self.pid)
-        return bool(self.exceeded)
 
     def _take(self) -> tuple[dict[str, Any] | CallStatus, list[int]]:
         try:

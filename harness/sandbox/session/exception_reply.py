@@ -13,9 +13,7 @@ from harness.sandbox.session.snapshots import has_line
 def make_exception_reply(claim: Any, folder: Path, sources: Collection[str]) -> Reply | None:
     """Return the reply to a call that raised; None if malformed.
 
-    Args:
-        claim: type name, message, built-in base types, file and line.
-        sources: files in `folder` whose locations count.
+    `claim` lists type name, message, built-in base types, file and line, which counts in one of `sources`.
     """
     if not isinstance(claim, list) or len(claim) != 4:
         return None

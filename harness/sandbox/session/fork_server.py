@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -112,11 +112,7 @@ class ForkServer:
         return self._sandbox.paths.folder
 
     def start(self) -> None:
-        """Start the process.
-
-        Raises:
-            BoxError: it did not start.
-        """
+        """Start the process; `BoxError` if it does not start."""
         self._sandbox.prepare(self._access, self._memory_bytes, self._tasks + 16, ("CAP_SYS_ADMIN",))
         paths = self._sandbox.paths
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -139,11 +135,7 @@ class ForkServer:
             os.close(write)
 
     def fork(self, rlimits: Mapping[str, int]) -> WorkerProcess:
-        """Return a new worker behind its fence, with none of the submission loaded.
-
-        Raises:
-            BoxError: the worker or its fence failed.
-        """
+        """Return a new worker behind its fence, with none of the submission loaded; `BoxError` if that fails."""
         spare, self._spare = self._spare, None
         if spare is not None and spare.rlimits != rlimits:
             spare.undo.close()
@@ -198,7 +190,9 @@ class ForkServer:
         status_read, status_write = os.pipe2(os.O_CLOEXEC)
         undo.callback(os.close, status_read)
         try:
-            self._send(json.dumps(request).encode(), (theirs.fileno(), output_write, status_write))
+            assert self._control is not None
+            fds = array.array("i", (theirs.fileno(), output_write, status_write))
+            self._control.sendmsg([json.dumps(request).encode()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)])
         finally:
             theirs.close()
             os.close(output_write)
@@ -235,10 +229,6 @@ class ForkServer:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def _send(self, message: bytes, fds: Sequence[int]) -> None:
-        assert self._control is not None
-        self._control.sendmsg([message], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))])
-
     def _await_greeting(self, channel: Channel) -> int:
         """Return the descriptor for notifications, or -1."""
         answer, fds = channel.first(START_SECONDS)
@@ -254,11 +244,7 @@ class ForkServer:
 
 
 def trial(tier: Tier) -> None:
-    """Start a worker in `tier` and end it.
-
-    Raises:
-        BoxError: it did not start, in the failing program's words.
-    """
+    """Start a worker in `tier` and end it; `BoxError` in the failing program's words if it does not start."""
     with ForkServer(FileAccess(visible_files.BOOT), tier, 512) as fork_server:
         try:
             fork_server.fork({}).close()

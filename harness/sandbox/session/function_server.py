@@ -21,12 +21,7 @@ SECONDS = 30.0
 
 @dataclass
 class ServedCall:
-    """The functions of one call.
-
-    Attributes:
-        link: the stubs' end of the socket, or -1.
-        use: use by function name, after the call.
-    """
+    """The functions of one call: the stubs' end of the socket or -1, and after the call, their use by name."""
 
     link: int = -1
     use: Mapping[str, ServedUse] = field(default_factory=dict)
@@ -54,11 +49,7 @@ class FunctionServer:
 
     @contextmanager
     def serving(self, functions: Sequence[wire.ServedFunction]) -> Iterator[ServedCall]:
-        """Serve functions during the block, around one call.
-
-        Raises:
-            BoxError: the process did not start, or ended by itself.
-        """
+        """Serve functions during the block, around one call; `BoxError` if the process fails."""
         call = ServedCall()
         if not functions:
             yield call
@@ -70,7 +61,8 @@ class FunctionServer:
                 yield call
             finally:
                 theirs.close()
-            call.use = self._end_call(id)
+            self._request({"op": "end"})
+            call.use = {name: ServedUse(*use) for name, *use in self._receive_value(id)}
         except BaseException:  # the process may still be busy with this call
             self.close()
             raise
@@ -95,10 +87,6 @@ class FunctionServer:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with ours:
             return theirs, self._request({"op": "serve", "functions": wanted}, (ours.fileno(),))
-
-    def _end_call(self, id: int) -> Mapping[str, ServedUse]:
-        self._request({"op": "end"})
-        return {name: ServedUse(calls, fault, exhausted) for name, calls, fault, exhausted in self._receive_value(id)}
 
     def _request(self, request: Mapping[str, Any], fds: Sequence[int] = ()) -> int:
         assert self._worker is not None

@@ -4,7 +4,6 @@ import errno
 import fcntl
 import os
 import time
-from types import TracebackType
 from typing import Self
 
 from harness.sandbox.inside import wire
@@ -50,11 +49,7 @@ class MemoryFile:
         return cls(fd, size)
 
     def freeze(self) -> None:
-        """Forbid further writes.
-
-        Raises:
-            StillWritable: see `_seal`.
-        """
+        """Forbid further writes; see `_seal`."""
         self._seal(fcntl.F_SEAL_WRITE)
 
     def _seal(self, seals: int) -> None:
@@ -82,7 +77,5 @@ class MemoryFile:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         os.close(self.fd)

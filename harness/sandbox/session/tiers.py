@@ -27,11 +27,7 @@ def detect() -> Tier:
 
 @cache
 def choose() -> TierChoice:
-    """Choose a tier like `detect`, with the reason against each stronger one.
-
-    Raises:
-        PrerequisiteError: see `detect`.
-    """
+    """Choose a tier like `detect`, with the reason against each stronger one."""
     if chosen := os.environ.get(CHOSEN):
         return TierChoice.model_validate_json(chosen)
     forced = os.environ.get(FORCED)

@@ -74,11 +74,7 @@ class WorkerSession:
         self._run_queue = RunQueue()
 
     def open(self) -> Reply:
-        """Start the worker and import the submission; the value lists its functions.
-
-        Raises:
-            BoxError: the worker did not start.
-        """
+        """Start the worker and import the submission; the value lists its functions."""
         if self._fork_server is None:
             self._fork_server = start_fork_server(self.spec)
         if self._server is None:
@@ -370,11 +366,7 @@ class WorkerSession:
 
 
 def start_fork_server(spec: WorkerSpec) -> ForkServer | LentForkServer:
-    """Return a started fork server, borrowed if some are kept warm.
-
-    Raises:
-        BoxError: it did not start.
-    """
+    """Return a started fork server, borrowed if some are kept warm."""
     warm = lender()
     if warm is not None and spec.tier in NAMESPACED and not spec.devices:
         return warm.lend(spec.folder, (spec.tier, spec.limits.memory_mib, spec.limits.scratch_mib, PROCESSES))

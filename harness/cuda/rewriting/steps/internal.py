@@ -3,7 +3,7 @@
 from tree_sitter import Node
 
 from harness.cuda.rewriting.text.fragment import Fragment
-from harness.cuda.rewriting.text.syntax import Qualified, name_of
+from harness.cuda.rewriting.text.syntax import name_of
 
 _OTHERWISE = frozenset(
     b"static extern inline __inline __inline__ __forceinline__ constexpr friend template typedef using virtual "
@@ -16,17 +16,10 @@ def rewrite(fragment: Fragment) -> None:
     """Rewrite declarations of namespaces; templates and members may be in several units anyway."""
     for marked in fragment.syntax.marked:
         start = min(marked.node.start_byte, marked.qualifiers[0].start)
-        if (
-            _is_of_device(marked)
-            and _is_of_namespace(marked.node)
-            and not _says_otherwise(fragment, marked.node, start)
-        ):
+        declares = marked.node.type in ("declaration", "function_definition")
+        of_device = declares and marked.has(b"__device__", b"__constant__", b"__managed__")
+        if of_device and _is_of_namespace(marked.node) and not _says_otherwise(fragment, marked.node, start):
             fragment.edits.insert(start, b"static ")
-
-
-def _is_of_device(marked: Qualified) -> bool:
-    declares = marked.node.type in ("declaration", "function_definition")
-    return declares and marked.has(b"__device__", b"__constant__", b"__managed__")
 
 
 def _is_of_namespace(node: Node) -> bool:

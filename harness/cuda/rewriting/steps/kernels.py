@@ -41,20 +41,12 @@ def rewrite(fragment: Fragment, marked: Qualified) -> None:
     if specialised:
         _drop_template(fragment, outer, node)
     listed = _list_parameters(fragment, parameters, b"emu_argument_")
-    stub = b" %s%s%s%s { static const ::emu::Kernel emu_kernel{__func__, %s};" % (
-        prefix,
-        fragment.text(name.start_byte, name.end_byte),
-        listed.declared,
-        flat(fragment.text(parameters.end_byte, body.start_byte)),
-        fragment.site(name.start_byte),
-    )
-    call = b" ::emu::launch(emu_kernel, [=]() EMU_UNINSTRUMENTED { %s%s(%s); }, ::emu::Parameters%s{}); }" % (
-        renamed,
-        arguments,
-        listed.passed,
-        listed.types,
-    )
-    fragment.edits.insert(body.end_byte, stub + call + b" }" * scope)
+    spelled, behind = fragment.text(name.start_byte, name.end_byte), fragment.text(parameters.end_byte, body.start_byte)
+    stub = b" %s%s%s%s" % (prefix, spelled, listed.declared, flat(behind))
+    stub += b" { static const ::emu::Kernel emu_kernel{__func__, %s};" % fragment.site(name.start_byte)
+    called = b"%s%s(%s); }, ::emu::Parameters%s" % (renamed, arguments, listed.passed, listed.types)
+    stub += b" ::emu::launch(emu_kernel, [=]() EMU_UNINSTRUMENTED { %s{}); }" % called
+    fragment.edits.insert(body.end_byte, stub + b" }" * scope)
 
 
 def _find_function(declarator: Node | None) -> Node | None:
@@ -73,9 +65,8 @@ def _reopen_scopes(fragment: Fragment, outer: Node, declarator: Node) -> tuple[i
         scope, name = declarator.child_by_field_name("scope"), declarator.child_by_field_name("name")
         if scope is None or name is None:
             break
-        fragment.edits.insert(
-            outer.start_byte, b"namespace " + fragment.text(scope.start_byte, scope.end_byte) + b" { "
-        )
+        opened = b"namespace " + fragment.text(scope.start_byte, scope.end_byte) + b" { "
+        fragment.edits.insert(outer.start_byte, opened)
         fragment.edits.replace(scope.start_byte, name.start_byte, b"")
         declarator = name
         depth += 1

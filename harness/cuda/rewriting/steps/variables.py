@@ -24,13 +24,8 @@ def rewrite(fragment: Fragment, marked: Qualified) -> None:
             continue
         spelled = fragment.text(name.start_byte, name.end_byte)
         symbol = fragment.derive_name(spelled.replace(b"::", b"_"), b"symbol")
-        registrations += b" static ::emu::Symbol %s{(void*)&%s, sizeof(%s), %s, ::emu::Space::%s};" % (
-            symbol,
-            spelled,
-            spelled,
-            fragment.quote(spelled),
-            space,
-        )
+        parts = (symbol, spelled, spelled, fragment.quote(spelled), space)
+        registrations += b" static ::emu::Symbol %s{(void*)&%s, sizeof(%s), %s, ::emu::Space::%s};" % parts
     if registrations:
         fragment.follow(node.end_byte, registrations)
 

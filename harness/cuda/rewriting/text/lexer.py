@@ -90,14 +90,11 @@ def lex(text: bytes) -> Lexed:
                 joined = b"<<<"
             token = Token(kind, joined, match.start(), match.end())
             (tokens if directive is None else directive.tokens).append(token)
-    return Lexed(tokens, [_drop_digraph(text, d) for d in directives])
-
-
-def _drop_digraph(text: bytes, directive: Directive) -> Directive:
-    # the digraph `%:` opens a directive as `#` does
-    if text[directive.start : directive.start + 1] == b"%" and directive.name == b":":
-        directive.tokens = directive.tokens[1:]
-    return directive
+    for directive in directives:
+        # the digraph `%:` opens a directive as `#` does
+        if text[directive.start : directive.start + 1] == b"%" and directive.name == b":":
+            directive.tokens = directive.tokens[1:]
+    return Lexed(tokens, directives)
 
 
 def macro(directive: Directive) -> Macro | None:
