@@ -9,9 +9,13 @@ from pathlib import Path
 import sample_records as sample
 
 from harness.model import Record
+from harness.report.page import page
 from harness.report.pages import render_all, write
-from harness.report.views.inputs import ReportInputs
+from harness.report.views.inputs import ReportInputs, gather
+from harness.workspace import Workspace
 
+MOST_BYTES = 1_500_000
+"""What the page of the bundled submissions may weigh."""
 OTHER = sample.CHALLENGE.model_copy(update={"id": "another", "title": "Another"})
 
 
@@ -40,7 +44,8 @@ def test_a_record_read_back_from_its_file_gives_the_same_report():
     )
 
 
-def test_another_process_with_another_hash_seed_renders_the_same_bytes():
+def test_another_process_with_other_settings_renders_the_same_bytes(tmp_path):
+    (tmp_path / "matplotlibrc").write_text("font.size: 20\nlines.linewidth: 5\nsvg.fonttype: path\n")
     script = (
         "import sys; sys.path.insert(0, sys.argv[1]);"
         "import sample_records as s; from harness.report.views.inputs import ReportInputs;"
@@ -51,7 +56,8 @@ def test_another_process_with_another_hash_seed_renders_the_same_bytes():
     texts = {
         subprocess.run(
             [sys.executable, "-c", script, str(Path(__file__).parent)],
-            env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed, "MATPLOTLIBRC": str(tmp_path / "matplotlibrc")},
+            capture_output=True, check=True,
         ).stdout
         for seed in ("1", "2")
     }  # fmt: skip
@@ -82,6 +88,8 @@ def test_only_what_changed_is_written(tmp_path):
     ]
 
 
-def test_without_a_record_there_is_a_scoreboard_that_says_what_to_do():
-    text = render_all(ReportInputs([sample.CHALLENGE], []))["scoreboard.md"]
-    assert "harness grade --all" in text
+def test_every_bundled_submission_is_on_a_page_that_opens_at_once():
+    ours = Workspace(Path(__file__).parents[2])
+    text = page(gather(ours))
+    assert len(text.encode()) < MOST_BYTES
+    assert all(f'id="{record.name}"' in text for record in ours.records())

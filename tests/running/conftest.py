@@ -1,6 +1,7 @@
 """A toy workspace whose answers are graded, once for all tests of a process that begin with one."""
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -41,3 +42,12 @@ def attempts(toy: ChallengeCode, _attempted_once: Path) -> ChallengeCode:
     """The tiny challenge in a workspace of its own, with three graded attempts of the model `m`."""
     shutil.copytree(_attempted_once, toy.workspace.root, dirs_exist_ok=True)
     return toy
+
+
+@pytest.fixture(scope="module")
+def two() -> Iterator[object]:
+    """A Ray cluster of two nodes."""
+    from tests.ray_nodes import local_nodes
+
+    with local_nodes(1, 1) as nodes:
+        yield nodes

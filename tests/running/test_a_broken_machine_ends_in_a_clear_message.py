@@ -231,18 +231,6 @@ def test_a_lost_folder_for_temporary_files(workspace, tmp_path):
     goes_on(workspace, tmp_path)
 
 
-def test_a_record_cut_short_by_a_crash(workspace, tmp_path):
-    finish(start(workspace, tmp_path, 1))
-    expected = outcome(workspace)
-    path = workspace.record_path("wrong", "scaled_sum")
-    path.write_bytes(path.read_bytes()[:100] + b"\xff")
-    done = bash(workspace, f"{RUN} scoreboard || echo $?")
-    assert codes(done) == []  # it costs its row
-    assert f"{path}: is not a record: " in done.stderr and "harness grade --force makes a new one" in done.stderr
-    goes_on(workspace, tmp_path)
-    assert outcome(workspace) == expected
-
-
 def test_two_runs_at_once(workspace, tmp_path):
     runs = [start(workspace, tmp_path, 2) for _ in range(2)]
     for run in runs:

@@ -19,6 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from clusters import ON_RAY, distinct, workspace_with
 from kill_and_resume import PROBES as SAME_EACH_RUN
 from kill_and_resume import plain
 
@@ -35,17 +36,10 @@ from harness.store.record_store import Store
 from harness.workspace import Workspace
 from tests.commands import command, environment, started
 from tests.ray_nodes import LocalNodes, local_nodes
-from tests.toy import CHALLENGE_ID, REFERENCE, SUBMISSION, add_submission, make_workspace
+from tests.toy import CHALLENGE_ID, REFERENCE, SUBMISSION, add_submission
 
 pytest.importorskip("ray", reason="no ray (240 MB installed): .venv/bin/python -m pip install -e '.[ray]'")
-pytestmark = [
-    pytest.mark.xdist_group("ray"), pytest.mark.timeout(600),
-    # Ray leaves sockets and files of processes that were killed to the garbage collector
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-    pytest.mark.filterwarnings("ignore::FutureWarning"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-]  # fmt: skip
+pytestmark = ON_RAY
 
 README = Path(__file__).parents[2] / "README.md"
 SCALING = README.parent / "docs" / "scaling.md"
@@ -59,24 +53,6 @@ TRAP = f"""
         os.kill(os.getpid(), signal.SIGKILL)
 """
 """In place of an answer that gets its grader killed, which none is known to: trusted code that does it."""
-
-
-@pytest.fixture(scope="module")
-def two() -> Iterator[LocalNodes]:
-    """A cluster of two nodes."""
-    with local_nodes(1, 1) as nodes:
-        yield nodes
-
-
-def workspace_with(root: Path, answers: dict[str, str], probes: str = SAME_EACH_RUN) -> Workspace:
-    workspace = make_workspace(root, probes=probes, mutants="MUTANTS = ()\n", variants="VARIANTS = ()\n")
-    for model, source in answers.items():
-        add_submission(workspace, model, source)
-    return workspace
-
-
-def distinct(count: int) -> dict[str, str]:
-    return {f"m{number}": f"{REFERENCE}\n# {number}\n" for number in range(count)}
 
 
 def on(nodes: LocalNodes, workspace: Workspace, folders: list[Path] | None = None, **options: Any) -> list[Any]:

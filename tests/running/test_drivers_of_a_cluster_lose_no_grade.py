@@ -10,12 +10,11 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from kill_and_resume import PROBES
+from clusters import ON_RAY, distinct, workspace_with
 
 from harness.executors.base import grade_all
 from harness.executors.registry import new_executor
@@ -23,43 +22,19 @@ from harness.grading.options import Options
 from harness.grading.submission_grade import Graded, now
 from harness.store.database import GOES_ON
 from harness.store.record_store import Store
-from harness.workspace import Workspace
 from tests.commands import command, environment
 from tests.mounts import MOUNTED, mounts_work
 from tests.ray_nodes import LocalNodes, local_nodes
-from tests.toy import REFERENCE, add_submission, make_workspace
 
 pytest.importorskip("ray", reason="no ray (240 MB installed): .venv/bin/python -m pip install -e '.[ray]'")
-pytestmark = [
-    pytest.mark.xdist_group("ray"), pytest.mark.timeout(600),
-    # Ray leaves sockets and files of processes that were killed to the garbage collector
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-    pytest.mark.filterwarnings("ignore::FutureWarning"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def two() -> Iterator[LocalNodes]:
-    """A cluster of two nodes."""
-    with local_nodes(1, 1) as nodes:
-        yield nodes
-
-
-def workspace_with(root: Path, count: int) -> Workspace:
-    """A workspace with so many right answers, every one another file."""
-    workspace = make_workspace(root, probes=PROBES, mutants="MUTANTS = ()\n", variants="VARIANTS = ()\n")
-    for number in range(count):
-        add_submission(workspace, f"m{number}", f"{REFERENCE}\n# {number}\n")
-    return workspace
+pytestmark = ON_RAY
 
 
 def test_grades_that_ended_together_are_all_saved_before_one_is_handed_out(tmp_path: Path) -> None:
     """Whoever takes the first of them and stops has lost none."""
     import ray
 
-    workspace, taken = workspace_with(tmp_path, 12), 0
+    workspace, taken = workspace_with(tmp_path, distinct(12)), 0
     store = Store(workspace)
     with local_nodes(1, 1, 1) as nodes:
         executor = new_executor("ray", workspace, Options(), None, nodes.address)
@@ -76,7 +51,7 @@ def test_grades_that_ended_together_are_all_saved_before_one_is_handed_out(tmp_p
 
 def test_two_drivers_on_one_store_lose_nothing(two: LocalNodes, tmp_path: Path) -> None:
     """Each bounded to one of two processors, with the same answers; some are graded by both, and that does no harm."""
-    workspace, names = workspace_with(tmp_path, 24), {f"m{number}" for number in range(24)}
+    workspace, names = workspace_with(tmp_path, distinct(24)), {f"m{number}" for number in range(24)}
     line = command("grade", "--all", "--executor", "ray", "-j", "1", "--address", two.address)
     runs = [
         subprocess.Popen(
@@ -99,7 +74,7 @@ def test_a_full_disk_of_the_driver_loses_no_finished_grade(two: LocalNodes, tmp_
     """The error names the file; what was graded before is kept, and the same command goes on once there is room."""
     if not mounts_work():
         pytest.skip("needs mount namespaces: root, or user namespaces for all")
-    workspace = workspace_with(tmp_path / "w", 2)
+    workspace = workspace_with(tmp_path / "w", distinct(2))
     run = shlex.join(command("grade", "--executor", "ray", "--address", two.address))
     store = shlex.quote(str(workspace.cache_folder))
     # the first grade finds room, the other none
@@ -141,7 +116,7 @@ datetime.datetime = Ahead
 
 def test_records_are_dated_by_the_drivers_clock(tmp_path: Path) -> None:
     """A node's may be an hour ahead: which record of a submission is the latest must not depend on that."""
-    workspace, early = workspace_with(tmp_path / "w", 2), tmp_path / "early"
+    workspace, early = workspace_with(tmp_path / "w", distinct(2)), tmp_path / "early"
     early.mkdir()
     (early / "sitecustomize.py").write_text(AHEAD)
     path = os.pathsep.join([str(early), *filter(None, [os.environ.get("PYTHONPATH")])])

@@ -41,24 +41,18 @@ def edit(path: Path, change) -> None:
     path.write_text(json.dumps(document))
 
 
-RAISED = {
-    "an overall": lambda d: d["overall"].update(score=94.0, high=94.0),
-    "a dimension": lambda d: d["dimensions"]["correctness"].update(score=94.0),
-    "a gate": lambda d: d.update(gates=[]),
-    "an interval": lambda d: d["overall"].update(high=d["overall"]["high"] + 1),
-    "a coverage": lambda d: d["overall"].update(coverage=0.5),
-}
+def raised(document) -> None:
+    document["overall"].update(score=94.0, high=94.0)
 
 
-@pytest.mark.parametrize("change", RAISED)
 @pytest.mark.parametrize("read_before", [True, False])
-def test_a_record_whose_marks_were_edited_is_left_out(toy, index, caplog, change, read_before):
+def test_a_record_whose_marks_were_edited_is_left_out(toy, index, caplog, read_before):
     """It says 94 although a critical criterion failed: no board may rank it."""
     path = toy.workspace.record_path("wrong", "scaled_sum")
     reads = (index.read, index.read_marks)
     if read_before:
         [read() for read in reads]
-    edit(path, RAISED[change])
+    edit(path, raised)
     for read in reads:
         caplog.clear()
         assert read().left_out == ("wrong/scaled_sum",)
@@ -67,22 +61,15 @@ def test_a_record_whose_marks_were_edited_is_left_out(toy, index, caplog, change
     assert [record.model for record in index.records()] == ["right"]
 
 
-def test_a_record_of_another_version_of_the_rubric_is_no_forgery(toy, index):
-    rubric = toy.workspace.challenge_folder("scaled_sum") / "challenge.toml"
-    rubric.write_text(rubric.read_text().replace('severity = "major"', 'severity = "minor"'))
-    assert index.read().doubts == dict.fromkeys(("right/scaled_sum", "wrong/scaled_sum"), ("older_rubric",))
-    assert [summary.ranked for summary in index.read_marks().summaries] == [False, False]
-
-
 def test_an_edited_mark_is_refused_whatever_rubric_it_was_given_by(toy, index, caplog):
     """Evidence of another rubric has other weights, and a failed critical criterion caps the overall all the same."""
 
-    def raised(document):
-        document["overall"].update(score=94.0, high=94.0)
+    def of_another_rubric(document):
+        raised(document)
         document["evidence"][-1]["criterion"] = "of_another_rubric"
         document["probe_set"] = None
 
-    edit(toy.workspace.record_path("wrong", "scaled_sum"), raised)
+    edit(toy.workspace.record_path("wrong", "scaled_sum"), of_another_rubric)
     assert [record.model for record in index.records()] == ["right"]
     assert re.search(r"can be [45]9 at most", caplog.text)
 
@@ -90,7 +77,7 @@ def test_an_edited_mark_is_refused_whatever_rubric_it_was_given_by(toy, index, c
 def test_one_record_is_checked_as_all_are(toy, index):
     """show, compare and replay read single records."""
     assert index.record("wrong/scaled_sum").model == "wrong"
-    edit(toy.workspace.record_path("wrong", "scaled_sum"), RAISED["an overall"])
+    edit(toy.workspace.record_path("wrong", "scaled_sum"), raised)
     with pytest.raises(StoreError, match="does not follow from the evidence"):
         index.record("wrong/scaled_sum")
 
