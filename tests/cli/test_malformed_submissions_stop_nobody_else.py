@@ -25,59 +25,33 @@ def _added(text: str) -> Callable[[Path], None]:
     return change
 
 
-def _bytes(data: bytes) -> Callable[[Path], None]:
+def _in_place(make: Callable[[Path], object], name: str = "submission.toml") -> Callable[[Path], None]:
+    """Something else where the file was, or nothing."""
+
     def change(folder: Path) -> None:
-        (folder / "submission.toml").write_bytes(data)
+        (folder / name).unlink()
+        make(folder / name)
 
     return change
 
 
-def _gone(folder: Path) -> None:
-    (folder / "submission.toml").unlink()
+def _bytes(data: bytes) -> Callable[[Path], None]:
+    return _in_place(lambda path: path.write_bytes(data))
 
 
-def _directory(folder: Path) -> None:
-    _gone(folder)
-    (folder / "submission.toml").mkdir()
+def _linked_to(target: str) -> Callable[[Path], None]:
+    return lambda path: path.symlink_to(target)
 
 
-def _pipe(folder: Path) -> None:
-    _gone(folder)
-    os.mkfifo(folder / "submission.toml")
+def _moved(to: str) -> Callable[[Path], None]:
+    """The entry under another name, which is stated."""
 
+    def change(folder: Path) -> None:
+        (folder / to).parent.mkdir(exist_ok=True)
+        (folder / "answer.py").rename(folder / to)
+        _replaced("answer.py", to)(folder)
 
-def _endless(folder: Path) -> None:
-    _gone(folder)
-    (folder / "submission.toml").symlink_to("/dev/zero")
-
-
-def _huge(folder: Path) -> None:
-    os.truncate(folder / "submission.toml", 1 << 40)
-
-
-def _link(folder: Path) -> None:
-    (folder / "answer.py").unlink()
-    (folder / "answer.py").symlink_to("/etc/passwd")
-
-
-def _linked_folder(folder: Path) -> None:
-    (folder / "more").symlink_to("/etc")
-
-
-def _folder_as_entry(folder: Path) -> None:
-    (folder / "answer.py").unlink()
-    (folder / "answer.py").mkdir()
-
-
-def _other_suffix(folder: Path) -> None:
-    (folder / "answer.py").rename(folder / "answer.txt")
-    _replaced("answer.py", "answer.txt")(folder)
-
-
-def _entry_left_out(folder: Path) -> None:
-    (folder / "reviews").mkdir()
-    (folder / "answer.py").rename(folder / "reviews" / "answer.py")
-    _replaced("answer.py", "reviews/answer.py")(folder)
+    return change
 
 
 PROVENANCE = 'provenance = "model-output"\n'
@@ -88,10 +62,10 @@ CASES: dict[str, Case] = {
     "not-utf8": (_bytes(b"model = '\xff'"), "submission.toml", "is not UTF-8 (byte 9)"),
     "not-toml": (_bytes(b"[submission"), "submission.toml", "is not TOML"),
     "too-deep": (_bytes(b"a = " + b"[" * 100_000), "submission.toml", "is not TOML"),
-    "directory": (_directory, "submission.toml", "is not a regular file"),
-    "pipe": (_pipe, "submission.toml", "is not a regular file"),
-    "endless": (_endless, "submission.toml", "is not a regular file"),
-    "huge": (_huge, "submission.toml", "is over 1 MiB"),
+    "directory": (_in_place(Path.mkdir), "submission.toml", "is not a regular file"),
+    "pipe": (_in_place(os.mkfifo), "submission.toml", "is not a regular file"),
+    "endless": (_in_place(_linked_to("/dev/zero")), "submission.toml", "is not a regular file"),
+    "huge": (lambda folder: os.truncate(folder / "submission.toml", 1 << 40), "submission.toml", "is over 1 MiB"),
     "wrong-type": (_replaced('"answer.py"', "3"), FIELD + ".entry", "got 3"),
     "wrong-list": (_added("[tests]\ncommand = 'pytest'\n"), "submission.toml: tests.command", "got 'pytest'"),
     "unknown-key": (_added("entri = 'x'\n"), FIELD + ".entri", "did you mean 'entry'"),
@@ -105,16 +79,16 @@ CASES: dict[str, Case] = {
     "upward-path": (_replaced("answer.py", "../../good/rows/answer.py"), FIELD + ".entry", "without '..'"),
     "absolute-path": (_replaced("answer.py", "/etc/passwd"), FIELD + ".entry", "relative path"),
     "nul-in-path": (_replaced("answer.py", r"\u0000.py"), FIELD + ".entry", "which is not in"),
-    "folder-as-entry": (_folder_as_entry, FIELD + ".entry", "which is not in"),
+    "folder-as-entry": (_in_place(Path.mkdir, "answer.py"), FIELD + ".entry", "which is not in"),
     "unknown-language": (_added("language = 'pyhton'\n"), FIELD + ".language", "did you mean 'python'"),
-    "no-python-entry": (_other_suffix, FIELD + ".entry", "must be one .py file"),
+    "no-python-entry": (_moved("answer.txt"), FIELD + ".entry", "must be one .py file"),
     "several-entries": (_replaced('"answer.py"', '["answer.py"]'), FIELD + ".entry", "must be one .py file"),
     "absolute-among-several": (_replaced('"answer.py"', '["answer.py", "/etc/passwd"]'), FIELD + ".entry.1",
                                "relative path"),
     "no-name-among-several": (_replaced('"answer.py"', '["answer.py", 3]'), FIELD + ".entry.1", "got 3"),
     "option-as-entry": (_replaced("answer.py", "-o.py"), FIELD + ".entry", "must not begin with '-'"),
     "long-entry": (_replaced("answer.py", "\u00e9" * 190 + ".py"), FIELD + ".entry", "which is not in"),
-    "entry-left-out": (_entry_left_out, FIELD + ".entry", "which is not in"),
+    "entry-left-out": (_moved("reviews/answer.py"), FIELD + ".entry", "which is not in"),
     "endless-key": (_added(".".join("a" * 100_000) + " = 1\n"), "submission.toml", "a key of over 16 parts"),
     "long-key": (_added("a" * 100_000 + " = 1\n"), FIELD + "." + "a" * 46 + "...", "unknown key"),
     "long-number": (_added("date = 1" + "0" * 5000 + "\n"), "submission.toml", "is not TOML: Exceeds"),
@@ -127,8 +101,8 @@ CASES: dict[str, Case] = {
     "absent-source": (_added("[[claims]]\nquantity = 'k'\nvalue = 1\nwhere = 'NO.md'\n"),
                       "submission.toml: claims.where", "names 'NO.md'"),
     "odd-capability": (_added("[capabilities]\ngqa = 'yes'\n"), "submission.toml: capabilities.gqa", "must be true"),
-    "link": (_link, "answer.py", "is a link"),
-    "linked-folder": (_linked_folder, "more", "is a link"),
+    "link": (_in_place(_linked_to("/etc/passwd"), "answer.py"), "answer.py", "is a link"),
+    "linked-folder": (lambda folder: (folder / "more").symlink_to("/etc"), "more", "is a link"),
 }  # fmt: skip
 
 
@@ -163,7 +137,7 @@ def test_each_is_told_and_the_rest_is_graded(run: Run, submit: Submit, root: Pat
 
 def test_a_folder_without_submission_toml_is_told(run: Run, submit: Submit, root: Path) -> None:
     folder = submit("good")
-    _gone(folder)
+    (folder / "submission.toml").unlink()
     done = run("grade", str(folder))
     assert done.returncode == 2
     assert f"{folder} holds no submission.toml" in done.stderr
