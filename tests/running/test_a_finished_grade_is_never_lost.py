@@ -3,60 +3,17 @@
 import os
 import signal
 import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from harness.errors import JudgeError, NotFoundError, SpecError
-from harness.executors.base import grade_all
-from harness.executors.local import GradingProcess, LocalExecutor
+from harness.executors.local import GradingProcess
 from harness.grading.options import Options
 from harness.grading.replay import replay
-from harness.grading.submission_grade import Graded, grade_one
+from harness.grading.submission_grade import grade_one
 from harness.model import Outcome, Record
 from harness.workspace.stored_files import read_stored
 from tests.toy import CHALLENGE_ID, PROBES, REFERENCE, TOML, add_submission, make_workspace
-
-RUN = """
-import sys
-from pathlib import Path
-from harness.grading.options import Options
-from harness.executors.base import grade_all
-from harness.executors.local import LocalExecutor
-from harness.workspace import Workspace
-w = Workspace(Path(sys.argv[1]))
-for graded in grade_all(LocalExecutor(w, Options(), 2), w.submissions()):
-    print(graded.record.name, flush=True)
-"""
-
-
-def start(root: Path) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", RUN, str(root)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-
-
-def left_over(root: Path) -> list[Path]:
-    return [p for p in (*root.rglob(".*.json.*"),) if p.is_file()]
-
-
-def test_a_killed_run_keeps_what_it_finished(toy, submit):
-    for i in range(4):
-        submit(f"m{i}", toy.source() + f"\n# {i}\n")
-    finished: set[str] = set()
-    for lines in range(1, 4):  # each run is killed while it works on what the one before it left
-        with start(toy.workspace.root) as run:
-            assert run.stdout is not None
-            finished |= {run.stdout.readline().strip() for _ in range(lines)}
-            run.kill()
-            finished |= set(run.communicate(timeout=20)[0].split())
-        records = {read_stored(p, Record).name for p in toy.workspace.records_folder.glob("*/[!.]*.json")}
-        assert finished and finished <= records
-    assert len(finished) >= 3
-    results = list(grade_all(LocalExecutor(toy.workspace, Options(), 2), toy.workspace.submissions()))
-    assert all(isinstance(r, Graded) for r in results)
-    assert {r.record.name for r in results if r.reused} >= finished
-    assert not left_over(toy.workspace.root)
 
 
 def test_half_written_files_of_the_dead_are_swept(toy, submit):
