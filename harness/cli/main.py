@@ -104,7 +104,11 @@ class _Notes(logging.Handler):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command line, by default this process's, and return its exit code."""
+    """Run one command line and return its exit code.
+
+    Args:
+        arguments: words after `harness`; by default this process's.
+    """
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given
     notes = _Notes(logging.WARNING)

@@ -37,7 +37,14 @@ def data(value: Any) -> None:
 def table(
     titles: Sequence[str], rows: Sequence[Sequence[object]], *, right: Sequence[str] = (), wraps: Sequence[str] = ()
 ) -> None:
-    """Print a table of results; `right` and `wraps` title the columns that are right-aligned and may be wrapped."""
+    """Print a table of results.
+
+    Args:
+        titles: column titles.
+        rows: cells.
+        right: titles of right-aligned columns.
+        wraps: titles of columns that wrap if the table is too wide.
+    """
     from rich.table import Table
     from rich.text import Text
 
@@ -109,7 +116,11 @@ def clean(text: str) -> str:
 class ProgressLine:
     """Progress on stderr: a live line on a terminal, else a line per finished step.
 
-    Now and then it states speed, remaining time, and where the steps run, a phrase that `places` returns.
+    Now and then it states speed, place and remaining time.
+
+    Args:
+        total: number of steps.
+        places: returns a phrase on where the steps run, or "".
     """
 
     def __init__(self, total: int, places: Callable[[], str] = str) -> None:

@@ -54,7 +54,11 @@ def tell(
 ) -> None:
     """Print where each file comes from, why blocks became none, and which options are claimed.
 
-    `write` prints a line about a file; the command `again` imports the reply with claims.
+    Args:
+        importer: importer of the reply.
+        challenge: the challenge.
+        write: prints a line about a file.
+        again: command that imports the reply with claims.
     """
     from harness.importing.claimed import OPTION, options_of
     from harness.importing.unanswered import UnansweredReply
@@ -111,7 +115,13 @@ def lay_out_names(
 ) -> Iterator[tuple[list[Path], dict[Path, str], list["NotGraded"]]]:
     """Yield the folders to grade for arguments of `grade`, which of them are replies, and arguments without submission.
 
-    Replies and folders of bare files, which answer `challenge`, get temporary folders outside submissions/.
+    Replies and folders of bare files get temporary folders outside submissions/.
+
+    Args:
+        workspace: source of challenges and submissions.
+        names: names for `Workspace.select`, reply files, or folders without a submission.toml.
+        challenge: challenge of the replies and bare folders.
+        entry: file with the contract's functions in a bare folder.
 
     Raises:
         HarnessError: a name matches nothing, or the challenge is unknown.

@@ -23,7 +23,13 @@ CHALLENGE_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
 def challenge(workspace: Workspace, name: str, language: str = "python", shadow: bool = False) -> list[Path]:
-    """Create `challenges/<name>` and `references/<name>`, and return the files; `shadow` may hide a bundled challenge.
+    """Create `challenges/<name>` and `references/<name>`, and return the files.
+
+    Args:
+        workspace: destination.
+        name: name of the challenge.
+        language: language of its submissions.
+        shadow: replace a bundled challenge of that name.
 
     Raises:
         SpecError: the name is invalid or a bundled challenge's, a folder exists, or the language has no templates.
@@ -61,11 +67,15 @@ def list_template_parts(workspace: Workspace, challenge: Challenge) -> list[str]
 def submission(workspace: Workspace, name: str, shadow: bool = False) -> list[Path]:
     """Create `submissions/<model>/<challenge>` for `MODEL/CHALLENGE`, and return the files.
 
-    With `shadow` it may hide a collection's submission of that name.
+    Args:
+        workspace: destination.
+        name: name of the submission.
+        shadow: replace a collection's submission of that name.
 
     Raises:
         SpecError: the name is malformed or a collection's, or the folder exists.
         NotFoundError: the challenge is unknown.
+        StoreError: the folder cannot be written.
     """
     model, slash, id = name.partition("/")
     if not slash:
@@ -77,7 +87,11 @@ def submission(workspace: Workspace, name: str, shadow: bool = False) -> list[Pa
 
 
 def model(workspace: Workspace, name: str, shadow: bool = False) -> list[Path]:
-    """Create `submissions/<name>/<challenge>` for every challenge, and return the files; errors as of `submission`."""
+    """Create `submissions/<name>/<challenge>` for every challenge, and return the files.
+
+    Raises:
+        SpecError: the name is invalid or, without `shadow`, used in a collection, or the folder exists.
+    """
     check_model(name)
     refuse_shadowing(
         workspace, [SubmissionName(name, id) for id in workspace.challenges()], "harness new model", shadow
@@ -89,7 +103,11 @@ def model(workspace: Workspace, name: str, shadow: bool = False) -> list[Path]:
 
 
 def workspace(folder: Path, with_challenges: bool = False) -> tuple[list[Path], list[Path]]:
-    """Create a workspace, with the bundled challenges to edit on request; return (new, existing) files and folders.
+    """Create a workspace, and return (new, existing) files and folders.
+
+    Args:
+        folder: its root, which may hold other files.
+        with_challenges: copy the bundled challenges and their references, to edit them.
 
     Raises:
         SpecError: it is a workspace already.
@@ -141,7 +159,11 @@ def _read_contract(path: Path) -> str:
 
 
 def check_model(name: str) -> None:
-    """Raise `SpecError` if a model's name is invalid."""
+    """Refuse an invalid model name.
+
+    Raises:
+        SpecError: the name is invalid.
+    """
     try:
         TypeAdapter(Identifier).validate_python(name)
     except ValidationError:
@@ -152,7 +174,11 @@ def check_model(name: str) -> None:
 
 
 def refuse_shadowing(workspace: Workspace, names: Iterable[SubmissionName], command: str, shadow: bool = False) -> None:
-    """Raise `SpecError` for submissions that would hide fetched ones of a collection, unless `shadow`."""
+    """Refuse submissions that would hide fetched ones of a collection, unless `shadow`.
+
+    Raises:
+        SpecError: one would.
+    """
     for name in names:
         if not shadow and (collection := hidden_collection(workspace, name)):
             problem = f"is an answer of the collection {collection}, which one of the same name would hide"

@@ -15,7 +15,13 @@ if TYPE_CHECKING:
 
 
 def describe_usage_error(error: ClickException | NotFoundError, root: "Command", arguments: Sequence[str]) -> str:
-    """Return the message for words of a command line that typer or a command refuses."""
+    """Return the message for a command line that typer or a command refuses.
+
+    Args:
+        error: the exception.
+        root: the `harness` command.
+        arguments: words of the command line.
+    """
     path, command, rest = _find_command(root, arguments)
     if isinstance(error, NotFoundError):
         problem = str(error)

@@ -12,7 +12,12 @@ from harness.workspace import COLLECTION_FILE, Workspace
 
 
 class CollectionImporter:
-    """An `Importer` of one collection: files of a clone that the manifest in `folder` lists, with our adapters."""
+    """An `Importer` of one collection: files from a clone, as its manifest lists them, with our adapters.
+
+    Args:
+        folder: folder of the manifest and our adapters.
+        clone: clone that has the commit.
+    """
 
     def __init__(self, collection: Collection, folder: Path, clone: Clone) -> None:
         self._collection = collection

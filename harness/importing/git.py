@@ -68,7 +68,11 @@ class Clone:
 
 @contextmanager
 def fetch_commit(repository: str, commit: str) -> Iterator[Clone]:
-    """Fetch one commit of a remote repository for the length of the block; `PrerequisiteError` if that fails."""
+    """Fetch one commit of a remote repository for the length of the block.
+
+    Raises:
+        PrerequisiteError: git is missing, or the fetch fails.
+    """
     with scratch.folder() as place:
         made = _run_git("init", "--quiet", "--bare", str(place))
         if made.returncode:

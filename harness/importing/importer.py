@@ -29,7 +29,10 @@ class Importer(Protocol):
 def lay_out(importer: Importer, place: Path) -> list[Path]:
     """Write every submission of a source to `place/<model>/<challenge>/`, and return the folders.
 
-    `place` is replaced as a whole, or left as it was on an error: a `StoreError` if it cannot be written.
+    `place` is replaced as a whole, or left as it was on an error.
+
+    Raises:
+        StoreError: `place` cannot be written.
     """
     try:
         with _make_folder_beside(place) as made:

@@ -44,7 +44,11 @@ def as_text(hashes: Iterable[bytes]) -> str:
 
 
 def from_text(text: str) -> frozenset[bytes]:
-    """Parse the output of `as_text`; `ValueError` if it is malformed."""
+    """Parse the output of `as_text`.
+
+    Raises:
+        ValueError: the text is malformed.
+    """
     packed = base64.b64decode("".join(text.split()), validate=True)
     if len(packed) % LENGTH:
         raise ValueError(f"holds {len(packed)} bytes, which are no hashes of {LENGTH}")

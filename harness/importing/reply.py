@@ -30,7 +30,11 @@ from harness.workspace.submission_folders import refuse_both_forms, write_files
 
 @dataclass(frozen=True)
 class ReadReply:
-    """A submission taken from a reply, and why the reply's own submission.toml was ignored, or ""."""
+    """A submission taken from a reply.
+
+    Attributes:
+        unread: why the reply's own submission.toml was ignored, or "".
+    """
 
     extraction: Extraction
     submission: Submission

@@ -23,7 +23,13 @@ MOST_ATTEMPTS = 999_999
 
 @dataclass(frozen=True)
 class ImportedSample:
-    """A sample that became an attempt, with why its reply holds no submission or is ambiguous, or ""."""
+    """A sample that became an attempt.
+
+    Attributes:
+        place: position in the file.
+        unanswered: why the reply holds no submission, or "".
+        unread: why the reply is ambiguous, or "".
+    """
 
     place: str
     name: SubmissionName
@@ -43,7 +49,9 @@ class RefusedSample:
 class SampleImport:
     """The import of one file into a workspace.
 
-    `append` numbers samples after the highest attempt in the workspace, instead of from 1.
+    Args:
+        path: path in messages.
+        append: number samples after the highest attempt in the workspace, instead of from 1.
     """
 
     def __init__(self, workspace: Workspace, path: Path, append: bool = False) -> None:

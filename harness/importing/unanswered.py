@@ -84,7 +84,11 @@ def importer_of(
 def importer_in_batch(
     path: str, data: bytes, name: SubmissionName, challenge: Challenge
 ) -> ReplyImporter | UnansweredReply:
-    """Return the importer of one of many replies, an attempt even if ambiguous; `ReplyError` if it is unreadable."""
+    """Return the importer of one of many replies; an ambiguous one becomes an attempt.
+
+    Raises:
+        ReplyError: the reply is unreadable.
+    """
     try:
         return importer_of(path, data, name, challenge)
     except AmbiguousReplyError as error:

@@ -59,7 +59,8 @@ def plan_mutants(
 ) -> list[SourceMutant]:
     """Return every mutant of the executed lines, in an order drawn from `seed`, so that any head is a fair sample.
 
-    With `by_name`, `CHECKERS` are excluded.
+    Args:
+        by_name: true to exclude `CHECKERS`.
     """
     mutants = [
         mutant

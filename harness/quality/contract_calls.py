@@ -80,7 +80,11 @@ class ContractCalls:
         self._stack.close()
 
     def trace_lines(self, files: Sequence[SourceFile]) -> Lines | None:
-        """Return the executed lines; None if the submission does not load, returns nothing, or hides lines."""
+        """Return the executed lines; None if the submission does not load, returns nothing, or hides lines.
+
+        Raises:
+            BusyMachineError: the machine gave a call too little time.
+        """
         if self._answer is None:
             return None
         seen = [self._get_case(number) for number in range(self._first)]

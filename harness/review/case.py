@@ -82,7 +82,11 @@ class Case:
         return (own, (self.other, self.theirs)) if self.other and self.theirs else (own,)
 
     def path(self, name: str, force: bool) -> Path:
-        """Return the path of a review of that name; `SpecError` if it is invalid, or taken without `force`."""
+        """Return the path of a review of that name.
+
+        Raises:
+            SpecError: the name is invalid, or taken without `force`.
+        """
         try:
             TypeAdapter(Identifier).validate_python(name)
         except ValidationError:

@@ -13,7 +13,14 @@ from harness.review.published import Published, published
 
 @dataclass(frozen=True)
 class Contradiction:
-    """Two published figures that cannot both hold: the one `said`, and what `follows` from the others."""
+    """Two published figures that cannot both hold.
+
+    Attributes:
+        kind: a phrase.
+        where: subject.
+        said: published figure.
+        follows: figure that follows from the others.
+    """
 
     kind: str
     where: str

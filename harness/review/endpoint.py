@@ -37,7 +37,12 @@ class Endpoint:
         self._structured = True
 
     def ask(self, prompt: Prompt) -> str:
-        """Return the text of a reply; `Refused` if it is unusable, `JudgeError` if the server fails."""
+        """Return the text of a reply.
+
+        Raises:
+            Refused: the reply is unusable.
+            JudgeError: the server failed, after three tries if repeatable.
+        """
         messages = ({"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user})
         form: dict[str, Any] = {"response_format": prompt.response_format} if self._structured else {}
         try:

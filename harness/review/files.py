@@ -50,6 +50,9 @@ def reviews_of(workspace: Workspace) -> tuple[Review, ...]:
     """Return every review of the workspace's submissions and its collections, by place and file name.
 
     Reviews of submissions that may not be redistributed are left out, since they may quote them.
+
+    Raises:
+        SpecError: as in `read_reviews`.
     """
     rubrics = {id: workspace.challenge(id) for id in workspace.challenges()}
     return tuple(

@@ -24,7 +24,11 @@ Lost = str
 
 
 def reviewer(model: str, questions: Questions, date: datetime.date) -> Reviewer:
-    """Return a model as a reviewer, with its name as id; `NotFoundError` if no id can be made of it."""
+    """Return a model as a reviewer, with its name as id.
+
+    Raises:
+        NotFoundError: no id can be made of the name.
+    """
     id = identifier(model)
     if not id:
         raise NotFoundError(f"no id can be made of the model name {model[:80]!r}\n  it needs a letter or a digit")
@@ -106,7 +110,11 @@ def _ask_until_usable(ask: Ask, asked: Callable[[str, str], Prompt], read: Calla
 
 
 def _check_quotes(material: Material, answer: JudgedMark) -> tuple[Quote, ...]:
-    """Return the quotes as in the original files; `Refused` if one is not there."""
+    """Return the quotes as in the original files.
+
+    Raises:
+        Refused: a quote is not there.
+    """
     found = []
     for words in answer.quotes:
         quote = material.quote(words.file, words.text)

@@ -55,7 +55,13 @@ The material has ended. Answer the questions {ids}, as JSON in the form given ab
 
 @dataclass(frozen=True)
 class Prompt:
-    """One request to a judge: rules, the task with questions and material, and the form of the reply."""
+    """One request to a judge.
+
+    Attributes:
+        system: rules.
+        user: task, questions and material.
+        response_format: form of the reply, for servers that enforce one.
+    """
 
     system: str
     user: str
@@ -82,7 +88,9 @@ class Questions:
     def to_mark(self, material: Material, nonce: str, refused: str = "") -> Prompt:
         """Ask for a mark on every question.
 
-        The random `nonce` is drawn after reading the submission; `refused` is why an earlier reply was unusable.
+        Args:
+            nonce: random text drawn after reading the submission.
+            refused: why an earlier reply was unusable.
         """
         rules = _SYSTEM.format(what="one answer", nonce=nonce, rules=_MARK_RULES, form=json.dumps(_MARK_FORM))
         return Prompt(rules, self._user([material], nonce, refused), response_format(MarksReply, self.ids))

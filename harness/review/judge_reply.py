@@ -92,7 +92,11 @@ def response_format(kind: type[MarksReply] | type[PairReply], questions: Sequenc
 
 
 def parse(text: str, kind: type[Reply], questions: Sequence[str]) -> Reply:
-    """Parse a reply, possibly with text around the JSON; `Refused` if it does not answer every question once."""
+    """Parse a reply: JSON, possibly with text around it, that answers every question once.
+
+    Raises:
+        Refused: the reply deviates from this.
+    """
     text = text.rpartition("</think>")[2]  # some servers leave a model's thoughts in its reply
     begin, end = text.find("{"), text.rfind("}")
     if not 0 <= begin < end:

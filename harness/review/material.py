@@ -78,7 +78,11 @@ def names_to_hide(workspace: Workspace) -> list[str]:
 
 
 def gather(folder: Path, mask: Mask) -> Material:
-    """Read a submission's text files, up to `MAX_FILE` characters of each and `MAX_SHOWN` of all."""
+    """Read a submission's text files, up to `MAX_FILE` characters of each and `MAX_SHOWN` of all.
+
+    Raises:
+        SpecError: the submission contains forbidden files.
+    """
     with snapshot(folder) as copy:
         return Material(tuple(_show_files(copy.path, sorted(copy.hashes), mask)), mask)
 

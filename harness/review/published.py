@@ -101,7 +101,11 @@ def read_comparisons(workspace: Workspace) -> tuple[Comparison, ...]:
 
 
 def read_ranking(workspace: Workspace) -> Ranking | None:
-    """Return the published final ranking, if any; `SpecError` if the file is malformed."""
+    """Return the published final ranking, if any.
+
+    Raises:
+        SpecError: the file is malformed.
+    """
     path = workspace.root / "reports" / RANKING
     found = _read(workspace, RANKING, Ranking)
     for number, place in enumerate(found.places if found else ()):

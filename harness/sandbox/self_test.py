@@ -43,7 +43,12 @@ class Scene:
 
 @dataclass(frozen=True)
 class Attack:
-    """One way out of the box: the consequence of success, and the test of it."""
+    """One way out of the box.
+
+    Attributes:
+        breach: consequence of success.
+        worked: test of success.
+    """
 
     function: str
     breach: str
@@ -53,7 +58,11 @@ class Attack:
 
 @cache
 def breaches(tier: Tier) -> tuple[str, ...]:
-    """Return a sentence for each attack that works in `tier`."""
+    """Return a sentence for each attack that works in `tier`.
+
+    Raises:
+        BoxError: a box or the scene could not be set up.
+    """
     try:
         with _set_scene() as scene:
             return tuple(attack.breach for attack in _run(scene, tier))
@@ -62,7 +71,12 @@ def breaches(tier: Tier) -> tuple[str, ...]:
 
 
 def assert_holds(tier: Tier) -> None:
-    """Attack the box, if its tier promises isolation; `PrerequisiteError` if an attack works."""
+    """Attack the box, if its tier promises isolation.
+
+    Raises:
+        PrerequisiteError: an attack worked.
+        BoxError: a box could not be opened.
+    """
     if not tier.trusted or not (found := breaches(tier)):
         return
     raise PrerequisiteError(

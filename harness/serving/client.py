@@ -158,7 +158,11 @@ class Client(_Connection):
     def grade_replies(
         self, replies: Iterable[str], challenge: str | Sequence[str], **options: Unpack[RemoteOptions]
     ) -> list[Record]:
-        """Grade raw replies to one challenge, or to one each, and return the records in their order."""
+        """Grade raw replies, and return the records in their order.
+
+        Args:
+            challenge: id of the challenge, or one id per reply.
+        """
         return self._run(self._plan_steps(_build_reply_requests(replies, challenge, options)))
 
     def close(self) -> None:

@@ -57,14 +57,22 @@ Steps = Generator[HttpCall | float, HttpReply | None, T]
 
 
 def reply_request(reply: str, challenge: str, options: Mapping[str, Any]) -> GradeRequest:
-    """Make a request of a model's raw reply; `SpecError` if it would be invalid."""
+    """Make a request of a model's raw reply.
+
+    Raises:
+        SpecError: the request would be invalid.
+    """
     # replace lone surrogates, which JSON cannot carry; one byte over the limit shows that it is too large
     text = reply.encode(errors="replace")[: MAX_REPLY + 1].decode(errors="replace")
     return _build_request("reply", challenge=challenge, reply=text, **options)
 
 
 def folder_request(folder: Path, challenge: str | None, entry: str | None, options: Mapping[str, Any]) -> GradeRequest:
-    """Make a request of a folder; `SpecError` if it names no challenge, or holds more than text files."""
+    """Make a request of a folder.
+
+    Raises:
+        SpecError: it names no challenge, or holds more than text files.
+    """
     if not folder.is_dir():
         raise SpecError(folder, "is no folder")
     files = {}

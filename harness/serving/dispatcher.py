@@ -46,7 +46,12 @@ class FinishedWork:
 
 
 class Dispatcher:
-    """The slots of one server; in a slot's thread, `finished` is called once a record is on disk."""
+    """The slots of one server.
+
+    Args:
+        slots: number of graders.
+        finished: callback in the slot's thread once a record is on disk.
+    """
 
     def __init__(
         self,
@@ -78,7 +83,11 @@ class Dispatcher:
         return self._stopping.is_set()
 
     def start(self) -> str:
-        """Start the graders and return their isolation tier; `PrerequisiteError` if this machine has none."""
+        """Start the graders and return the isolation tier of submissions.
+
+        Raises:
+            PrerequisiteError: this machine cannot isolate submissions.
+        """
         for slot in self._slots:
             slot.start()
         first, deadline = self._slots[0], time.monotonic() + START_SECONDS

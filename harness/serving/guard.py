@@ -54,7 +54,12 @@ class RefusedRequest(Exception):
 
 
 class RequestRate:
-    """Token buckets by name: `rate` sustained events per second, `burst` at once."""
+    """Token buckets by name.
+
+    Args:
+        rate: sustained events per second.
+        burst: events at once.
+    """
 
     def __init__(self, rate: float, burst: float) -> None:
         self._rate = rate
@@ -102,7 +107,8 @@ class SharedRoom:
 class RequestGuard:
     """ASGI middleware that refuses inadmissible requests and reads the bodies of the others.
 
-    `open_here` is true for a server without tokens on a loopback address, until the first token is created.
+    Args:
+        open_here: true for a server without tokens on a loopback address, until the first token is created.
     """
 
     def __init__(

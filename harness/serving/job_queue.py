@@ -51,7 +51,11 @@ class JobState(IntEnum):
 
 
 class QueueFull(HarnessError):
-    """The queue lacks room for a whole request: `waiting` works are unfinished."""
+    """The queue lacks room for a whole request.
+
+    Attributes:
+        waiting: unfinished works.
+    """
 
     def __init__(self, waiting: int) -> None:
         self.waiting = waiting
@@ -120,9 +124,10 @@ class QueuedWork:
 
 
 class JobQueue:
-    """The jobs of one workspace's service, with room for `room` unfinished works.
+    """The jobs of one workspace's service. Methods raise `StoreError` if the file is unusable.
 
-    Methods raise `StoreError` if the file is unusable.
+    Args:
+        room: most unfinished works.
     """
 
     def __init__(self, path: Path, room: int) -> None:
@@ -173,7 +178,11 @@ class JobQueue:
         return self._database.write(insert)
 
     def jobs(self, id: str, *, batch: bool = False, records: bool = True) -> list[QueuedJob]:
-        """Return a job, or the jobs of a batch in order, with their `records` or without; empty for an unknown id."""
+        """Return a job, or the jobs of a batch in order; empty for an unknown id.
+
+        Args:
+            records: true to read the records, too.
+        """
         what = "jobs.batch = ? ORDER BY jobs.place" if batch else "jobs.id = ?"
         query = f"{_WHOLE if records else _STATES} WHERE {what}"
         rows: list[tuple[object, ...]] = self._database.read(lambda c: c.execute(query, (id,)).fetchall(), [])

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import ipaddress
+import logging
 import os
 import resource
 import signal
@@ -39,6 +40,7 @@ BACKLOG, OTHER_FILES = 512, 512
 """Pending connections of the listening socket; open files besides connections."""
 CLOSE_SECONDS = 5
 """Seconds for responses under way at shutdown."""
+_log = logging.getLogger("harness.serving")
 
 
 @dataclass(frozen=True)
@@ -145,7 +147,11 @@ def _allow_files(limits: ServiceLimits) -> None:
 
 
 def is_local(host: str) -> bool:
-    """Return whether only this machine can reach an address; `SpecError` if it is none."""
+    """Return whether only this machine can reach an address.
+
+    Raises:
+        SpecError: it is not an address.
+    """
     if host == "localhost":
         return True
     try:

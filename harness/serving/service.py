@@ -147,14 +147,22 @@ class GradingService:
         return await self._read(partial(self.queue.jobs, id, batch=batch))
 
     async def readable(self, id: str, batch: bool, token: TokenEntry | None) -> None:
-        """Refuse jobs that do not exist or belong to another token, without telling which."""
+        """Refuse jobs that do not exist or belong to another token, without telling which.
+
+        Raises:
+            RefusedRequest: the token may not read the jobs.
+        """
         jobs = await self._read(partial(self.queue.jobs, id, batch=batch, records=False))
         reads_all = token is not None and Scope.READ in token.scopes
         if not jobs or not (reads_all or all(job.owner == _get_owner(token) for job in jobs)):
             raise RefusedRequest(404, "not_found", "no such grade, or it was sent with another token")
 
     async def metrics_text(self) -> str:
-        """Return the metrics as Prometheus text."""
+        """Return the metrics as Prometheus text.
+
+        Raises:
+            RefusedRequest: the queue cannot be read.
+        """
         waiting, running = await self._read(self.queue.counts)
         return self.metrics.text(waiting, running)
 
@@ -225,7 +233,11 @@ def _find_unfinished(jobs: Sequence[QueuedJob]) -> int | None:
 
 
 def read_request(body: bytes, kind: type[R]) -> R:
-    """Parse a request body without coercion; a `RefusedRequest` quotes no submission."""
+    """Parse a request body without coercion.
+
+    Raises:
+        RefusedRequest: the body is malformed; the message quotes no submission.
+    """
     try:
         return kind.model_validate_json(body)
     except ValidationError as error:
@@ -238,7 +250,11 @@ def read_request(body: bytes, kind: type[R]) -> R:
 
 
 def read_wait(given: str | None) -> float:
-    """Parse the `wait` parameter, of 0 to 86,400 seconds."""
+    """Parse the `wait` parameter, in seconds.
+
+    Raises:
+        RefusedRequest: it is not between 0 and 86,400.
+    """
     try:
         seconds = float(given or 0)
     except ValueError:
@@ -249,7 +265,11 @@ def read_wait(given: str | None) -> float:
 
 
 def read_key(given: str | None) -> str | None:
-    """Return a valid idempotency key; None if absent."""
+    """Return a valid idempotency key; None if absent.
+
+    Raises:
+        RefusedRequest: its length or characters are wrong.
+    """
     if given is not None and (not 8 <= len(given) <= MAX_KEY or not (given.isascii() and given.isprintable())):
         raise RefusedRequest(422, "invalid", f"Idempotency-Key: give 8 to {MAX_KEY} printable characters")
     return given

@@ -68,7 +68,11 @@ class HeldExecutor:
             enter(settings.address)
 
     def results(self, options: "Options", folders: Sequence[Path]) -> "Iterator[Graded | NotGraded]":
-        """Yield one result per folder, in the order they finish; `PrerequisiteError` if grading is impossible now."""
+        """Yield one result per folder, in the order they finish.
+
+        Raises:
+            PrerequisiteError: grading is impossible now; finished grades are kept.
+        """
         from harness.executors.registry import new_executor
 
         if self._executor is None or options != self._options or not self._settings.clustered:

@@ -95,7 +95,11 @@ class TokenFile:
         return found
 
     def add(self, name: str, scopes: tuple[Scope, ...]) -> str:
-        """Create a token and return its text, which is stored only as a hash; `SpecError` if the name is taken."""
+        """Create a token and return its text, which is stored only as a hash.
+
+        Raises:
+            SpecError: the name is taken.
+        """
         entries = self.entries()
         if any(entry.name == name for entry in entries):
             hint = f"to replace it, remove it first: harness serve token rm {name}"
@@ -107,7 +111,11 @@ class TokenFile:
         return token
 
     def remove(self, name: str) -> None:
-        """Revoke a token of a known name; running servers refuse it from the next request on."""
+        """Revoke a token; running servers refuse it from the next request on.
+
+        Raises:
+            NotFoundError: the name is unknown.
+        """
         entries = self.entries()
         known = [entry.name for entry in entries]
         if name not in known:

@@ -20,7 +20,14 @@ _TITLES = ("", "wrong", "killed", "by a critical one", "share", "95 % interval")
 
 @dataclass(frozen=True)
 class Sample:
-    """Request for `wanted` wrong mutants per challenge; `aside` of those that build are written to `FOLDER`."""
+    """Request for generated mutants.
+
+    Attributes:
+        seed: seed of the mutants.
+        wanted: wrong mutants per challenge, or 0.
+        jobs: worker processes.
+        aside: number of mutants to write to `FOLDER`.
+    """
 
     seed: int
     wanted: int

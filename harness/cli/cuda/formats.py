@@ -15,7 +15,13 @@ _COMMAND = {"error": "error", "warning": "warning", "info": "notice"}
 
 
 def as_sarif(source: ProgramSource, runs: Sequence[ProgramRun], here: Path) -> str:
-    """Return the findings as SARIF 2.1.0, with a rule per kind; paths in `here` are relative to it."""
+    """Return the findings as SARIF 2.1.0, with a rule per kind.
+
+    Args:
+        source: the program.
+        runs: one run per schedule.
+        here: base of relative paths, for a program that lies in it.
+    """
     found = program_faults(runs)
     kinds = list(dict.fromkeys(finding.defect.kind for finding in found))
     results = []

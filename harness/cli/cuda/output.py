@@ -66,7 +66,10 @@ def explain_incomplete_run(runs: Sequence[ProgramRun]) -> str:
 def defects(source: ProgramSource, runs: Sequence[ProgramRun], *, quoted: bool = False) -> None:
     """Print the findings, worst first, then the program's output.
 
-    `quoted` marks each line of that output, so that a code host takes none as a command.
+    Args:
+        source: the program.
+        runs: one run per schedule.
+        quoted: mark each line of the program's output, so that a code host takes none as a command.
     """
     found = program_faults(runs)
     for number, finding in enumerate(found, 1):
@@ -109,7 +112,13 @@ def headline(runs: Sequence[ProgramRun], found: Sequence[ProgramFault]) -> str:
 
 
 def traffic(source: ProgramSource, run: ProgramRun, further: Callable[[KernelLaunch], Iterable[str]]) -> None:
-    """Print the counters of every launch with the lines that `further` adds, then the program's output."""
+    """Print the counters of every launch, then the program's output.
+
+    Args:
+        source: the program.
+        run: its run.
+        further: returns more lines for a launch.
+    """
     if run.report is not None and not run.report.whole:
         output.line("the program did not live to report its traffic; these launches were begun:")
         for launch in run.report.launches:

@@ -27,7 +27,11 @@ def refuse_replies(names: Sequence[str], challenge: str | None) -> None:
 def tell_published(
     workspace: "Workspace", results: Sequence["Graded | NotGraded"], options: "Options", given: Mapping[Path, str]
 ) -> None:
-    """Print which records --publish published, and why others were not; `given` are the files of replies by folder."""
+    """Print which records were published by --publish, and which ones were not, with the reason.
+
+    Args:
+        given: files of the replies, by the folder that was graded.
+    """
     from harness.executors.base import NotGraded
     from harness.report import formatting
 

@@ -56,7 +56,11 @@ def show(
 
 
 def show_record(workspace: "Workspace", record: "Record", place: str = "") -> None:
-    """Print a submission's whole record; `place` is how `harness grade` names one outside the workspace, if known."""
+    """Print a submission's whole record.
+
+    Args:
+        place: arguments of `harness grade` that name a submission outside the workspace; empty if unknown.
+    """
     from harness.report import formatting
     from harness.report.views.origins import unfetched
     from harness.report.writers.record import show as drawn

@@ -212,3 +212,10 @@ def _to_json(
         **versions,
         "advice": advice,
     }
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except OSError:
+        return ""

@@ -23,7 +23,11 @@ _BODIES = ("compound_statement", "field_initializer_list")
 
 @dataclass
 class DeviceCode:
-    """A copy of the submission with host functions blanked and the same lines; those of device functions by file."""
+    """A copy of the submission with host functions blanked and the same lines.
+
+    Attributes:
+        device: line ranges of device functions, by file.
+    """
 
     folder: Path
     device: dict[str, list[range]] = field(default_factory=dict)
@@ -89,7 +93,11 @@ def _find_definition(node: Node) -> Node | None:
 def compile_device_code(
     compiler: CudaCompiler, folder: Path, entries: Sequence[str], into: Path, room: Room, architecture: str
 ) -> tuple[Compilation, DeviceCode]:
-    """Compile the device code of each entry, in the empty folder `into`."""
+    """Compile the device code of each entry, in the empty folder `into`.
+
+    Raises:
+        BoxError: failure to start the sandbox.
+    """
     source, out = into / "source", into / "out"
     source.mkdir()
     out.mkdir()

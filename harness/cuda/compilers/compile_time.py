@@ -20,7 +20,11 @@ class CompileTime:
         self.allowed = self.left = allowed
 
     def run(self, words: Sequence[str], folder: Path, **options: Any) -> Completed:
-        """Run a compiler like `sandbox.run`; after a wall-clock timeout, once more with nothing beside it."""
+        """Run a compiler like `sandbox.run`; after a wall-clock timeout, once more with nothing beside it.
+
+        Raises:
+            BoxError: failure to start the sandbox.
+        """
         limit = max(1.0, self.left)
         with beside_others():
             done = self._run(words, folder, options)

@@ -63,7 +63,11 @@ def in_use(compiler: HostCompiler) -> frozenset[str]:
 
 
 def runtimes_folder() -> Path:
-    """Return the folder of compiled runtimes."""
+    """Return the folder of compiled runtimes.
+
+    Raises:
+        PrerequisiteError: failure to create the cache folder.
+    """
     return cache_folder() / "runtime"
 
 
@@ -99,7 +103,11 @@ def objects(folder: Path, *, instrumented: bool) -> list[str]:
 
 
 def cache_folder() -> Path:
-    """Return the cache folder, HARNESS_CACHE or `harness` in the user's; `PrerequisiteError` if it cannot be made."""
+    """Return the cache folder: HARNESS_CACHE, else `harness` in the user's.
+
+    Raises:
+        PrerequisiteError: failure to create it.
+    """
     named = os.environ.get(_VARIABLE, "").strip()
     place = Path(named) if named else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "harness")
     try:

@@ -281,7 +281,11 @@ class Report(ReportPart):
 
 
 def parse(data: bytes) -> Report | None:
-    """Return the report in UTF-8 JSON of at most `REPORT_BYTES`, padded with NUL bytes or blanks, or None."""
+    """The report in `data`, which may be padded with NUL bytes or blanks; None when it is none.
+
+    Args:
+        data: UTF-8 JSON, at most `REPORT_BYTES`.
+    """
     text = _strip_padding(data)
     if not text or len(text) > REPORT_BYTES:
         return None
@@ -309,9 +313,10 @@ class _Line(ReportPart):
 
 
 def last_progress(data: bytes) -> tuple[Progress | None, KernelLaunch | None, int]:
-    """Return what a running program last reported: its progress, the launch, and the number of launches begun.
+    """Where a program that still runs stood when it last told so: in which block, in which launch, and the how manieth.
 
-    The beginning and end of `data` may be cut.
+    Args:
+        data: what it has reported so far; its beginning and end may be cut.
     """
     progress, launch, launches = None, None, 0
     for text in reversed(data.split(b"\n")):
@@ -325,7 +330,11 @@ def last_progress(data: bytes) -> tuple[Progress | None, KernelLaunch | None, in
 
 
 def parse_stream(data: bytes) -> Report | None:
-    """Return the report in the last line of a program's JSON, or else what its lines reported before it ended."""
+    """What a program reported that was followed while it ran: its report, or without one what it told before it ended.
+
+    Args:
+        data: lines of UTF-8 JSON, at most `REPORT_BYTES`; the last one is the report where there is one.
+    """
     if len(data) > REPORT_BYTES:
         return None
     *told, last = data.rstrip(b"\0 \n").split(b"\n")

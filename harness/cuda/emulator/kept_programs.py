@@ -17,7 +17,11 @@ _PROGRAM, _SAID = "program", "said.json"
 
 
 def folder() -> Path:
-    """Return the cache folder."""
+    """Return the cache folder.
+
+    Raises:
+        PrerequisiteError: failure to create the cache folder.
+    """
     return archive.cache_folder() / "programs"
 
 
@@ -27,7 +31,11 @@ def key(parts: Iterable[object]) -> str:
 
 
 def take(name: str, into: Path) -> tuple[str, tuple[UnsupportedConstruct, ...]] | None:
-    """Copy the program cached under `name`, if any; return the compiler's warnings and what ends the program's run."""
+    """Copy the program cached under `name` to `into`.
+
+    Returns:
+        The compiler's warnings and the constructs that end its run; None on a cache miss.
+    """
     kept = folder() / name
     try:
         said = json.loads((kept / _SAID).read_text(encoding="utf-8"))

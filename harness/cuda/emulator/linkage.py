@@ -43,7 +43,11 @@ class Names:
 
 
 def names_of(path: Path) -> Names:
-    """Return the external symbols of an object file; `ELFError`, `struct` or Unicode errors if it is none."""
+    """Return the external symbols of an object file.
+
+    Raises:
+        ELFError: no object file; `struct` and Unicode errors likewise.
+    """
     asked: set[str] = set()
     defined: set[str] = set()
     with path.open("rb") as file:
@@ -56,7 +60,9 @@ def names_of(path: Path) -> Names:
 def refusals(answer: Mapping[str, Path], device: Sequence[Path]) -> list[str]:
     """Return the reasons not to link a submission with the device, a line each.
 
-    `answer` has its objects by source file, `device` the device's, after `hide`.
+    Args:
+        answer: the submission's objects by source file.
+        device: the device's objects, after `hide`.
     """
     runtime = [names_of(path) for path in device]
     known = frozenset().union(*(names.defined for names in runtime))
@@ -77,7 +83,11 @@ def refusals(answer: Mapping[str, Path], device: Sequence[Path]) -> list[str]:
 
 
 def hide(objects: Iterable[Path]) -> None:
-    """Rename in place all symbols that submissions must not use; `objects` are all of the device's, 64-bit ELF."""
+    """Rename in place all symbols of the device's objects that submissions must not use.
+
+    Args:
+        objects: 64-bit little-endian ELF objects; all of the device's, since they refer to each other.
+    """
     paths = list(objects)
     private = {
         n for names in map(names_of, paths) for n in names.defined if not (_is_offered(n) or _DRIVEN.fullmatch(n))

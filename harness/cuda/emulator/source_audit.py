@@ -48,7 +48,12 @@ class Word:
 
 @dataclass(frozen=True)
 class SourceAudit:
-    """The audit of a file with its includes: a digest of the author's text, and placed reasons for refusal."""
+    """The audit of one source file with its includes.
+
+    Attributes:
+        digest: of the author's own text.
+        reasons: for refusal, with file and line.
+    """
 
     digest: str
     reasons: tuple[str, ...]
@@ -68,7 +73,12 @@ def device_names(file: str, text: bytes) -> Iterator[str]:
 
 
 def audit(preprocessed: bytes, files: Collection[str]) -> SourceAudit:
-    """Audit the author's part of a preprocessed source; `files` are the author's, as line markers name them."""
+    """Audit the author's part of a preprocessed source.
+
+    Args:
+        preprocessed: output of the compiler's -E.
+        files: the author's files, as line markers name them.
+    """
     words: list[Word] = []
     pragmas: list[Sequence[Word]] = []
     for file, line, chunk in _split_chunks(preprocessed, files):

@@ -87,7 +87,11 @@ class Symbols:
         self._known: dict[int, tuple[Frame, ...]] = {}
 
     def frames(self, pc: int) -> tuple[Frame, ...]:
-        """Return the lines of an access, innermost first; `pc` is inside the instruction, from the load address."""
+        """Return the lines of an access, innermost first; empty if unknown.
+
+        Args:
+            pc: address inside the instruction, from the load address.
+        """
         if pc not in self._known:
             try:
                 self._known[pc] = self._look_up(pc)

@@ -17,9 +17,12 @@ _INTO_THE_DEVICE = ("h2d", "d2d", "set")
 
 
 def contradiction(report: Report, *, mode: int, seed: int, changed: Mapping[str, int]) -> str:
-    """Return the first contradiction in a report as a sentence, or "".
+    """Return the first contradiction in a report as a sentence, or an empty string.
 
-    It was asked for by `mode` and `seed`; `changed` counts the changed bytes in each of the harness's buffers.
+    Args:
+        mode: requested mode bits.
+        seed: requested schedule seed.
+        changed: number of changed bytes in each of the harness's buffers.
     """
     return next(_find_contradictions(report, mode, seed, changed), "")
 

@@ -63,7 +63,13 @@ print(json.dumps({"name": name.value.decode(), "major": major.value, "minor": mi
 
 @dataclass(frozen=True)
 class GpuDevice:
-    """The first GPU of this machine, its kernel driver's version, compute capability, e.g. (9, 0), and libcuda."""
+    """The first GPU of this machine.
+
+    Attributes:
+        driver: version of the kernel driver, or empty.
+        capability: compute capability, e.g. (9, 0).
+        library: path of libcuda.
+    """
 
     name: str
     driver: str
@@ -228,7 +234,11 @@ class Bench:
         self.symbol = symbol
 
     def ask(self, function: str, *args: Any, returns: Plan) -> tuple[Any, float]:
-        """Return the value of a request to the driver, and the wall seconds; `PrerequisiteError` if it fails."""
+        """Send the driver a request; return its value and the parent's wall seconds.
+
+        Raises:
+            PrerequisiteError: a failed request.
+        """
         reply = self.box.call(function, *args, returns=returns)
         if reply.status is not CallStatus.RETURNED:
             raise PrerequisiteError(f"the GPU driver's `{function}` {reply.status.value}: {reply.text}")

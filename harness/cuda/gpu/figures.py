@@ -26,9 +26,10 @@ class Interval:
 
 
 def median_interval(values: Sequence[float] | Floats) -> Interval:
-    """Return the median of independent values with the distribution-free interval of order statistics.
+    """Return the median with the distribution-free interval of order statistics.
 
-    Below six values the interval is the whole range, with less than 95 % confidence.
+    Args:
+        values: (n,), independent, n >= 1. Below six the interval is the whole range, with less than 95 % confidence.
     """
     ordered = np.sort(np.asarray(values, np.float64))
     n, below, rank = len(ordered), 0.0, 0
@@ -40,7 +41,11 @@ def median_interval(values: Sequence[float] | Floats) -> Interval:
 
 
 def compute_round_ratio(times: Floats, of: int, to: int) -> Interval:
-    """Return the ratio of times (rounds, contenders) in column `of` to those in `to`, by round."""
+    """Return the ratio of contender `of`'s time to that of `to`, by round.
+
+    Args:
+        times: (rounds, contenders), any unit; `of` and `to` are columns.
+    """
     return median_interval(times[:, of] / times[:, to])
 
 

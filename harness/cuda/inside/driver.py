@@ -38,7 +38,11 @@ class Library:
         """A stream other than the default one."""
 
     def allocate(self, size: int, name: str) -> int:
-        """Allocate device memory, called `name` in the report; `MemoryError` if too little is left."""
+        """Allocate device memory, called `name` in the report.
+
+        Raises:
+            MemoryError: too little memory left on the device.
+        """
         address = self.c.emu_allocate(size, name.encode())
         if not address:
             raise MemoryError(f"the emulated device has no {size} bytes left")

@@ -16,7 +16,12 @@ _LAUNCH_US = 1.0
 
 @dataclass(frozen=True)
 class Estimates:
-    """Estimates of launches on one device, with the compiler's facts on kernels and why some registers are unknown."""
+    """Estimates of launches on one device.
+
+    Attributes:
+        known: the CUDA compiler's facts on the kernels.
+        unknown: why some registers are unknown.
+    """
 
     device: KnownDevice
     known: Sequence[KernelFacts] = ()

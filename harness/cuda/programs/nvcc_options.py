@@ -118,7 +118,11 @@ class NvccOptions:
 
 
 def parse(words: Sequence[str]) -> NvccOptions:
-    """Parse a command line of nvcc, without it; `NotFoundError` for unknown options and those without their value."""
+    """Parse a command line of nvcc, without the compiler.
+
+    Raises:
+        NotFoundError: an unknown or unavailable option, or one without its value.
+    """
     options = NvccOptions()
     waiting, shared = list(reversed(_expand(words))), ""
     while waiting:

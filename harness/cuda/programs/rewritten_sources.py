@@ -34,10 +34,14 @@ def is_program(file: Path) -> bool:
 
 
 def source_of(program: Path, root: Path | None = None) -> ProgramSource:
-    """Read the source files of a program from its objects; it runs in `root`, by default the current folder.
+    """Read the source files of a program from its objects.
+
+    Args:
+        program: a program linked by `harness cuda cc`.
+        root: folder that it runs in and can read; None for the current one.
 
     Raises:
-        NotFoundError: a program of another compiler than `harness cuda cc`.
+        NotFoundError: a program of another compiler.
     """
     from elftools.common.exceptions import ELFError
     from elftools.elf.elffile import ELFFile

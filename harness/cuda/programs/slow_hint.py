@@ -12,9 +12,12 @@ LONG = 60.0
 
 
 class SlowHint:
-    """Prints one line about a run that is measured to take more than a minute, of at most `seconds`.
+    """Prints one line about a run that is measured to take more than a minute.
 
-    `samples` is true if `--blocks` is available.
+    Args:
+        say: prints the line.
+        samples: True if `--blocks` is available.
+        seconds: time limit of the run.
     """
 
     def __init__(self, say: Callable[[str], None], *, samples: bool, seconds: float) -> None:

@@ -16,7 +16,11 @@ _ASKED = ("HARNESS_TIER", "HARNESS_UNSAFE")
 
 
 def tier_here() -> Tier:
-    """Return the tier from `harness.sandbox.detect`, remembered for a day."""
+    """Return the tier from `harness.sandbox.detect`, remembered for a day.
+
+    Raises:
+        PrerequisiteError: no working tier.
+    """
     from harness.sandbox.confinement.implementations import new_sandbox
 
     # only that a worker starts is remembered: each sandbox is set up as ever

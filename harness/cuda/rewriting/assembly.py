@@ -126,7 +126,12 @@ def mnemonic(tokens: Sequence[Token]) -> str:
 
 
 def translate(tokens: Sequence[Token], text: bytes) -> bytes | None:
-    """Translate an `asm` statement, up to its closing parenthesis, to C++ on one line; None if unsupported."""
+    """Translate an `asm` statement to C++ on one line; None if unsupported.
+
+    Args:
+        tokens: from `asm` to the closing parenthesis.
+        text: source of the tokens' offsets.
+    """
     opening = next((i for i, token in enumerate(tokens) if token.text == b"("), None)
     if opening is None:
         return None

@@ -53,7 +53,11 @@ UNSEEN_SECONDS = 0.2
 
 
 def make_undumpable() -> None:
-    """Hide this process from its children and adopt orphaned descendants; `OSError` if that is refused."""
+    """Hide this process from its children and adopt orphaned descendants.
+
+    Raises:
+        OSError: the kernel or a filter refused.
+    """
     control.prctl(control.SET_DUMPABLE, 0)
     control.prctl(control.SET_CHILD_SUBREAPER, 1)
     if control.prctl(control.GET_DUMPABLE) != 0:
@@ -206,7 +210,11 @@ def clock_of(pid: int) -> float:
 
 
 def descendants_seconds() -> float:
-    """Return the processor time of all descendants, reaped ones included; `PermissionError` if /proc is hidden."""
+    """Return the processor time of all descendants, reaped ones included.
+
+    Raises:
+        PermissionError: /proc is hidden.
+    """
     parents: dict[int, int] = {}
     seconds: dict[int, float] = {}
     for pid, fields in processes():
@@ -222,7 +230,11 @@ def descendants_seconds() -> float:
 
 
 def processes() -> Iterator[tuple[int, list[bytes]]]:
-    """Yield the pid and fields of /proc/PID/stat, from the state on, of visible processes; errors likewise."""
+    """Yield the pid and fields of /proc/PID/stat, from the state on, of visible processes.
+
+    Raises:
+        PermissionError: /proc is hidden.
+    """
     for name in os.listdir("/proc"):
         if name.isdigit():
             with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as file:

@@ -1,4 +1,4 @@
-"""Kernel statistics of a process, read from outside; `ProcessLookupError` if it is gone."""
+"""Kernel statistics of a process, read from outside."""
 
 import contextlib
 import os
@@ -14,6 +14,9 @@ def processor_seconds(pid: int) -> float:
     """Return the processor time of all threads of `pid`.
 
     The clock id of another process is `(~pid << 3) | 2`; reading it needs no permission.
+
+    Raises:
+        ProcessLookupError: the process is gone.
     """
     try:
         return time.clock_gettime((~pid << 3) | 2)
@@ -67,7 +70,11 @@ def _threads(pid: int) -> list[str]:
 
 
 def resident_bytes(pid: int) -> int:
-    """Return the resident memory of `pid`, shared pages included."""
+    """Return the resident memory of `pid`, shared pages included.
+
+    Raises:
+        ProcessLookupError: the process is gone.
+    """
     try:
         pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     except (OSError, IndexError) as error:
@@ -81,7 +88,11 @@ def threads(pid: int) -> int:
 
 
 def page_faults(pid: int) -> int:
-    """Return the minor page faults of `pid`."""
+    """Return the minor page faults of `pid`.
+
+    Raises:
+        ProcessLookupError: the process is gone.
+    """
     try:
         # the command name, in parentheses, may itself contain spaces and parentheses
         return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[7])
@@ -117,7 +128,11 @@ class IdleMeter:
 
 
 def peak_resident_bytes(pid: int) -> int:
-    """Return the peak resident memory since the start or `restart_peak`."""
+    """Return the peak resident memory since the start or `restart_peak`.
+
+    Raises:
+        ProcessLookupError: the process is gone.
+    """
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
         return next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmHWM:"))

@@ -14,7 +14,12 @@ FILES = 10_000
 
 @dataclass(frozen=True)
 class ResourceBounds:
-    """The limits of one box: bytes in its scratch `folder`, and threads, with processes if allowed."""
+    """The limits of one box.
+
+    Attributes:
+        size: bytes in its scratch `folder`.
+        tasks: threads, with processes if allowed.
+    """
 
     folder: Path
     size: int

@@ -37,7 +37,11 @@ class Folder:
     controllers: frozenset[str]
 
     def limit(self, memory_bytes: int, processes: int) -> None:
-        """Limit memory with swap, and processes with threads, as far as possible; `OSError` if the kernel refuses."""
+        """Limit memory with swap, and processes with threads, as far as possible here.
+
+        Raises:
+            OSError: the kernel refused.
+        """
         if "memory" in self.controllers and self.version == 1:
             self._write("memory.limit_in_bytes", memory_bytes)
             with contextlib.suppress(FileNotFoundError):  # a kernel that does not account for swap
@@ -108,7 +112,11 @@ class Cgroup:
         return next((seconds for seconds in counted if seconds is not None), float("nan"))
 
     def kill(self) -> None:
-        """Kill every process inside, and wait; `BoxError` if one does not end."""
+        """Kill every process inside, and wait.
+
+        Raises:
+            BoxError: a process did not end.
+        """
         deadline = time.monotonic() + END_SECONDS
         while busy := [folder for folder in self.folders if folder.processes()]:
             if time.monotonic() > deadline:
@@ -118,7 +126,11 @@ class Cgroup:
             time.sleep(0.001)
 
     def remove(self) -> None:
-        """Kill the processes inside and remove the group; `BoxError` if one does not end."""
+        """Kill the processes inside and remove the group.
+
+        Raises:
+            BoxError: a process did not end.
+        """
         self.kill()
         deadline = time.monotonic() + END_SECONDS
         left = list(self.folders)

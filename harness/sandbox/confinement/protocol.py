@@ -116,13 +116,21 @@ class Sandbox(Protocol):
         """Return the restrictions on one worker or command; `rlimits` have names of `resource`."""
 
     def spawn(self, words: Sequence[str], *, in_folder: bool = False, **options: Any) -> subprocess.Popen[bytes]:
-        """Start a process like `subprocess.Popen`, on request in the submission's folder; `OSError` if that fails."""
+        """Start a process like `subprocess.Popen`, if asked in the submission's folder.
+
+        Raises:
+            OSError: it did not start.
+        """
 
     def meter(self, process: subprocess.Popen[bytes]) -> Callable[[], float]:
         """Return a clock for the processor seconds of a process tree."""
 
     def end(self, process: subprocess.Popen[bytes] | None) -> None:
-        """End a process with its descendants, and undo `prepare`; `BoxError` if a process does not end."""
+        """End a process with its descendants, and undo `prepare`.
+
+        Raises:
+            BoxError: a process did not end.
+        """
 
 
 def fence_plan(

@@ -19,7 +19,11 @@ Order = tuple[Started, Callable[[], subprocess.Popen[bytes]]]
 
 
 def spawn(command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
-    """Start a process like `subprocess.Popen`, in a new session; an interrupt of this call kills it."""
+    """Start a process like `subprocess.Popen`, in a new session; an interrupt of this call kills it.
+
+    Raises:
+        OSError: the process did not start.
+    """
 
     def start() -> subprocess.Popen[bytes]:
         return subprocess.Popen(command, start_new_session=True, close_fds=True, **options)

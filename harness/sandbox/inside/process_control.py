@@ -18,7 +18,11 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def prctl(option: int, value: int = 0) -> int:
-    """Set or get one option; `OSError` if the kernel or a filter refuses."""
+    """Set or get one option.
+
+    Raises:
+        OSError: the kernel or a filter refused.
+    """
     result = int(_libc.prctl(option, value, 0, 0, 0))
     if result < 0:
         raise OSError(ctypes.get_errno(), f"prctl({option}): {os.strerror(ctypes.get_errno())}")

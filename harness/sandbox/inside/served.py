@@ -71,7 +71,12 @@ class Link:
         self._lock = threading.Lock()
 
     def ask(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call the function in the serving process, whose errors are raised here, too, while the stub's call lasts."""
+        """Call the function in the serving process.
+
+        Raises:
+            RuntimeError: the stub's call has ended, or the limit is used up.
+            ValueError: the function refused the arguments.
+        """
         message = pack([name, args, kwargs])
         if len(message) > LIMIT:
             message = pack([name, None, f"they take {len(message):,} bytes, and at most {LIMIT:,} can be passed"])
@@ -122,7 +127,8 @@ class LocalFunction:
 def serve(control: socket.socket, fd: int, functions: Mapping[str, CountedFunction]) -> list[list[Any]]:
     """Answer the requests of one call until the parent sends something.
 
-    Return a list per function: name, calls, fault, exhausted.
+    Returns:
+        A list per function: name, calls, fault, exhausted.
     """
     with socket.socket(fileno=fd) as link:
         waiting = select.poll()
@@ -181,7 +187,11 @@ def pack(value: Any) -> bytes:
 
 
 def unpack(message: bytes, read_only: bool = False) -> Any:
-    """Decode a message; `ValueError` or another exception if it is malformed."""
+    """Decode a message.
+
+    Raises:
+        ValueError: a malformed message; other exceptions are possible.
+    """
     size = int.from_bytes(message[:4], "little")
     return _build_value(json.loads(message[4 : 4 + size]), message[4 + size :], read_only)
 

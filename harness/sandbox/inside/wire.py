@@ -240,7 +240,11 @@ def items_of(value: Any) -> tuple[Any, ...] | None:
 
 
 def encode(message: dict[str, Any]) -> bytes:
-    """Encode one message; `ValueError` if it exceeds `MESSAGE_LIMIT`."""
+    """Encode one message.
+
+    Raises:
+        ValueError: it exceeds `MESSAGE_LIMIT`.
+    """
     data = json.dumps(message, separators=(",", ":")).encode()
     if len(data) > MESSAGE_LIMIT:
         raise ValueError(f"message of {len(data)} bytes; at most {MESSAGE_LIMIT} may cross")

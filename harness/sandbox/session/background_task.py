@@ -78,7 +78,11 @@ def alone_in_grade() -> None:
 
 
 def assert_wanted() -> None:
-    """Raise `GivenUp` if this thread's work was abandoned; called in every wait for a process."""
+    """Check for abandonment, in every wait for a process.
+
+    Raises:
+        GivenUp: this thread's work was abandoned.
+    """
     gone = _given_up.get()
     if gone is not None and gone.is_set():
         raise GivenUp

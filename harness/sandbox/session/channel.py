@@ -22,7 +22,11 @@ _CUT = int(socket.MSG_TRUNC | socket.MSG_CTRUNC)
 
 
 class Channel:
-    """Sends requests and receives replies; `beside` are notifications of a process that the worker may wait for."""
+    """Sends requests and receives replies.
+
+    Attributes:
+        beside: seccomp notifications of a process that the worker may wait for.
+    """
 
     def __init__(self, control: socket.socket, output: Output) -> None:
         control.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)

@@ -13,7 +13,9 @@ from harness.sandbox.session.snapshots import has_line
 def make_exception_reply(claim: Any, folder: Path, sources: Collection[str]) -> Reply | None:
     """Return the reply to a call that raised; None if malformed.
 
-    `claim` lists type name, message, built-in base types, file and line, which counts in one of `sources`.
+    Args:
+        claim: type name, message, built-in base types, file and line.
+        sources: files in `folder` whose locations count.
     """
     if not isinstance(claim, list) or len(claim) != 4:
         return None

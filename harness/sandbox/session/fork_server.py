@@ -112,7 +112,11 @@ class ForkServer:
         return self._sandbox.paths.folder
 
     def start(self) -> None:
-        """Start the process; `BoxError` if it does not start."""
+        """Start the process.
+
+        Raises:
+            BoxError: it did not start.
+        """
         self._sandbox.prepare(self._access, self._memory_bytes, self._tasks + 16, ("CAP_SYS_ADMIN",))
         paths = self._sandbox.paths
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -135,7 +139,11 @@ class ForkServer:
             os.close(write)
 
     def fork(self, rlimits: Mapping[str, int]) -> WorkerProcess:
-        """Return a new worker behind its fence, with none of the submission loaded; `BoxError` if that fails."""
+        """Return a new worker behind its fence, with none of the submission loaded.
+
+        Raises:
+            BoxError: the worker or its fence failed.
+        """
         spare, self._spare = self._spare, None
         if spare is not None and spare.rlimits != rlimits:
             spare.undo.close()
@@ -244,7 +252,11 @@ class ForkServer:
 
 
 def trial(tier: Tier) -> None:
-    """Start a worker in `tier` and end it; `BoxError` in the failing program's words if it does not start."""
+    """Start a worker in `tier` and end it.
+
+    Raises:
+        BoxError: it did not start, in the failing program's words.
+    """
     with ForkServer(FileAccess(visible_files.BOOT), tier, 512) as fork_server:
         try:
             fork_server.fork({}).close()

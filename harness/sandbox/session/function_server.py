@@ -21,7 +21,12 @@ SECONDS = 30.0
 
 @dataclass
 class ServedCall:
-    """The functions of one call: the stubs' end of the socket or -1, and after the call, their use by name."""
+    """The functions of one call.
+
+    Attributes:
+        link: the stubs' end of the socket, or -1.
+        use: use by function name, after the call.
+    """
 
     link: int = -1
     use: Mapping[str, ServedUse] = field(default_factory=dict)
@@ -49,7 +54,11 @@ class FunctionServer:
 
     @contextmanager
     def serving(self, functions: Sequence[wire.ServedFunction]) -> Iterator[ServedCall]:
-        """Serve functions during the block, around one call; `BoxError` if the process fails."""
+        """Serve functions during the block, around one call.
+
+        Raises:
+            BoxError: the process did not start, or ended by itself.
+        """
         call = ServedCall()
         if not functions:
             yield call

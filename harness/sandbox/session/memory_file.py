@@ -49,7 +49,11 @@ class MemoryFile:
         return cls(fd, size)
 
     def freeze(self) -> None:
-        """Forbid further writes; see `_seal`."""
+        """Forbid further writes.
+
+        Raises:
+            StillWritable: see `_seal`.
+        """
         self._seal(fcntl.F_SEAL_WRITE)
 
     def _seal(self, seals: int) -> None:

@@ -39,7 +39,11 @@ class WarmForkServers:
         self._idle: dict[Settings, list[_Kept]] = defaultdict(list)
 
     def lend(self, folder: Path, settings: Settings) -> "LentForkServer":
-        """Return a fork server that shows a copy of `folder` until closed."""
+        """Return a fork server that shows a copy of `folder` until closed.
+
+        Raises:
+            BoxError: a new one was needed and did not start.
+        """
         with self._lock:
             idle = self._idle[settings]
             kept = idle.pop() if idle else None
@@ -68,7 +72,11 @@ class WarmForkServers:
 
 
 class LentForkServer:
-    """A borrowed fork server, with bytecode as `ForkServer.bytecode`."""
+    """A borrowed fork server.
+
+    Attributes:
+        bytecode: as `ForkServer.bytecode`.
+    """
 
     def __init__(self, kept: "_Kept", give_back: Callable[[], None]) -> None:
         self.bytecode: dict[str, NDArray[np.uint8]] = {}

@@ -33,7 +33,9 @@ class CallStatus(Enum):
 class ServedUse:
     """A call's use of one served function, counted out of the submission's reach.
 
-    `fault` is the reason for the first refusal; it is `exhausted` beyond the call limit.
+    Attributes:
+        fault: reason for the first refusal, or empty.
+        exhausted: true beyond the call limit.
     """
 
     calls: int = 0

@@ -117,7 +117,11 @@ class Reader:
         self.nodes = 0
 
     def read(self, claim: Any, plan: Plan, kept: Any, name: str = "result") -> Any:
-        """Return the value that `claim` describes; `MalformedReply` if it deviates from `plan`."""
+        """Return the value that `claim` describes.
+
+        Raises:
+            MalformedReply: it deviates from `plan`.
+        """
         if isinstance(plan, tuple):
             return self._read_tuple(claim, plan, kept, name)
         if isinstance(plan, Array):
@@ -149,7 +153,11 @@ class Reader:
         return made
 
     def echo(self, claims: Any, sent: wire.Arena) -> tuple[Any, ...]:
-        """Return the array arguments as they were after the call; `MalformedReply` if some did not come back."""
+        """Return the array arguments as they were after the call.
+
+        Raises:
+            MalformedReply: some did not come back.
+        """
         if not isinstance(claims, list) or len(claims) != len(sent.arrays):
             raise MalformedReply("the arguments did not come back")
         return tuple(

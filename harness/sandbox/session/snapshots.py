@@ -22,7 +22,11 @@ MAX_PATH = 400
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A private copy of a submission's folder, with each file's SHA-256 by relative path."""
+    """A private copy of a submission's folder.
+
+    Attributes:
+        hashes: SHA-256 by relative path.
+    """
 
     path: Path
     hashes: dict[str, str]
@@ -40,12 +44,20 @@ def snapshot(folder: Path) -> Iterator[Snapshot]:
 
 
 def hash_folder(folder: Path) -> dict[str, str]:
-    """Return each file's SHA-256 by relative path; `FilesError` as in `snapshot`."""
+    """Return each file's SHA-256 by relative path.
+
+    Raises:
+        FilesError: see `snapshot`.
+    """
     return {name: hashlib.sha256(data).hexdigest() for name, data in _files(folder)}
 
 
 def read_folder(folder: Path) -> dict[str, bytes]:
-    """Return each file's bytes by relative path; `FilesError` as in `snapshot`."""
+    """Return each file's bytes by relative path.
+
+    Raises:
+        FilesError: see `snapshot`.
+    """
     return dict(_files(folder))
 
 

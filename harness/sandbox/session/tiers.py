@@ -27,7 +27,11 @@ def detect() -> Tier:
 
 @cache
 def choose() -> TierChoice:
-    """Choose a tier like `detect`, with the reason against each stronger one."""
+    """Choose a tier like `detect`, with the reason against each stronger one.
+
+    Raises:
+        PrerequisiteError: see `detect`.
+    """
     if chosen := os.environ.get(CHOSEN):
         return TierChoice.model_validate_json(chosen)
     forced = os.environ.get(FORCED)

@@ -74,7 +74,11 @@ class WorkerSession:
         self._run_queue = RunQueue()
 
     def open(self) -> Reply:
-        """Start the worker and import the submission; the value lists its functions."""
+        """Start the worker and import the submission; the value lists its functions.
+
+        Raises:
+            BoxError: the worker did not start.
+        """
         if self._fork_server is None:
             self._fork_server = start_fork_server(self.spec)
         if self._server is None:
@@ -366,7 +370,11 @@ class WorkerSession:
 
 
 def start_fork_server(spec: WorkerSpec) -> ForkServer | LentForkServer:
-    """Return a started fork server, borrowed if some are kept warm."""
+    """Return a started fork server, borrowed if some are kept warm.
+
+    Raises:
+        BoxError: it did not start.
+    """
     warm = lender()
     if warm is not None and spec.tier in NAMESPACED and not spec.devices:
         return warm.lend(spec.folder, (spec.tier, spec.limits.memory_mib, spec.limits.scratch_mib, PROCESSES))
