@@ -80,9 +80,8 @@ def inputs_may_be_read_only(run: ArrayCall) -> None:
         _require_same(again, plain, "{} differs where the inputs are read-only")
 
 
-LAYOUTS = (
-    InputUse.UNLIKE, InputUse.SLICED, InputUse.STRIDED, InputUse.STEPPED, InputUse.TRANSPOSED, InputUse.UNLIKE,
-)  # fmt: skip
+VIEWS = InputUse.SLICED, InputUse.STRIDED, InputUse.STEPPED, InputUse.TRANSPOSED
+LAYOUTS = (InputUse.UNLIKE, *VIEWS, InputUse.UNLIKE)
 """Layouts of arrays that are not all contiguous in memory."""
 
 
