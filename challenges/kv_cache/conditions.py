@@ -69,7 +69,7 @@ def _padded(function: str, args: Sequence[Any]) -> bool:
 
 def _after_others(name: str, criterion: str, met: Callable[[Taken, str, Sequence[Place]], bool]) -> Condition:
     condition = AfterOthers(met)
-    return Condition(name, criterion, condition, PLAIN, served=condition.served)
+    return Condition(name, criterion, condition, REFUSED, served=condition.served)
 
 
 def _of_several_sequences(taken: Taken, function: str, places: Sequence[Place]) -> bool:
@@ -99,7 +99,7 @@ CONDITIONS = (
     _missing("float32"),
     Condition("a layer beyond the first is used", "layer_isolation", _in_a_later_layer, REFUSED),
     _after_others("several sequences are held", "batch_isolation", _of_several_sequences),
-    Condition("a prompt is padded", "ragged_lengths", _padded, PLAIN),
+    Condition("a prompt is padded", "ragged_lengths", _padded, REFUSED),
     _after_others("a decode follows other tokens", "prefill_stored", _a_decode_after_other_tokens),
     _after_others("a sequence takes a third call", "decode_history", _a_third_call),
 )

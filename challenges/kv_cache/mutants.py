@@ -394,7 +394,7 @@ BATCHES = (
     Mutant(
         "history cut to the shortest",
         "reads no more of a slot than the shortest slot of the call holds",
-        criterion="ragged_lengths",
+        criterion="batch_isolation",
         edits=(
             (
                 DECODE,

@@ -72,6 +72,17 @@ def rows_together_equal_rows_alone(answer: Answer, draw: Draw, *, B: int, S: int
         agree(answer, MIXES_ROWS, "out", decoded[[row]], wanted, spread, f"a decode in a batch of {B} and alone")
 
 
+@probe({"B": 2, "S": 3, "H": 1, "D": 4, "dtype": "float64"}, {"B": 4, "S": 7, "H": 2, "D": 8, "dtype": "float32"},
+       floors={"B": 2, "S": 2})  # fmt: skip
+def rows_of_other_lengths_equal_rows_alone(
+    answer: Answer, draw: Draw, *, B: int, S: int, H: int, D: int, dtype: str
+) -> None:
+    """K05: rows that hold different numbers of tokens decode together as each does alone, in this order and back."""
+    lengths = _ragged(B, S, 1)
+    for each in (lengths, lengths[::-1]):
+        _decode_as_alone(answer, draw, each, H, D, dtype)
+
+
 @probe(SMALL, WIDE, floors={"B": 2})
 def the_order_of_rows_does_not_matter(
     answer: Answer, draw: Draw, *, B: int, S: int, H: int, D: int, dtype: str
@@ -333,20 +344,33 @@ def _doing(length: int, S: int, number: float, how: str) -> str:
 
 
 def _rows_apart(answer: Answer, draw: Draw, B: int, S: int, H: int, D: int, dtype: str) -> bool:
-    """Whether rows of equal lengths decode together as each does alone."""
-    tokens, last, slots = normal(draw, B, H, S, D, dtype), normal(draw, B, H, 1, D, dtype), ORDER[:B]
-    batch = Cache(answer, tokens)
-    batch.store(slots, tokens)
-    together = batch.decode(slots, last)
-    for row in range(B):
-        alone = Cache(answer, tokens)
-        alone.store([slots[row]], tokens.rows(row))
-        spread = exact(tokens.rows(row).then(last.rows(row)), draw, S)[1]
-        try:
-            agree(answer, "", "out", together[[row]], alone.decode([slots[row]], last.rows(row)), spread)
-        except ProbeFailure:
-            return False
+    """Whether rows of equal lengths decode together as each does alone, and those of others that no padding had."""
+    try:
+        for lengths in ([S] * B, _ragged(B, S, 1)):
+            _decode_as_alone(answer, draw, lengths, H, D, dtype)
+    except ProbeFailure:
+        return False
     return True
+
+
+def _decode_as_alone(answer: Answer, draw: Draw, lengths: Sequence[int], H: int, D: int, dtype: str) -> None:
+    """Require rows, prompted in one call if their lengths are equal, to decode together as each does alone."""
+    B, longest = len(lengths), max(lengths)
+    tokens, last, slots = normal(draw, B, H, longest, D, dtype), normal(draw, B, H, 1, D, dtype), ORDER[:B]
+    prompts = [tokens.rows(row).part(0, length) for row, length in enumerate(lengths)]
+    batch = Cache(answer, tokens)
+    if min(lengths) == longest:
+        batch.store(slots, tokens)
+    else:
+        for slot, prompt in zip(slots, prompts, strict=True):
+            batch.store([slot], prompt)
+    together = batch.decode(slots, last)
+    for row, prompt in enumerate(prompts):
+        own, alone = last.rows(row), Cache(answer, tokens)
+        alone.store([slots[row]], prompt)
+        spread = exact(prompt.then(own), draw, lengths[row])[1]
+        doing = f"a decode of rows behind {list(lengths)} tokens and alone"
+        agree(answer, MIXES_ROWS, "out", together[[row]], alone.decode([slots[row]], own), spread, doing)
 
 
 def _ragged(B: int, S: int, shortest: int) -> list[int]:
