@@ -123,7 +123,7 @@ def inputs_stay_as_they_were(
     laws.inputs_may_be_read_only(partial(_run, answer, given))
 
 
-@probe(*WIDTHS)
+@probe(*WIDTHS, {**PLAIN, "D": 72, "dtype": "float32"})
 def identical_calls_get_identical_replies(
     answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str
 ) -> None:

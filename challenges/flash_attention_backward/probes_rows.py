@@ -195,7 +195,7 @@ def a_cache_belongs_to_its_forward(
             identical(after, alone, f"{{}} changes where another {done} runs in between", "forward A, B, backward A")
 
 
-@probe(*WIDTHS)
+@probe(*WIDTHS, {**PLAIN, "D": 72, "dtype": "float32"})
 def identical_calls_get_identical_replies(
     answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, dtype: str
 ) -> None:

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.numerics import beyond_rounding
-from harness.probing import ProbeFailure
+from harness.probing import ProbeFailure, laws
 
 from . import oracle
 from .binding import Inputs, Results
@@ -213,10 +213,12 @@ def _worst(actual: Floats, exact: Floats, bound: Floats, first: int) -> Entry:
 
 
 def _complain(name: str, place: tuple[Any, ...], entry: Entry, doing: str) -> None:
+    near = abs(entry.actual - entry.exact) <= laws.DIGITS[entry.actual.dtype.name] * (1 + abs(entry.exact))
+    how = "less exact than rounding explains" if near else "wrong"
     where = f"{name}[{', '.join(map(str, place))}]"
     seen = f"{where} is {beyond_rounding(entry.actual, entry.exact, entry.bound)}"
     raise ProbeFailure(
-        f"{name} is wrong", f"{doing}: {seen}" if doing else seen, where=where, expected=float(entry.exact),
+        f"{name} is {how}", f"{doing}: {seen}" if doing else seen, where=where, expected=float(entry.exact),
         got=float(entry.actual), measured={"error_over_bound": entry.over},
     )  # fmt: skip
 

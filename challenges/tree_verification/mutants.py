@@ -152,6 +152,11 @@ CLOSE = (
             (CHOICES, "    choices = np.round(logits, 6).argmax(axis=1)\n")),
     _mutant("the first of close logits", "takes the first logit within 1e-6 of the largest", "close_logits",
             (CHOICES, "    choices = (logits >= logits.max(axis=1, keepdims=True) - 1e-6).argmax(axis=1)\n")),
+    _mutant("the last part of the vocabulary", "takes the later of equal logits in parts of 64 tokens", "equal_logits",
+            (CHOICES, "    starts = range(0, logits.shape[1], 64)\n"
+                      "    best = [logits[:, at : at + 64].argmax(axis=1) + at for at in starts]\n"
+                      "    tops = np.array([logits[range(len(logits)), each] for each in best])[::-1]\n"
+                      "    choices = np.array(best)[::-1][tops.argmax(axis=0), range(len(logits))]\n")),
     _mutant("the last of equal logits", "takes the highest token of those with equal logits", "equal_logits",
             (CHOICES, "    choices = logits.shape[1] - 1 - logits[:, ::-1].argmax(axis=1)\n")),
     _mutant("the last of a sort", "sorts the logits and takes the last token, the highest of equal ones",

@@ -73,9 +73,9 @@ def close_logits_are_told_apart(answer: Answer, draw: Draw, *, shape: str, promp
     _decoded_with_gap(answer, draw, shape, prompt, vocab, CLOSE, "the smaller of two close logits is taken")
 
 
-@probe({"shape": "chain"}, {"shape": "binary"}, prompt=3, vocab=13, fixed=("vocab",))
+@probe({"shape": "chain"}, {"shape": "binary"}, prompt=3, vocab=300, fixed=("vocab",))
 def equal_logits_take_the_lowest_token(answer: Answer, draw: Draw, *, shape: str, prompt: int, vocab: int) -> None:
-    """In each row the two largest logits are equal."""
+    """In each row the two largest logits are equal, mostly of tokens that lie far apart."""
     _decoded_with_gap(answer, draw, shape, prompt, vocab, 0.0, "of equal logits not the lowest token is taken")
 
 
