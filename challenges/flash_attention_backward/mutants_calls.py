@@ -43,7 +43,7 @@ CALLS = (
         (ZEROS, "    place = (q.shape, q.dtype.str)\n"
                 "    dq, dk, dv = _KEPT.setdefault(place, [np.zeros_like(q) for _ in range(3)])\n"),
         (GRADIENTS, "    return dq.copy(), dk.copy(), dv.copy()\n"), (CHECKS, KEEPS)),
-    _of("statelessness", "last features added up", "clears of dq what a multiple of 16 features holds, where D is over 64",
+    _of("statelessness", "last features added up", "clears only a multiple of 16 features of dq over 64",
         (ZEROS, "    place = (q.shape, q.dtype.str)\n"
                 "    dq, dk, dv = _KEPT.setdefault(place, [np.zeros_like(q) for _ in range(3)])\n"
                 "    for gradient in (dq, dk, dv):\n"
