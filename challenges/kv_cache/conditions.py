@@ -14,8 +14,6 @@ Taken = dict[Place, tuple[str, ...]]
 FEEDS = ("prefill", "decode")
 REFUSED = ("capacity", "argument_errors")
 """Criteria of calls that must be refused, whatever is held."""
-PLAIN = (*REFUSED, "gqa", "sliding_window", "fork", "truncate", "paged", "int8", "int4")
-"""Those and the options: what a plain cache does wrong is no cause of what an option does."""
 
 
 class AfterOthers:

@@ -1,5 +1,6 @@
 """A fault of a cache is charged to the criterion that asks for it, and to none that only its calls bring it to."""
 
+import functools
 from functools import cache
 from pathlib import Path
 
@@ -259,9 +260,21 @@ def test_arrays_that_lie_in_the_answers_process_meet_no_condition() -> None:
             condition.served(function, args)
 
 
-def test_every_option_is_judged_with_the_calls_of_a_plain_cache() -> None:
-    options = {c.id for c in code().challenge.criteria if c.capability}
-    assert options <= set(next(c for c in code().conditions if c.criterion == "batch_isolation").never)
+def test_an_option_is_charged_with_its_own_fault_and_not_with_what_several_sequences_bring_about() -> None:
+    plain, own = (
+        next(mutant for mutant in code().mutants if mutant.name == name)
+        for name in ("history cut to the shortest", "kv head by remainder")
+    )
+    source = code().source(plain)
+    for before, _ in own.edits:
+        assert source.count(before) == 1
+    both = functools.reduce(lambda text, edit: text.replace(*edit), own.edits, source)
+    for text, outcome, rests_on in ((source, Outcome.NOT_RUN, "batch_isolation"), (both, Outcome.FAILED, None)):
+        answer = LocalAnswer(module_of("answer", text))
+        asked = [code().challenge.criterion(id) for id in ("batch_isolation", "gqa")]
+        found = [probe_criterion(code(), c, answer, seed_of(SEED, c.id), explain=False) for c in asked]
+        _, gqa = charge_once(code(), judge_without_conditions(code(), found, answer))
+        assert (gqa.outcome, gqa.rests_on) == (outcome, rests_on)
 
 
 @pytest.mark.parametrize(
