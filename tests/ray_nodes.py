@@ -5,6 +5,17 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+import pytest
+
+ON_RAY = [
+    pytest.mark.xdist_group("ray"), pytest.mark.timeout(600),
+    # Ray leaves sockets and files of processes that were killed to the garbage collector
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]  # fmt: skip
+"""Marks of a test that starts a cluster."""
 STORE_BYTES = 80 << 20
 """Of each node's object store: answers are small."""
 FAILS = {"health_check_failure_threshold": 3, "health_check_period_ms": 500, "health_check_timeout_ms": 1000}

@@ -152,7 +152,7 @@ def _blocks(given: Inputs) -> Iterator[tuple[slice, slice]]:
 
 
 def _block(given: Inputs, sizes: _Sizes, whole: oracle.Exact, signed: Floats, rows: slice, keys: slice) -> _Block:
-    """What `_bounds` needs of some rows; what is added in place is most of the work."""
+    """Return the bounds of some rows that `_bounds` adds up, in place: these arrays take most of its time."""
     unit, features, length = given.unit, given.q.shape[3], given.q.shape[2]
     weights, slopes, scores = (a[:, :, rows, keys] for a in (whole.weights, whole.slopes, whole.scores))
     do, o, v = sizes.do[:, :, rows], abs(whole.o[:, :, rows]), sizes.v[:, :, keys]
@@ -236,7 +236,7 @@ def right(
 
 
 def judged(answer: Answer, got: Results, given: Inputs, draw: Draw, *, rough: bool = False) -> dict[str, float]:
-    """As `right`, of results that are there; those that are None are not judged."""
+    """Require results to be right, as `right` does; None stands for an output that is not judged."""
     if given.dtype == "float64" and not rough:
         with contextlib.suppress(ProbeFailure):  # long double is dear, and decides where this is no clear pass
             return require_within(got, *right_and_bounds(given, rough=True), most=CLEAR)

@@ -19,8 +19,8 @@ VISIBLE = 6 << 20
 CHEAPER = 0.8
 """Of the processor time without the mask that a causal backward may take."""
 CLEAR = 0.7
-"""As `CHEAPER`, where fewer than three calls of each kind settle it: one call may be off by an eighth."""
-LOOKS = ((1, CLEAR), (1, CLEAR), (1, CHEAPER), (9, CHEAPER))
+"""As `CHEAPER`, where two calls of each kind settle it: a single one may be off by an eighth."""
+LOOKS = ((2, CLEAR), (1, CHEAPER), (9, CHEAPER))
 """Calls of each kind to add, and the ratio of the best of all so far that settles it."""
 OFF = 1e-3
 """Error over the largest exact entry: honest float32 stays far below."""
@@ -63,8 +63,7 @@ def memory_grows_with_the_length(answer: Answer, draw: Draw, *, D: int, tile: in
 def tiles_above_the_diagonal_are_left_out(
     answer: Answer, draw: Draw, *, N: int, D: int, tile: int, dtype: str
 ) -> dict[str, float]:
-    """Processor time of each causal pass over that without the mask: of one call each, the best of more where it is
-    close."""
+    """Processor time of each causal pass over that without the mask, the best of two; of more where it is close."""
     with timing_lock():
         ratios = _ratios(answer, draw_inputs(draw, 1, 1, N, D, tile, dtype))
     figures = {f"{name}_causal_cost_ratio": round(ratio, 3) for name, ratio in ratios.items()}

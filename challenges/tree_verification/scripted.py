@@ -42,9 +42,9 @@ def scripted(seed, vocab, ordered, gap=None, shift=0):
 
 
 def ranking(seed, vocab, ordered, gap=None, shift=0):
-    """What the same model says after a plain sequence, of which it computes the last row only.
+    """Return a function that lists all tokens by how likely the same model finds them after a plain sequence.
 
-    The function returned lists all tokens, the likeliest after those given first.
+    It computes the logits of the last row alone.
     """
     pairs, logits = hashing(seed, vocab, gap, shift)
 

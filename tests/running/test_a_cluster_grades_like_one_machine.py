@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from clusters import ON_RAY, distinct, workspace_with
+from clusters import distinct, workspace_with
 from kill_and_resume import PROBES as SAME_EACH_RUN
 from kill_and_resume import plain
 
@@ -35,7 +35,7 @@ from harness.model.submissions.name import SubmissionName
 from harness.store.record_store import Store
 from harness.workspace import Workspace
 from tests.commands import command, environment, started
-from tests.ray_nodes import LocalNodes, local_nodes
+from tests.ray_nodes import ON_RAY, LocalNodes, local_nodes
 from tests.toy import CHALLENGE_ID, REFERENCE, SUBMISSION, add_submission
 
 pytest.importorskip("ray", reason="no ray (240 MB installed): .venv/bin/python -m pip install -e '.[ray]'")

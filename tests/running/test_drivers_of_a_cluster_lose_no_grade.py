@@ -14,7 +14,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from clusters import ON_RAY, distinct, workspace_with
+from clusters import distinct, workspace_with
 
 from harness.executors.base import grade_all
 from harness.executors.registry import new_executor
@@ -24,7 +24,7 @@ from harness.store.database import GOES_ON
 from harness.store.record_store import Store
 from tests.commands import command, environment
 from tests.mounts import MOUNTED, mounts_work
-from tests.ray_nodes import LocalNodes, local_nodes
+from tests.ray_nodes import ON_RAY, LocalNodes, local_nodes
 
 pytest.importorskip("ray", reason="no ray (240 MB installed): .venv/bin/python -m pip install -e '.[ray]'")
 pytestmark = ON_RAY

@@ -20,16 +20,9 @@ from servers import Server, serving
 from harness.store.record_store import Store
 from harness.workspace import Workspace
 from tests.commands import called
-from tests.ray_nodes import LocalNodes, local_nodes
+from tests.ray_nodes import ON_RAY, LocalNodes, local_nodes
 
-pytestmark = [
-    pytest.mark.xdist_group("ray"), pytest.mark.timeout(600),
-    # Ray leaves sockets and files of processes that were killed to the garbage collector
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-    pytest.mark.filterwarnings("ignore::FutureWarning"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-]  # fmt: skip
+pytestmark = ON_RAY
 
 ROOT = Path(__file__).parents[2]
 CHALLENGE = "layernorm_backward"

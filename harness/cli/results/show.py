@@ -82,7 +82,7 @@ def _find_attempts(workspace: "Workspace", name: str) -> "Attempts | None":
 
 def _show_attempts(workspace: "Workspace", attempts: "Attempts", format: Format) -> None:
     from harness.report import formatting
-    from harness.report.writers.attempts import attempts_csv, attempts_json, attempts_markdown, attempts_shown
+    from harness.report.writers.attempts import attempts_csv, attempts_json, attempts_markdown, format_attempts
 
     for one in attempts.summaries:
         if doubtful := formatting.doubts(one.doubts):
@@ -94,4 +94,4 @@ def _show_attempts(workspace: "Workspace", attempts: "Attempts", format: Format)
     elif format is Format.MD:
         output.line(attempts_markdown(workspace.challenge(attempts.challenge), attempts).removesuffix("\n"))
     else:
-        output.show(attempts_shown(workspace.challenge(attempts.challenge), attempts))
+        output.show(format_attempts(workspace.challenge(attempts.challenge), attempts))

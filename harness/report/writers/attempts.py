@@ -18,7 +18,7 @@ _FAULTS = ("Finding", "Severity", "Attempts")
 
 
 @group()
-def attempts_shown(challenge: Challenge, attempts: Attempts) -> Iterator[RenderableType]:
+def format_attempts(challenge: Challenge, attempts: Attempts) -> Iterator[RenderableType]:
     """Lay the attempts out for a terminal of any width."""
     view = attempts_report(challenge, attempts)
     yield Text(f"{view.model}/{view.challenge}", style="bold")
