@@ -58,7 +58,7 @@ def memory_grows_with_the_length(answer: Answer, draw: Draw, *, D: int, tile: in
     return figures
 
 
-@probe(N=2048, D=256, tile=128, dtype="float32", fixed=("N", "D", "tile"), traced=False, slow_fails=False,
+@probe(N=1024, D=256, tile=64, dtype="float32", fixed=("N", "D", "tile"), traced=False, slow_fails=False,
        measures=True, times=True)  # fmt: skip
 def tiles_above_the_diagonal_are_left_out(
     answer: Answer, draw: Draw, *, N: int, D: int, tile: int, dtype: str
