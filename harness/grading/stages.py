@@ -65,8 +65,7 @@ class Stage:
 def run_stages(job: Job) -> StageResult:
     """Run all stages and combine their results.
 
-    Stages marked `beside` run in a thread, given a core for it, until anything is timed. A submission without files
-    runs no stage.
+    Stages marked `beside` run in a thread, given a core for it, until anything is timed.
     """
     if (without := judge_without_files(job)) is not None:
         return without

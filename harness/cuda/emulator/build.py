@@ -131,7 +131,6 @@ def _compile_without_lacking(
     folder: Path, entries: Sequence[str], into: Path, how: _How, rewritten: rewriting.Rewriting, start: float,
     *, own_unit: bool = False,
 ) -> Built:  # fmt: skip
-    """Compile; retry programs without kernels that use what the device lacks."""
     lacking: dict[str, dict[int, str]] = {}
     first = built = _compile_rewritten(folder, entries, into, how, rewritten, start)
     while how.program and built.path is None and built.unsupported:
