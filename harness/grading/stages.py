@@ -138,10 +138,9 @@ def compile_source(job: Job, found: StageResult) -> StageResult | None:
 
 
 def _make_compile_failure(job: Job, report: CompilerReport) -> BuildFailure:
-    return BuildFailure(
-        stage="compiler", text=f"{report.compiler}: {report.text}", locations=report.locations,
-        criteria=tuple(c.id for c in job.challenge.criteria if c.compiler == "compiles"),
-    )  # fmt: skip
+    criteria = tuple(c.id for c in job.challenge.criteria if c.compiler == "compiles")
+    text = f"{report.compiler}: {report.text}"
+    return BuildFailure(stage="compiler", text=text, locations=report.locations, criteria=criteria)
 
 
 def probe(job: Job, found: StageResult, compiling: Beside[StageResult] | None = None) -> StageResult | None:
