@@ -1,8 +1,7 @@
 """The Python API: grading for training loops, `records` and `evidence` for notebooks.
 
-`grade` grades one folder; `grade_many`, `grade_stream` and `grade_many_async` grade many. Each grade draws new inputs,
-runs the submission in the box, and leaves `reports/` alone unless asked to publish. All are safe to call from many
-processes and threads at once.
+Each grade draws new inputs, runs the submission in the box, and leaves `reports/` alone unless asked to publish. All
+are safe to call from many processes and threads at once.
 """
 
 import asyncio
@@ -130,7 +129,6 @@ def grade_many(
     """Grade many submissions in parallel.
 
     Args:
-        folders: the submissions.
         challenge: as in `grade`, for all folders.
         **options: see `BatchOptions`.
 
@@ -164,7 +162,6 @@ async def grade_many_async(
 
 
 async def _iterate_in_thread(records: Generator[Record, None, None]) -> AsyncGenerator[Record, None]:
-    """Iterate over a generator in threads."""
     waiting: asyncio.Future[Record | None] | None = None
     try:
         while True:
@@ -224,8 +221,6 @@ def _stream(
 
 @dataclass(frozen=True)
 class _Batch:
-    """Settings of a batch."""
-
     workspace: Workspace
     options: Options
     challenge: str | None
@@ -303,7 +298,6 @@ def _record(graded: Graded) -> Record:
 
 @cache
 def _warn_once(warning: str) -> None:
-    """Log a warning once per process."""
     _log.warning("note: %s; harness doctor says more", warning)
 
 

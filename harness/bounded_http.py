@@ -36,7 +36,6 @@ class ExchangeError(Exception):
     """There is no response.
 
     Attributes:
-        problem: kind of problem.
         words: message of the library.
     """
 
@@ -65,7 +64,6 @@ class HttpResponse:
     """The response of a server.
 
     Attributes:
-        status: HTTP status.
         headers: headers by lower-case name; the last one of duplicates.
         body: raw body; for an error, its beginning.
     """
@@ -85,8 +83,6 @@ def post(url: str, headers: Mapping[str, str], body: bytes, *, seconds: float, l
 
     Args:
         url: http or https URL from `ascii_url`.
-        headers: request headers.
-        body: request body.
         seconds: total time until the response's last byte.
         limit: most bytes read from the server, of the response and everything around it.
 
@@ -114,12 +110,7 @@ def post(url: str, headers: Mapping[str, str], body: bytes, *, seconds: float, l
 
 
 class _Budget:
-    """Remaining time and bytes of one exchange.
-
-    Args:
-        seconds: time from now.
-        limit: bytes that may arrive.
-    """
+    """Remaining time and bytes of one exchange."""
 
     def __init__(self, seconds: float, limit: int) -> None:
         self._deadline = time.monotonic() + seconds
@@ -127,11 +118,9 @@ class _Budget:
 
     @property
     def is_over(self) -> bool:
-        """True if the deadline has passed."""
         return time.monotonic() >= self._deadline
 
     def shorten(self, seconds: float) -> None:
-        """Move the deadline to `seconds` from now, if that is earlier."""
         self._deadline = min(self._deadline, time.monotonic() + seconds)
 
     def compute_remaining_seconds(self) -> float:
@@ -187,8 +176,6 @@ class _BoundedStream(httpcore2.NetworkStream):
 
 
 class _BoundedNetwork(httpcore2.NetworkBackend):
-    """Opens connections that share one budget."""
-
     def __init__(self, budget: _Budget) -> None:
         self._budget = budget
         self._network = httpcore2.SyncBackend()
@@ -214,7 +201,6 @@ class _BoundedNetwork(httpcore2.NetworkBackend):
 
 
 def _read_body(response: httpcore2.Response, budget: _Budget) -> bytes:
-    """Return the whole body of a success, or the beginning of an error's."""
     body = bytearray()
     successful = response.status // 100 == 2
     if not successful:

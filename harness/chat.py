@@ -94,7 +94,7 @@ class ChatReply:
     """The reply of a server.
 
     Attributes:
-        text: text of the model; may be empty.
+        text: may be empty.
         refusal: server's refusal in place of a text.
         finish: server's reason for the end of the text, such as `stop`, or `length` if cut off.
         model: server's name for the model, or empty.
@@ -125,7 +125,6 @@ class ChatServer:
         keys: environment variables with the key, in order of precedence.
         timeout: seconds from a request to the last byte of its reply.
         retries: most retries of temporary failures.
-        environment: environment with the key.
 
     Raises:
         NotFoundError: invalid URL.
@@ -155,7 +154,6 @@ class ChatServer:
 
         Args:
             model: server's name for the model.
-            messages: the chat so far.
             settings: further fields of the request, without those that are None.
 
         Raises:

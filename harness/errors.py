@@ -59,8 +59,6 @@ class ReplyError(HarnessError):
 
     Attributes:
         path: the reply, as the user knows it.
-        problem: kind of problem.
-        message: description.
         found: content of the reply, in lines.
     """
 
@@ -117,7 +115,6 @@ class ChatError(JudgeError):
     """A model's server gave no reply.
 
     Attributes:
-        problem: kind of problem.
         words: description in a line.
         status: HTTP status, if that is the problem.
         wait: seconds after which the server wants a retry, if stated.
@@ -168,7 +165,7 @@ def as_own_error(error: Exception, what: object) -> HarnessError:
     """Return an exception as a `HarnessError` that concerns one submission only.
 
     Args:
-        error: exception while the submission was read, laid out or graded; a `HarnessError` is returned unchanged.
+        error: a `HarnessError` is returned unchanged.
         what: the submission, for the message.
     """
     if isinstance(error, HarnessError):

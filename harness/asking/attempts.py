@@ -28,7 +28,7 @@ class PlannedAttempt:
 
     Attributes:
         name: model's folder.
-        number: number of the attempt, from 1.
+        number: from 1.
         folder: its future folder.
         unfinished: file of its turns until it is finished.
         prompt: first message.

@@ -130,7 +130,6 @@ class Conversation:
         return None if seed is None else seed + self._attempt.number - 1
 
     def _build_feedback(self, turn: Turn) -> str | None:
-        """Return the feedback on a reply; None without a fault."""
         try:
             importer = read_turn(turn, self._attempt.name, self._attempt.challenge)
         except ReplyError as error:

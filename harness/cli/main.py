@@ -95,8 +95,6 @@ def options(
 
 
 class _Notes(logging.Handler):
-    """Handler that prints the package's warnings as notes."""
-
     def emit(self, record: logging.LogRecord) -> None:
         from harness.cli import output
 
@@ -133,7 +131,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _refuse(error: typer.TyperException | NotFoundError, words: Sequence[str], debug: bool) -> int:
-    """Print what is wrong with the command line, or a group's help if its subcommand is missing."""
     from typer._click.exceptions import ClickException, NoArgsIsHelpError
 
     from harness.cli import usage

@@ -40,8 +40,6 @@ def table(
     """Print a table of results.
 
     Args:
-        titles: column titles.
-        rows: cells.
         right: titles of right-aligned columns.
         wraps: titles of columns that wrap if the table is too wide.
     """
@@ -116,10 +114,7 @@ def clean(text: str) -> str:
 class ProgressLine:
     """Progress on stderr: a live line on a terminal, else a line per finished step.
 
-    Now and then it states speed, place and remaining time.
-
     Args:
-        total: number of steps.
         places: returns a phrase on where the steps run, or "".
     """
 

@@ -55,8 +55,6 @@ def tell(
     """Print where each file comes from, why blocks became none, and which options are claimed.
 
     Args:
-        importer: importer of the reply.
-        challenge: the challenge.
         write: prints a line about a file.
         again: command that imports the reply with claims.
     """
@@ -85,7 +83,6 @@ def tell(
 
 
 def _facts(file: "TakenFile", entries: Sequence[str]) -> Iterator[str]:
-    """Yield facts about a file: entry, position, source of its name, changes, and syntax error."""
     if file.name.path in entries:
         yield "entry"
     places = [f"{block.first}-{block.last - 1}" for block in file.blocks]
@@ -118,7 +115,6 @@ def lay_out_names(
     Replies and folders of bare files get temporary folders outside submissions/.
 
     Args:
-        workspace: source of challenges and submissions.
         names: names for `Workspace.select`, reply files, or folders without a submission.toml.
         challenge: challenge of the replies and bare folders.
         entry: file with the contract's functions in a bare folder.
@@ -153,7 +149,6 @@ def lay_out_names(
 def _check_options(
     names: Sequence[str], replies: Sequence[str], bare: Sequence[str], challenge: str | None, entry: str | None
 ) -> None:
-    """Refuse --entry without a bare folder, and a reply without --challenge."""
     given = ", ".join(names) or "nothing"
     if replies and challenge is None:
         raise typer.BadParameter(
@@ -173,7 +168,6 @@ def _check_challenge(workspace: "Workspace", folders: Sequence[Path], challenge:
 
 
 def _is_bare(name: str) -> bool:
-    """Return whether an argument of `grade` is a folder without submission.toml and attempts."""
     from harness.model.submissions.collection import SUBMISSION_FILE
     from harness.workspace.submission_folders import attempt_folders
 

@@ -26,9 +26,6 @@ def challenge(workspace: Workspace, name: str, language: str = "python", shadow:
     """Create `challenges/<name>` and `references/<name>`, and return the files.
 
     Args:
-        workspace: destination.
-        name: name of the challenge.
-        language: language of its submissions.
         shadow: replace a bundled challenge of that name.
 
     Raises:
@@ -68,8 +65,6 @@ def submission(workspace: Workspace, name: str, shadow: bool = False) -> list[Pa
     """Create `submissions/<model>/<challenge>` for `MODEL/CHALLENGE`, and return the files.
 
     Args:
-        workspace: destination.
-        name: name of the submission.
         shadow: replace a collection's submission of that name.
 
     Raises:
@@ -221,7 +216,6 @@ def _load_templates() -> Environment:
 
 
 def _render(folder: str, place: Path, words: Mapping[str, object]) -> list[Path]:
-    """Write every template of a folder into `place`, a new folder."""
     place.mkdir(parents=True)
     made = []
     for name, text in _render_texts(folder, words):
@@ -231,7 +225,6 @@ def _render(folder: str, place: Path, words: Mapping[str, object]) -> list[Path]
 
 
 def _render_texts(folder: str, words: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    """Yield name, without `.j2`, and text of every template of a folder."""
     templates = _load_templates()
     for name in templates.list_templates(filter_func=lambda name: name.startswith(f"{folder}/")):
         yield Path(name).name.removesuffix(".j2"), templates.get_template(name).render(words)

@@ -18,7 +18,6 @@ def describe_usage_error(error: ClickException | NotFoundError, root: "Command",
     """Return the message for a command line that typer or a command refuses.
 
     Args:
-        error: the exception.
         root: the `harness` command.
         arguments: words of the command line.
     """

@@ -60,10 +60,7 @@ def adapter_is_at_fault(failure: BuildFailure, adapters: Collection[str]) -> boo
 
 
 def excuse_criteria(evidence: Iterable[Evidence], origin: Origin | None) -> list[Evidence]:
-    """Mark excused criteria as not run, even if passed.
-
-    The collection's reason replaces any other.
-    """
+    """Mark excused criteria as not run, even if passed."""
     excused = origin.not_charged if origin else {}
     judged = (Outcome.FAILED, Outcome.PARTIAL, Outcome.PASSED, Outcome.NOT_RUN)
     return [

@@ -65,8 +65,7 @@ class Stage:
 def run_stages(job: Job) -> StageResult:
     """Run all stages and combine their results.
 
-    Stages marked `beside` run in a thread, given a core for it, until anything is timed. A submission without files
-    runs no stage.
+    Stages marked `beside` run in a thread, given a core for it, until anything is timed.
     """
     if (without := judge_without_files(job)) is not None:
         return without
@@ -139,10 +138,9 @@ def compile_source(job: Job, found: StageResult) -> StageResult | None:
 
 
 def _make_compile_failure(job: Job, report: CompilerReport) -> BuildFailure:
-    return BuildFailure(
-        stage="compiler", text=f"{report.compiler}: {report.text}", locations=report.locations,
-        criteria=tuple(c.id for c in job.challenge.criteria if c.compiler == "compiles"),
-    )  # fmt: skip
+    criteria = tuple(c.id for c in job.challenge.criteria if c.compiler == "compiles")
+    text = f"{report.compiler}: {report.text}"
+    return BuildFailure(stage="compiler", text=text, locations=report.locations, criteria=criteria)
 
 
 def probe(job: Job, found: StageResult, compiling: Beside[StageResult] | None = None) -> StageResult | None:

@@ -83,7 +83,6 @@ class ReplyImporter:
 def _build_submission(
     extraction: Extraction, name: SubmissionName, used: Language, challenge: Challenge
 ) -> tuple[Submission, str]:
-    """Return the submission, and why the reply's own submission.toml was ignored."""
     entry = list(extraction.entries) if used.several_entries else extraction.entries[0]
     about = {
         "model": name.model,

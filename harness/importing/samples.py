@@ -22,10 +22,7 @@ ARCHIVE = b"PK\x03\x04"
 
 @dataclass(frozen=True)
 class SampleFields:
-    """Paths of the fields in a sample, and constants for fields that samples lack.
-
-    A path is keys and indices, joined by dots.
-    """
+    """Paths of the fields in a sample, and constants for fields that samples lack."""
 
     paths: Mapping[str, str] = field(default_factory=dict)
     constants: Mapping[str, str] = field(default_factory=dict)

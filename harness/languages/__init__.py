@@ -1,4 +1,4 @@
-"""The languages of submissions, by name. Each is one module, and other code treats them alike."""
+"""The languages of submissions, by name."""
 
 import hashlib
 import sys

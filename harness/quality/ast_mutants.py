@@ -1,9 +1,8 @@
 """Small faults planted in the code that a suite exercises, one replaced span each.
 
-The operators (`ast_operators`) change arithmetic, comparisons, `and` and `or`, numbers and slice bounds, drop operands,
-and swap returned values. Excluded are lines that are not executed, tests and `__main__` blocks, strings, annotations,
-`raise` and `assert`, calls that print or log, and assignments in functions to names that are never read. Without traced
-calls through the contract, `CHECKERS` are excluded, too.
+The operators are in `ast_operators`. Excluded are lines that are not executed, tests and `__main__` blocks, strings,
+annotations, `raise` and `assert`, calls that print or log, and assignments in functions to names that are never read.
+Without traced calls through the contract, `CHECKERS` are excluded, too.
 """
 
 import ast
@@ -133,7 +132,6 @@ def _plant(
 
 
 def _find_unread(tree: ast.Module) -> frozenset[ast.stmt]:
-    """Return assignments in functions to names that the file never reads."""
     nodes = list(ast.walk(tree))
     read = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store)}
     read |= {name for node in nodes if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}

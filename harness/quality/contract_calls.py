@@ -158,7 +158,6 @@ class ContractCalls:
 
     @contextmanager
     def _open_copy(self, changed: Changed) -> Iterator[SandboxedAnswer | None]:
-        """Yield a loaded, changed copy; None if it does not load."""
         place = self._shown / f"copy-{next(self._numbers)}"
         shutil.copytree(self.files.folder, place, symlinks=True, copy_function=shutil.copyfile)
         for path, text in changed:
@@ -299,7 +298,6 @@ class _Watched(_Hurried):
         super().fresh()
 
     def collect(self) -> None:
-        """Collect the worker's untrusted lines."""
         if not self._called or self.lost:
             return
         self._called = False

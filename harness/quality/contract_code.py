@@ -164,7 +164,6 @@ def _looks_up(nodes: Iterable[ast.AST]) -> bool:
 
 
 def _blank_out(file: SourceFile, names: Collection[str]) -> SourceFile:
-    """Blank definitions of `names` and test blocks."""
     nodes = [*(node for node in _find_separable(file) if node.name in names), *_find_test_blocks(file)]
     lines = file.text.split("\n")
     for node in nodes:

@@ -59,7 +59,6 @@ def with_failing_lines(files: Sequence[SourceFile], executed: Mapping[str, Abstr
 
 
 def _fail_elsewhere(body: list[ast.stmt], lines: AbstractSet[int]) -> int:
-    """Make statements outside `lines` fail; return their number."""
     failing = 0
     for index, statement in enumerate(body):
         if not lines.isdisjoint(range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)):

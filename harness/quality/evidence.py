@@ -112,7 +112,6 @@ def own_tests_evidence(
 
 
 def _fault(result: SuiteGrade) -> tuple[str, str] | None:
-    """Return title and detail of a fault that voids all credit for tests."""
     if not result.assertions.real and result.status in (SuiteStatus.PASSED, SuiteStatus.SLOW, SuiteStatus.UNDECIDED):
         return NO_CHECK, "ends well, and " * result.passed + "no check that can fail was found in a test"
     if result.unheeded:
@@ -236,7 +235,6 @@ def _credit(
     locations: Iterable[Location] = (),
     title: str = "",
 ) -> Evidence:
-    """Return evidence for a credit of 0 to 1; `title` replaces the criterion's own."""
     credit = round(credit, 4)
     outcome = Outcome.PASSED if credit >= 1 else Outcome.PARTIAL if credit > 0 else Outcome.FAILED
     return Evidence.of(

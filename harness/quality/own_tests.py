@@ -201,7 +201,6 @@ class _Stage:
             return replace(seen, kill_rate=None, detail="passes, but calls of the answer got too little time")
 
     def _find_passing_control(self) -> str:
-        """Return a control copy on which the suite passes, in words."""
         copies = {
             "where each of its checks fails": with_failing_checks(self.files, self.assertions.places),
             "where every function of the answer fails": with_failing_code(self.files, self.entries),

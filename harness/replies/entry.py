@@ -72,7 +72,6 @@ def read_entries(settings: str | None) -> list[str]:
 
 
 def _choose_entries(whole: Sequence[ReadBlock], paths: Sequence[str], stated: Sequence[str]) -> list[str]:
-    """Return the candidates that submission.toml names, or else those that import all others."""
     named = [path for path in paths if path in stated]
     last = {block.path: block for block in whole}
     return named or [

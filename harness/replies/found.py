@@ -184,7 +184,6 @@ class BlocksOfReply:
         return [*lacks, *([f"leaves code out in line {before + outline.gaps[0]}"] if concerned else [])]
 
     def _find_defined(self, read: ReadBlock) -> list[str]:
-        """Return the contract's functions that a block defines and writes, in their order."""
         outline = read.outline
         written = outline.functions if outline.fault else outline.defines - outline.unwritten.keys()
         return [name for name in self.challenge.contract.functions if name in written]

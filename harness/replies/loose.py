@@ -77,7 +77,6 @@ class LooseBlocks:
         )
 
     def _is_module(self, own: frozenset[str]) -> bool:
-        """Return whether a file imports some of these names from a missing module."""
         return any(
             names & own or "*" in names
             for file in self._files.values()

@@ -141,7 +141,6 @@ class Versions:
                 self._leave(read, PassedOver.DRAFT)
 
     def _name_tests(self, read: ReadBlock) -> FileName:
-        """Return the name of the tests that nameless ones repeat, or one after the entry."""
         for file in self._files.values():
             if file.outline.tests and file.outline.functions <= read.outline.functions:
                 return file.name
@@ -171,7 +170,6 @@ class Versions:
         return Extraction(entries_of(self._asked, entry, self._files), tuple(files), tuple(left), self._settings)
 
     def _find_missing_file(self) -> str:
-        """Return a missing file that the prose mentions and a taken file imports, or ""."""
         there = {PurePosixPath(path).name for path in self._files}
         said = {name for line in self._asked.prose for name in names_in(line)} - self._files.keys() - there
         modules = [module for file in self._files.values() for module in file.outline.imports]

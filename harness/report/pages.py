@@ -98,7 +98,6 @@ def write(reports: Mapping[str, str], folder: Path) -> list[Path]:
 
 
 def _beside(inputs: ReportInputs, board: Scoreboard) -> Iterator[tuple[str, str]]:
-    """Yield the pages linked from the scoreboard only."""
     if board.source is MarkSource.PUBLISHED:
         if inputs.letters:
             yield LETTERS, render("letters.md.j2", table=letter_table(inputs))

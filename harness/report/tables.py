@@ -107,7 +107,6 @@ def text_table(titles: Iterable[str], rows: Iterable[Iterable[str | Text]]) -> R
 
 
 def _parts(widths: Sequence[int], heading: int, room: int) -> list[list[int]] | None:
-    """Divide the columns evenly into parts; None if one does not fit beside the heading."""
     first, rest = list(range(heading)), list(range(heading, len(widths)))
     room -= sum(widths[:heading]) + _GAP * heading
     if any(widths[column] > room for column in rest):
@@ -151,7 +150,6 @@ def _text(cell: RenderableType) -> Text:
 
 
 def _widths(console: Console, options: ConsoleOptions, columns: Sequence[Sequence[Text]]) -> list[int] | None:
-    """Return column widths that cut no word and share the free room; None if there are none."""
     wide = options.update_width(1_000_000)
     gaps = _GAP * (len(columns) - 1)
     if sum(Measurement.get(console, wide, column[0]).minimum for column in columns) + gaps > options.max_width:

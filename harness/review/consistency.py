@@ -16,8 +16,6 @@ class Contradiction:
     """Two published figures that cannot both hold.
 
     Attributes:
-        kind: a phrase.
-        where: subject.
         said: published figure.
         follows: figure that follows from the others.
     """

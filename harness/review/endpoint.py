@@ -22,7 +22,6 @@ class Endpoint:
     Args:
         url: URL of the API, such as `http://localhost:8000/v1`.
         timeout: seconds from a request to the last byte of its reply.
-        environment: environment with the key.
 
     Raises:
         NotFoundError: invalid URL.

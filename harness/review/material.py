@@ -108,7 +108,6 @@ def _show_files(place: Path, paths: Iterable[str], mask: Mask) -> Iterator[Shown
 
 
 def _cut_beginning(text: str, limit: int) -> str:
-    """Return at most `limit` characters, in whole lines if possible."""
     return text if len(text) <= limit else text[: text.rfind("\n", 0, limit) + 1] or text[:limit]
 
 

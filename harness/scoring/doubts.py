@@ -157,7 +157,6 @@ def _find_by_itself(record: Record) -> Iterator[Doubt]:
 
 
 def _may_be_cause(record: Record, by_id: dict[str, Evidence], e: Evidence) -> bool:
-    """Return whether a criterion's cause failed by itself, or lost its credit to one that did."""
     if e.rests_on == UNBUILT:
         return record.build is not None
     cause = by_id.get(e.rests_on or "")

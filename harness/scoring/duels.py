@@ -115,11 +115,10 @@ class RoundRobin:
         head = json.loads(line)
         answered = tuple(model for model, count in head["answers"] for _ in range(count))
         size = len(answered) * len(head["compared"]) * np.dtype(np.int16).itemsize
-        return cls(
-            challenge, answered, tuple(map(frozenset, head["compared"])), tuple(head["own"]),
-            np.frombuffer(rest[:size], np.int16).reshape(len(answered), -1),
-            np.frombuffer(rest[size:]).reshape(len(head["own"]), -1),
-        )  # fmt: skip
+        compared, own = tuple(map(frozenset, head["compared"])), tuple(head["own"])
+        marks = np.frombuffer(rest[:size], np.int16).reshape(len(answered), -1)
+        known = np.frombuffer(rest[size:]).reshape(len(own), -1)
+        return cls(challenge, answered, compared, own, marks, known)
 
     def to_bytes(self) -> bytes:
         """Return the round as bytes, with all values of `Duel.ahead`."""

@@ -92,7 +92,7 @@ def standings(
 
     Unranked are baselines, models with a grade that does not count (a seed chosen by hand, or a part of the probes),
     and models without an overall on every challenge, whose place is provisional. If every model lacks one, all places
-    are provisional, by the challenges that many have in common. Models asked in several turns follow in the same order.
+    are provisional, by the challenges that many have in common.
 
     Args:
         marked: marks; those on other challenges only add their model.

@@ -1,7 +1,4 @@
-"""Clients of a grading service, typed as the local functions.
-
-They differ only in how they send and sleep.
-"""
+"""Clients of a grading service, typed as the local functions."""
 
 import asyncio
 import os
@@ -74,8 +71,6 @@ def _build_folder_requests(
 
 
 class _Connection:
-    """Settings of both clients; see `Client`."""
-
     _kind = "Client"
 
     def __init__(self, url: str = DEFAULT_URL, token: str | None = None, *, patience: float = 600.0) -> None:

@@ -124,7 +124,6 @@ def grade_requests(requests: Sequence[GradeRequest], patience: float, wait: floa
 
 
 def _call_until_success(call: HttpCall, patience: float) -> Steps[Any]:
-    """Return the JSON of a reply, retrying while patience lasts."""
     deadline, pause = time.monotonic() + patience, FIRST_PAUSE
     while True:
         reply = yield call

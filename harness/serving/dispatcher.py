@@ -190,7 +190,6 @@ class SlotThread(threading.Thread):
                 _log.error("grader ended", extra={"facts": {"work": work.number, "deaths": work.deaths + died}})
 
     def _send(self, works: Sequence[QueuedWork], why: str) -> list[QueuedWork]:
-        """Send works and store their records; return those left when the grader ended."""
         left, process = dict(enumerate(works)), self._process
         if not works or process is None or process.stdin is None or process.stdout is None:
             return list(works)
@@ -225,7 +224,6 @@ class SlotThread(threading.Thread):
                 time.sleep(PAUSE)
 
     def _ensure_grader(self) -> "subprocess.Popen[str] | None":
-        """Return the grader, started if need be, once it can isolate submissions."""
         if self._process is not None and self._process.poll() is not None:  # it died while idle
             self._close()
         with self._lock:

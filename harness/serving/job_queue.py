@@ -90,7 +90,6 @@ class QueuedJob:
 
     Attributes:
         owner: id of its token; empty on a server without tokens.
-        batch: id of its batch.
         record: JSON, once finished and if asked for.
     """
 
@@ -256,7 +255,6 @@ def _hash_request(answers: Sequence[AcceptedAnswer], batch: str | None) -> str:
 
 
 def _find_or_add_work(connection: sqlite3.Connection, answer: AcceptedAnswer) -> tuple[int, bool]:
-    """Return the number of this content's unfinished work, and whether it is new."""
     row = connection.execute("SELECT number FROM works WHERE content = ? AND state < 2", (answer.content,)).fetchone()
     if row is not None:
         return int(row[0]), False

@@ -1,7 +1,4 @@
-"""A process that grades for the server, and keeps a grade's memory and damage out of it.
-
-It reads requests and writes records as lines of JSON.
-"""
+"""A process that grades for the server, and keeps a grade's memory and damage out of it."""
 
 import contextlib
 import json

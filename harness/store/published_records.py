@@ -254,7 +254,6 @@ class PublishedRecords:
     def _load_summaries(
         self, files: FileStates, rubrics: Mapping[str, "Challenge"], failures: list[str]
     ) -> tuple[tuple["RecordSummary", ...], tuple[str, ...]]:
-        """Return the summaries and the names of records left out; add reasons to `failures`."""
         index = self._open_index(files)
         found, changed = index.summaries(), {}
         if index_side_by_side(self._workspace.root, len(files.records) - len(found)):

@@ -170,7 +170,6 @@ def _get_writer() -> TypeAdapter[Record]:
 
 
 def _summarize(record: Mapping[str, Any]) -> tuple[float, str, bool, float | None, float]:
-    """Return the columns `made` to `coverage` from a record's JSON."""
     whole = record.get("profile", "full") == GradeProfile.FULL and not record.get("only") and not record.get("cut_off")
     overall = record["overall"]
     made = datetime.fromisoformat(record["made"]).timestamp()

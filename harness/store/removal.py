@@ -120,7 +120,6 @@ def _refuse_outside(workspace: Workspace, folder: Path) -> None:
 def _find_record(
     workspace: Workspace, name: SubmissionName, folder: Path | None, collection: str | None
 ) -> Path | None:
-    """Return the record of the submission in `folder`, or any of the name if the folder is gone."""
     path = workspace.records_folder / name.record
     if not path.is_file():
         return None

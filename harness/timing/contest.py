@@ -223,7 +223,6 @@ _wall, _processor, _faults = map(attrgetter, ("walls", "processors", "faults"))
 
 
 def _play(enter: Callable[[], list[_Track]], seconds: float, enough: Enough) -> tuple[list[_Track], PairedComparison]:
-    """Play rounds to the end of the contest; return all trials, and the last comparison of processor times."""
     running = enter()
     tracks, pairs, rule, comparison = list(running), 0, Rule(), compare([])
     began, own = clock.now(), time.process_time()

@@ -17,7 +17,6 @@ def span(stage: str, what: str = "", *, waits_for: str = "") -> Iterator[None]:
 
     Args:
         stage: kind of work, such as "compile".
-        what: instance of it.
         waits_for: name of the awaited lock.
     """
     path = os.environ.get(FILE)

@@ -79,7 +79,6 @@ def check(
 def _judge_by_seeds(
     code: "ChallengeCode", seed: int, seeds: int, rewards: int, jobs: int, quiet: bool
 ) -> Sequence["RightAnswerTrial | RewardTrial"]:
-    """Judge the right answers, and grade the mutants, by seeds; print unless `quiet`."""
     from harness.cli.check.reward_misses import grade_by_seeds
     from harness.cli.check.right_answers import judge_by_seeds
 
@@ -88,7 +87,6 @@ def _judge_by_seeds(
 
 
 def _run_check(code: "ChallengeCode", seed: int, verbose: bool, quiet: bool) -> list["CheckResult"]:
-    """Return the verdicts on the challenge's own answers, printed unless `quiet`."""
     from harness.cli import scaffold
     from harness.store.content_key import probe_set
 
@@ -106,7 +104,6 @@ def _run_check(code: "ChallengeCode", seed: int, verbose: bool, quiet: bool) -> 
 
 
 def _remember(workspace: "Workspace", name: str, version: str, passed: bool) -> None:
-    """Store the outcome for a challenge of this workspace, and print its effect on the ranking."""
     from harness.store.own_suite import OWN, own_challenges, remember_check
 
     if name in own_challenges(workspace):

@@ -1,4 +1,4 @@
-"""Output of `harness check --generated`: kill rates of generated mutants, and the survivors."""
+"""Output of `harness check --generated`."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -23,7 +23,6 @@ class Sample:
     """Request for generated mutants.
 
     Attributes:
-        seed: seed of the mutants.
         wanted: wrong mutants per challenge, or 0.
         jobs: worker processes.
         aside: number of mutants to write to `FOLDER`.

@@ -1,4 +1,4 @@
-"""Output of `harness check --rewards`: how often a reward misses each known fault."""
+"""Output of `harness check --rewards`."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Output of `harness check --seeds`: how often each right answer was judged right."""
+"""Output of `harness check --seeds`."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

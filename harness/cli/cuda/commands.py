@@ -259,7 +259,6 @@ def _run(
     sets: Sequence[str] | None,
     limits: "ProgramLimits",
 ) -> "Iterator[tuple[ProgramSource, list[ProgramRun]]]":
-    """Build a program and run it once per seed; exit with code 2 if it does not build or needs a missing feature."""
     from harness.cuda.programs import rewritten_sources
     from harness.cuda.programs.program import Mode, ProgramSource, run_program
     from harness.cuda.programs.slow_hint import SlowHint
@@ -294,7 +293,6 @@ def _run(
 
 
 def _build(source: "ProgramSource", into: Path, tier: "Tier", words: dict[str, Any]) -> Path:
-    """Return the built program; exit with code 2 on a build error."""
     from harness.cuda.programs.program import build_program
 
     built = build_program(source, into, tier=tier, reuse=True, **words)
@@ -346,7 +344,6 @@ def _say_checked(
 
 
 def _set_values(source: "ProgramSource", sets: Sequence[str], into: Path) -> "tuple[ProgramSource, ProgramSource]":
-    """Return a copy of the program with other initial values, and the program with a list of the changes."""
     from harness.cuda.programs.initial_values import VALUE, with_values
 
     values = {name.strip(): value.strip() for name, _, value in (each.partition("=") for each in sets)}
@@ -360,7 +357,6 @@ def _set_values(source: "ProgramSource", sets: Sequence[str], into: Path) -> "tu
 
 
 def _build_options(defines: Sequence[str] | None, includes: Sequence[Path] | None, standard: str) -> dict[str, Any]:
-    """Return the compiler options as keyword arguments of `build_program`."""
     from harness.cuda.emulator.flags import STANDARDS
 
     if standard not in STANDARDS:

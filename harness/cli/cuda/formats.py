@@ -18,7 +18,6 @@ def as_sarif(source: ProgramSource, runs: Sequence[ProgramRun], here: Path) -> s
     """Return the findings as SARIF 2.1.0, with a rule per kind.
 
     Args:
-        source: the program.
         runs: one run per schedule.
         here: base of relative paths, for a program that lies in it.
     """

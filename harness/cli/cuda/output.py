@@ -67,7 +67,6 @@ def defects(source: ProgramSource, runs: Sequence[ProgramRun], *, quoted: bool =
     """Print the findings, worst first, then the program's output.
 
     Args:
-        source: the program.
         runs: one run per schedule.
         quoted: mark each line of the program's output, so that a code host takes none as a command.
     """
@@ -115,8 +114,6 @@ def traffic(source: ProgramSource, run: ProgramRun, further: Callable[[KernelLau
     """Print the counters of every launch, then the program's output.
 
     Args:
-        source: the program.
-        run: its run.
         further: returns more lines for a launch.
     """
     if run.report is not None and not run.report.whole:
@@ -189,7 +186,6 @@ def _format_place(source: ProgramSource, place: DeviceLocation, kernel: str | No
 
 
 def _format_excerpt(source: ProgramSource, file: str, line: int) -> Iterator[str]:
-    """Yield a line with its neighbours, without their common indentation."""
     around = [(number, text.expandtabs(4)) for number, text in source.around(file, line)]
     left = min((len(text) - len(text.lstrip()) for _, text in around if text), default=0)
     for number, text in around:
@@ -243,7 +239,6 @@ def _say_api_errors(report: Report) -> None:
 
 
 def _say_end(runs: Sequence[ProgramRun], *, quoted: bool = False) -> None:
-    """Print the end and the output of the first failed run, or else of the first."""
     run = next((run for run in runs if run.failed), runs[0])
     if run.report is None:
         output.line("the program left no report: nothing is known of what the device saw")
@@ -289,7 +284,6 @@ def _list_arithmetic(launch: KernelLaunch) -> Iterator[tuple[str, ...]]:
 
 
 def _list_requests(launch: KernelLaunch) -> Iterator[tuple[str, ...]]:
-    """Yield rows of the request table: sectors of global memory, wavefronts of shared memory."""
     kinds: tuple[tuple[str, str, Requests | Wavefronts], ...] = (
         ("global", "load", launch.global_load),
         ("global", "store", launch.global_store),

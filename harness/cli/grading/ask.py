@@ -111,7 +111,6 @@ def _print_plan(missing: "Plan", how: "Sampling", server: str) -> None:
 
 
 def _ask(run: "AskRun", missing: "Plan") -> tuple[list["Result"], bool]:
-    """Return the results, and whether Ctrl-C cut the run short."""
     results: list[Result] = []
     began = time.monotonic()
     with output.ProgressLine(len(missing.attempts)) as steps:
@@ -183,7 +182,6 @@ def _print(missing: "Plan", results: Sequence["Result"]) -> None:
 
 
 def _format_sum(values: Sequence[float | None]) -> str:
-    """Return the sum, or a dash if a value is unknown."""
     known = [value for value in values if value is not None]
     return f"{sum(known):.6g}" if known and len(known) == len(values) else "-"
 

@@ -134,7 +134,7 @@ def grade(
 
 
 def _check_call(names: Sequence[str], everything: bool, unsafe: bool, publish: bool, challenge: str | None) -> None:
-    """Refuse names beside --all, neither, or replies to publish, and permit grading without isolation.
+    """Check the options together, and permit grading without isolation.
 
     The permission is an environment variable, so that grading processes inherit it.
     """
@@ -211,7 +211,6 @@ def _run(
     kind: str, workspace: "Workspace", folders: Sequence[Path], options: "Options", jobs: int | None,
     address: str | None,
 ) -> tuple[list["Graded | NotGraded"], bool]:  # fmt: skip
-    """Return the finished results, and whether Ctrl-C cut the run short."""
     from harness.executors.base import NotGraded, grade_all
     from harness.executors.registry import new_executor
 
@@ -288,7 +287,6 @@ def _tell_omissions(
 
 
 def _tell_unranked(workspace: "Workspace", results: Sequence["Graded | NotGraded"]) -> None:
-    """Print which challenges of the workspace are left out of rankings, and why."""
     from harness.executors.base import NotGraded
     from harness.store.own_suite import explain_missing_rank, own_challenges
 
@@ -301,7 +299,6 @@ def _tell_unranked(workspace: "Workspace", results: Sequence["Graded | NotGraded
 def _tell_beforehand(
     workspace: "Workspace", folders: Sequence[Path], options: "Options", refused: Sequence["NotGraded"]
 ) -> None:
-    """Print that there is nothing to grade, or which records will be replaced."""
     from harness.cli.grading.publishing import find_others_records
 
     if not folders and not refused:
@@ -358,7 +355,6 @@ def _build_row(result: "Graded") -> dict[str, str]:
 
 
 def _choose_exit_code(results: Sequence["Graded | NotGraded"], fail_under: float | None) -> int:
-    """Return the exit code: 3 for a judge error, else 2 for malformed input, else 1 for a failed gate."""
     from harness.errors import JudgeError, PrerequisiteError, StoreError
     from harness.executors.base import NotGraded
     from harness.model import Status

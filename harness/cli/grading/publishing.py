@@ -79,6 +79,5 @@ def _build_import_command(file: str, challenge: str) -> str:
 
 
 def _find_published(workspace: "Workspace", record: "Record") -> Path | None:
-    """Return the path of a record that is the published one, or None."""
     path = workspace.record_path(record.model, record.challenge, record.attempt)
     return path if path.is_file() and path.read_bytes() == record.to_json().encode() else None

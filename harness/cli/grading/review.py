@@ -65,7 +65,6 @@ def review(
 
 
 def _choose_name(judge: str, other: str | None) -> str:
-    """Return the default file name of a review: one for marks, one per compared model."""
     return f"{judge}-against-{other}"[:64] if other else judge
 
 

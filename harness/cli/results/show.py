@@ -69,7 +69,6 @@ def show_record(workspace: "Workspace", record: "Record", place: str = "") -> No
 
 
 def _find_attempts(workspace: "Workspace", name: str) -> "Attempts | None":
-    """Return the recorded attempts of `MODEL/CHALLENGE`, or None."""
     from harness.scoring.attempts import Attempts
     from harness.scoring.record_summary import RecordSummary
     from harness.store.record_store import Store

@@ -70,8 +70,6 @@ def verify(
 
 
 def _try_mutants(workspace: "Workspace", collection: "Collection", records: "Mapping[str, Record]") -> bool:
-    """Try property mutants around the fetched submissions, print the missed ones, and return whether all were
-    noticed."""
     from harness.audit.property_check import check_published
 
     verdicts = list(check_published(workspace, collection, records, seed=random.getrandbits(32), progress=output.note))

@@ -166,7 +166,6 @@ def samples(
 
 
 def _finish(workspace: "Workspace", made: Sequence["ImportedSample"], refused: int) -> NoReturn:
-    """Print a summary, and exit with 2 if samples were refused or ambiguous."""
     _note_unanswered(made)
     unread = sum(bool(each.unread) for each in made)
     todo = f"\n  try: harness grade {' '.join(_tell_hiding(workspace, (each.name for each in made)))}" if made else ""
@@ -191,7 +190,6 @@ def _note_unanswered(made: "Iterable[ImportedSample]") -> None:
 
 
 def _tell_hiding(workspace: "Workspace", names: "Iterable[SubmissionName]") -> list[str]:
-    """Print which submissions hide fetched ones of a collection, and return the names to grade."""
     from harness.cli import scaffold
 
     answers = {name.answer: scaffold.hidden_collection(workspace, name) for name in names}

@@ -73,7 +73,7 @@ def gate(
 ) -> CompilerResult:
     """Compile a submission in the sandbox as its author would, and link a shared library that must export `symbols`.
 
-    `seconds` of processor time are for the whole build. With nvcc, `optimised` affects no refusal.
+    `seconds` of processor time are for the whole build.
     """
     compiler = cuda_compiler()
     if compiler is None:

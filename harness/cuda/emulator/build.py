@@ -131,7 +131,6 @@ def _compile_without_lacking(
     folder: Path, entries: Sequence[str], into: Path, how: _How, rewritten: rewriting.Rewriting, start: float,
     *, own_unit: bool = False,
 ) -> Built:  # fmt: skip
-    """Compile; retry programs without kernels that use what the device lacks."""
     lacking: dict[str, dict[int, str]] = {}
     first = built = _compile_rewritten(folder, entries, into, how, rewritten, start)
     while how.program and built.path is None and built.unsupported:
@@ -189,11 +188,9 @@ def _collect_outcome(
         return Built(None, (), "", perf_counter() - start, refused=tuple(held.refused))
     if done.returncode == 0 and made.is_file() and not made.is_symlink():
         shutil.move(made, into)
-        said = compiler_messages.clean(done.output)
-        return Built(
-            into, compiler_messages.select_runtime_suspects(suspects), "", perf_counter() - start, said,
-            source_digest="".join(held.digests),
-        )  # fmt: skip
+        said, digest = compiler_messages.clean(done.output), "".join(held.digests)
+        reachable = compiler_messages.select_runtime_suspects(suspects)
+        return Built(into, reachable, "", perf_counter() - start, said, source_digest=digest)
     if done.exceeded is CommandLimit.WALL_CLOCK:
         raise BusyMachineError(TOO_BUSY)
     errors = compiler_messages.clean(done.output)

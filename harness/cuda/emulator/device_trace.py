@@ -1,7 +1,6 @@
-"""What the emulated device reports, as models.
+"""Reports of the emulated device, as models.
 
-The bytes come out of the process that ran the answer, so they are the answer's word: sizes are bounded, and what is
-not a report is None, never an exception.
+The process that ran the submission writes them, so sizes are bounded, and anything else is None, never an exception.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +20,7 @@ Kind = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 
 
 class ReportPart(BaseModel):
-    """A part of a report: frozen, nothing converted; keys that are not known here are passed over."""
+    """A frozen part of a report, without conversions; unknown keys are ignored."""
 
     model_config = ConfigDict(
         extra="ignore", frozen=True, strict=True, use_attribute_docstrings=True, allow_inf_nan=False
@@ -29,7 +28,7 @@ class ReportPart(BaseModel):
 
 
 class DeviceLocation(ReportPart):
-    """Which thread did what, and where in the author's source."""
+    """The act of a thread, and its place in the author's source."""
 
     access: Word | None = None
     """`read`, `write` or `atomic`."""
@@ -95,7 +94,7 @@ class Wavefronts(ReportPart):
 
 
 class BufferTraffic(ReportPart):
-    """What a launch moved between itself and one buffer."""
+    """Traffic between a launch and one buffer."""
 
     read_bytes: Count = 0
     written_bytes: Count = 0
@@ -209,7 +208,7 @@ class UnsupportedFeature(ReportPart):
 
 
 class Stop(ReportPart):
-    """Where a program was stopped before its end."""
+    """The stop of a program before its end."""
 
     why: Literal["time", "launches"]
     """Its time was up, or it had made as many launches as it was to make."""
@@ -224,7 +223,7 @@ class Stop(ReportPart):
 
 
 class Progress(ReportPart):
-    """Where a program stands, told at the beginning of a block."""
+    """Progress of a program at the beginning of a block."""
 
     launches: Count
     """Launches begun."""
@@ -237,7 +236,7 @@ class Progress(ReportPart):
 
     @property
     def whole_seconds(self) -> float | None:
-        """How long the launch takes at this rate; None where no block is done."""
+        """Seconds of the whole launch at this rate; None before a block is done."""
         return self.milliseconds / 1000 * self.blocks / self.blocks_done if self.blocks_done else None
 
 
@@ -272,16 +271,16 @@ class Report(ReportPart):
     is known of its memory, streams and calls."""
 
     def found(self, *severities: Severity) -> list[DeviceDefect]:
-        """The defects of these severities; errors when none is named."""
+        """Return the defects of these severities, by default errors."""
         return [defect for defect in self.defects if defect.severity in (severities or ("error",))]
 
     def with_defects(self, defects: list[DeviceDefect]) -> Self:
-        """The same report with other defects."""
+        """Return the report with other defects."""
         return self.model_copy(update={"defects": defects})
 
 
 def parse(data: bytes) -> Report | None:
-    """The report in `data`, which may be padded with NUL bytes or blanks; None when it is none.
+    """Return the report in `data`, which NUL bytes or blanks may pad, or None.
 
     Args:
         data: UTF-8 JSON, at most `REPORT_BYTES`.
@@ -296,14 +295,14 @@ def parse(data: bytes) -> Report | None:
 
 
 def _strip_padding(data: bytes) -> bytes:
-    """`data` without what pads it: a scan from the front, since padding is mostly longer than a report."""
+    """Strip padding by a scan from the front, since it is mostly longer than a report."""
     end = data.find(b"\0")
     padded = end >= 0 and data.count(b"\0", end) == len(data) - end
     return (data[:end] if padded else data).rstrip(b"\0 \n")
 
 
 class _Line(ReportPart):
-    """A line that a program wrote while it ran; each has one of these."""
+    """A line of a running program, with one of these."""
 
     defect: DeviceDefect | None = None
     launch: KernelLaunch | None = None
@@ -313,10 +312,10 @@ class _Line(ReportPart):
 
 
 def last_progress(data: bytes) -> tuple[Progress | None, KernelLaunch | None, int]:
-    """Where a program that still runs stood when it last told so: in which block, in which launch, and the how manieth.
+    """Return a running program's last progress, its launch, and the number of launches begun.
 
     Args:
-        data: what it has reported so far; its beginning and end may be cut.
+        data: output so far; its beginning and end may be cut.
     """
     progress, launch, launches = None, None, 0
     for text in reversed(data.split(b"\n")):
@@ -330,10 +329,10 @@ def last_progress(data: bytes) -> tuple[Progress | None, KernelLaunch | None, in
 
 
 def parse_stream(data: bytes) -> Report | None:
-    """What a program reported that was followed while it ran: its report, or without one what it told before it ended.
+    """Return a followed program's report, or what it reported before it ended.
 
     Args:
-        data: lines of UTF-8 JSON, at most `REPORT_BYTES`; the last one is the report where there is one.
+        data: lines of UTF-8 JSON, at most `REPORT_BYTES`; the last one may be the report.
     """
     if len(data) > REPORT_BYTES:
         return None

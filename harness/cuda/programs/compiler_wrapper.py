@@ -86,7 +86,6 @@ class _Wrapper:
             self.compile(source, Path(named) if named else None)
 
     def compile(self, source: str, into: Path | None) -> Path:
-        """Compile one source and return its output; without `into`, print it."""
         if not Path(source).is_file():
             raise NotFoundError(f"{source}: no such file")
         language = self.options.language or ("" if Path(source).suffix in HOST_SUFFIXES else "cu")
@@ -104,7 +103,6 @@ class _Wrapper:
         return into or Path(source)
 
     def _compile_cuda(self, source: str, into: Path | None) -> None:
-        """Compile; on errors, retry without kernels that use what the device lacks."""
         entry = Path(source).resolve().relative_to("/").as_posix()
         tree = rewriting.SourceTree.of_machine(folder for folder in self.options.includes if _is_followed(folder))
         lacking: dict[str, dict[int, str]] = {}

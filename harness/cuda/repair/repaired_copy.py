@@ -61,7 +61,6 @@ def repair_copy(
 def _repair_once(
     into: Path, entries: Sequence[str], symbols: Sequence[str], names: Collection[str], said: CompilerResult, tier: Tier
 ) -> tuple[Repair, CompilerResult] | None:
-    """Return a repair that gets the compiler past its first error, and its new result."""
     if not said.errors or said.errors[0].file not in names:
         return None
     path = into / said.errors[0].file

@@ -100,10 +100,7 @@ def _find_blocks(source: SourceLines) -> Iterator[tuple[str, range]]:
 
 
 def comment_out_continuation(refused: RefusedFile) -> ProposedRepair | None:
-    """Comment out lines that continue a comment after its end, outside functions.
-
-    They begin with `*`, or stand between two lines of dashes or the like.
-    """
+    """Comment out lines that continue a comment after its end, outside functions."""
     source = SourceLines.of(refused.text)
     runs = list(_find_runs(source))
     if not any(refused.first.line - 1 in run for run in runs):

@@ -1,8 +1,4 @@
-"""Inline PTX of the common kinds to C++; other PTX is unsupported if reached.
-
-The common kinds are moves, integer and floating-point arithmetic, bit operations, predicates, loads and stores with
-cache hints, asynchronous copies (`cp.async`), shuffles, votes, barriers and fences.
-"""
+"""Inline PTX of common kinds (docs/cuda-check.md) to C++; other PTX is unsupported if reached."""
 
 import re
 from collections.abc import Sequence

@@ -82,7 +82,6 @@ class _Reader:
                 waiting += reversed(file.follows)
 
     def order_files(self, entries: Sequence[str]) -> list[_File]:
-        """Return the files, each after those that it includes."""
         done: dict[str, _File] = {}
         entered: set[str] = set()
         waiting = [(path, False) for path in reversed(entries)]

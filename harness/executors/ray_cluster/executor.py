@@ -243,7 +243,6 @@ class RayExecutor:
         return work.control_of
 
     def _handle_death(self, reader: TaskReader, slot: NodeSlot, work: Work, status: int) -> Iterator[Result]:
-        """Retry alone after a first death; grade the reference after a second."""
         how = f"signal {-status}" if status < 0 else f"exit status {status}"
         work.deaths.append(f"{how} on {slot.node.name}")
         work.tried.add(slot.node.id)

@@ -21,7 +21,6 @@ class GradeProfile(StrEnum):
         """Return the ids of the criteria to assess.
 
         Args:
-            challenge: the rubric.
             only: ids to assess instead of the profile's own. The anchor is always assessed, since no other criterion
                 earns anything without it.
         """

@@ -14,8 +14,6 @@ class SubmissionName:
     """`MODEL/CHALLENGE`, or `MODEL/CHALLENGE/attempt-N` for one of several attempts.
 
     Attributes:
-        model: model that wrote it.
-        challenge: challenge that it solves.
         attempt: number from 1; None for a single submission.
     """
 

@@ -268,7 +268,6 @@ def _list_inputs(args: Sequence[Any], sent: Sequence[Values], after: Sequence[Va
 
 
 def _restore(given: Values, sent: Values, after: Values) -> Values:
-    """Return an array after the call, with the given values where the call did not write."""
     return np.where(_view_bits(after) == _view_bits(sent), given, after)
 
 

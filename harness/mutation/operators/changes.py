@@ -10,7 +10,7 @@ class SourceChange:
 
     Attributes:
         operator: kind of change, such as slice or comparison.
-        line: line number from 1.
+        line: from 1.
         start: offset of the span's first character.
         end: offset behind its last character.
         text: replacement.

@@ -86,7 +86,6 @@ def draw_mutant(code: ChallengeCode, seed: int, number: int) -> GeneratedMutant:
 
 
 def _draw_guard(code: ChallengeCode, source: str, change: SourceChange, rng: random.Random) -> Guard:
-    """Draw a guard that fits the change, or return the first one, which is empty."""
     guards = code.guards.guards
     if not change.guardable:
         return guards[0]

@@ -131,7 +131,6 @@ class Trials:
         return None if not crashes else str(Fate.BROKEN) if crashes == DRIVES else "it fails on some inputs"
 
     def _find_failure(self, mutant: GeneratedMutant, answer: GradedAnswer, attempt: int) -> ProbeFailure | None:
-        """Return the driver's failure on a mutant if the right answer passes, else None."""
         failure = self._drive(mutant, answer, attempt)
         if failure is None or self._drive(mutant, self._open_original(mutant), attempt) is not None:
             return None

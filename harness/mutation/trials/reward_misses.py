@@ -24,7 +24,6 @@ class RewardTrial:
 
     Attributes:
         number: index among the mutants of rewarded criteria.
-        criterion: criterion of the mutant.
         missed: seeds by which all rewarded criteria passed, for a reward of 1.
         costs_alone: true if only a probe of an option's cost fails, which rewards ignore.
     """
@@ -64,7 +63,6 @@ class RewardGrader:
         return RewardTrial(number, mutant.name, mutant.criterion, done, tuple(missed), costs)
 
     def _costs_alone(self, answer: Answer, mutant: Mutant | PropertyMutant) -> bool:
-        """Return whether the mutant's option has cost probes, and all its others pass."""
         criterion = self.code.challenge.criterion(mutant.criterion)
         values = tuple(probe.name for probe in self.code.probes_of(criterion) if not probe.measures_cost)
         if not criterion.capability or len(values) == len(criterion.probes):
@@ -115,7 +113,7 @@ def grade_mutants(
 ) -> Sequence[RewardTrial]:
     """Grade each mutant of a rewarded criterion by several seeds, beginning with `seed`.
 
-    Trials kept by an earlier run of the same sources, with as many seeds, are reused.
+    Reuse the journal's trials by as many seeds.
 
     Raises:
         JudgeError: a process ended by itself.

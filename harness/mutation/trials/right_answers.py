@@ -64,7 +64,7 @@ def judge_right_answers(
 ) -> Sequence[RightAnswerTrial]:
     """Judge the reference and each variant by several seeds, beginning with `seed`.
 
-    Trials kept by an earlier run of the same sources are reused.
+    Reuse the journal's trials.
 
     Raises:
         JudgeError: a process ended by itself.

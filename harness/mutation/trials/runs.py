@@ -63,7 +63,7 @@ def run_trials(
 ) -> list[MutantTrial]:
     """Return the first trials of a seed of which `wanted` are wrong, independent of the number of jobs.
 
-    Trials kept by an earlier run of the same sources are reused.
+    Reuse the journal's trials.
 
     Args:
         first: number of the first mutant.

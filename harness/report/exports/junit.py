@@ -71,7 +71,6 @@ def _properties(record: Record) -> dict[str, str]:
 
 
 def _case(suite: ET.Element, record: Record, item: Evidence, finding: Finding | None) -> str:
-    """Add the case of one criterion, and return the name of its result, empty if it passed."""
     case = ET.SubElement(suite, "testcase", classname=f"{record.name}.{item.dimension}", name=item.criterion, time="0")
     result = _result(item)
     if result:
@@ -94,7 +93,6 @@ def _result(item: Evidence) -> str:
 
 
 def _why(record: Record, item: Evidence, finding: Finding | None) -> tuple[str, str]:
-    """Return why a case did not pass, in a line and in full."""
     if item.rests_on:
         return f"{formatting.uncredited(item)} while {item.rests_on} fails", item.detail
     if finding is None:

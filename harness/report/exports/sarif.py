@@ -27,7 +27,6 @@ def sarif(challenges: Iterable[Challenge], records: Iterable[Record], version: s
     Args:
         challenges: the rubrics; a finding about none of their criteria gets a rule of its own.
         records: in any order; those of other challenges are left out.
-        version: version of the harness.
     """
     known = sorted(records, key=lambda r: (r.challenge, r.model))
     answered = {r.challenge for r in known}
@@ -60,7 +59,6 @@ def document(
     """Return a document of one run.
 
     Args:
-        version: version of the harness.
         rules: in the order of the results' `ruleIndex`.
         notifications: reasons for an incomplete run, if any.
         roots: base folders of locations, by name.
@@ -113,7 +111,6 @@ def _text(record: Record, fault: Weakness) -> str:
 
 
 def _published_roots(records: Iterable[Record]) -> dict[str, Any]:
-    """Return the repositories of collections, as base folders of their answers."""
     origins = {r.origin.collection: r.origin for r in records if r.origin}
     return {
         id: {"description": {"text": f"A clone of {origin.repository} at commit {origin.commit}."}}

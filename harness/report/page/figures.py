@@ -1,4 +1,4 @@
-"""Drawings of measurements: dots on an axis, a line per quantity, and maps of losses."""
+"""Drawings of measurements and of losses."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Figures of records that can be drawn: error ratios, exponents of cost and time ratios, by model."""
+"""Figures of records that can be drawn, by model."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Views of one submission for the page's template: its report, with code and links."""
+"""Views of one submission for the page's template."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Views of marks for the page's template: cells that link to their evidence, the board, the heat maps."""
+"""Views of marks for the page's template."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence

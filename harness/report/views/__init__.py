@@ -1,1 +1,1 @@
-"""Views of answers, challenges and comparisons: what reports tell, in words, before any format."""
+"""Views of answers, challenges and comparisons, in words before any format."""

@@ -1,4 +1,4 @@
-"""Several attempts in words: mean and spread, best and worst, pass@k, criteria and faults."""
+"""Several attempts at a challenge, in words."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

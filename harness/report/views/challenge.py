@@ -147,7 +147,6 @@ def challenge_report(
     """Build the report of one challenge.
 
     Args:
-        challenge: the rubric.
         records: submissions to it, in any order.
         reviews: reviews of these submissions, in any order.
         unfetched: collections whose answers are not on this machine.

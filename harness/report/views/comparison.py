@@ -1,4 +1,4 @@
-"""Two models compared criterion by criterion, from their records, for all output formats."""
+"""Two models compared criterion by criterion."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -129,7 +129,6 @@ def compare(
     Args:
         challenges: in any order; records of other challenges are left out, with a note.
         records: records of at least these two models, in any order.
-        left, right: names of the models.
         doubts: doubts about records, by name.
     """
     own = sorted((r for r in records if r.model in (left, right)), key=lambda r: (r.challenge, r.submission_name.order))

@@ -1,4 +1,4 @@
-"""Tables of criteria, with the outcome of each in every answer to a challenge."""
+"""Tables of criteria by answer to a challenge."""
 
 from collections.abc import Collection as Names
 from collections.abc import Iterator, Mapping, Sequence
@@ -94,7 +94,6 @@ def _cell(criterion: Criterion, evidence: Mapping[str, Evidence], findings: Mapp
 
 
 def _counted(attempts: Attempts, tally: CriterionTally | None, criterion: str) -> Cell:
-    """Count the attempts that meet a criterion, with the commonest fault of the others."""
     if tally is None:
         return Cell("not in these records")
     own = [fault for fault in attempts.faults if fault.criterion == criterion]

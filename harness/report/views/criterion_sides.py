@@ -1,4 +1,4 @@
-"""One answer's standing on each criterion: its outcome, or the number of attempts that meet it."""
+"""One answer's standing on each criterion."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

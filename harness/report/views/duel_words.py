@@ -1,4 +1,4 @@
-"""Results of duels in words: winner, lead and marks from the same comparison."""
+"""Results of duels in words."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -1,4 +1,4 @@
-"""Two models head to head: their criteria side by side, with an edge for the one that earned more."""
+"""Two models head to head, criterion by criterion."""
 
 import math
 from collections.abc import Collection as Names
@@ -145,7 +145,6 @@ def _summary(left: str, right: str, lead: float, behind: float) -> str:
 
 
 def _said(table: Comparison, left: str) -> tuple[EdgeRow, ...]:
-    """Convert a published table's rows, with the sides swapped if `left` is on its right."""
     return tuple(
         EdgeRow(
             row.criterion,

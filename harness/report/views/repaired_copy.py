@@ -1,4 +1,4 @@
-"""Results of the repaired copy of a submission that does not build, each fault once."""
+"""Results of the repaired copy, each fault once."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -54,7 +54,6 @@ def repaired_copy_report(record: Record) -> RepairedCopyReport | None:
 
 
 def _faults(grade: RepairedGrade) -> tuple[RepairedFault, ...]:
-    """Merge findings and further observations into one fault per title."""
     merged: dict[str, RepairedFault] = {}
     for finding in grade.findings:
         for title, seen, diagnosis in _observed(finding):

@@ -79,7 +79,6 @@ def _overall(record: Record, reviews: Sequence[Review]) -> tuple[str, str, tuple
 
 
 def _mark(mark: Mark | None) -> str:
-    """Format a mark, with the range of a judge's repeats."""
     if mark is None:
         return "none"
     spread = f" [{formatting.mark(min(mark.repeats))}, {formatting.mark(max(mark.repeats))}]" if mark.repeats else ""

@@ -84,7 +84,6 @@ def _common(challenge: Challenge, models: Sequence[ModelAnswer]) -> tuple[tuple[
 
 
 def _unmet_critical(answer: ModelAnswer) -> list[str]:
-    """Return critical criteria that any of its attempts misses."""
     return [
         e.criterion
         for record in answer.records

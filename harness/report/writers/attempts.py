@@ -1,4 +1,4 @@
-"""Several attempts of one model at one challenge: for a terminal, and as Markdown, CSV and JSON."""
+"""Several attempts for a terminal, and as Markdown, CSV and JSON."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -152,7 +152,6 @@ def _evidence(record: Record) -> RenderableType:
 
 
 def _sum_up(record: Record) -> str:
-    """Say what became of all criteria of a reply without an answer."""
     return f"none of {len(asked(record))} is met, because {NO_ANSWER}"
 
 

@@ -297,7 +297,6 @@ def _scoreboard(
 def _beside(
     found: Marks, compared: Sequence[str], thin: Names[str], suites: Iterable[ChallengeSuite], memory: FigureMemory
 ) -> Iterator[SuitePlaces]:
-    """Yield the places over suites with other challenges than the board's and at least one mark."""
     known = {m.challenge for m in found.marked}
     for suite in suites:
         own = sorted(id for id in suite.challenges or known if id not in thin)

@@ -1,4 +1,4 @@
-"""The scoreboard as a picture: each mark over its bar, paler with less coverage, and a line for its interval."""
+"""The scoreboard as an SVG picture."""
 
 import textwrap
 from collections.abc import Iterator

@@ -13,7 +13,7 @@ IDLE_SECONDS = 0.05
 def processor_seconds(pid: int) -> float:
     """Return the processor time of all threads of `pid`.
 
-    The clock id of another process is `(~pid << 3) | 2`; reading it needs no permission.
+    Reading another process's clock needs no permission.
 
     Raises:
         ProcessLookupError: the process is gone.

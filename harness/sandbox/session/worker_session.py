@@ -96,9 +96,7 @@ class WorkerSession:
         spec, arena = self.spec, wire.Arena()
         bytecode = self._fork_server.bytecode.get(spec.entry) if self._fork_server is not None else None
         code = arena.add(bytecode)["array"] if bytecode is not None and bytecode.size else None
-        request = {
-            "op": "open", "folder": folder, "entry": spec.entry, "functions": list(spec.functions), "code": code,
-        }  # fmt: skip
+        request = {"op": "open", "folder": folder, "entry": spec.entry, "functions": list(spec.functions), "code": code}
         with MemoryFile.of(arena) as given:
             reply = self._ask(request, spec.limits.start_seconds, [given.fd] if code else [])
         if reply.status is not CallStatus.RETURNED:

@@ -115,7 +115,6 @@ class CFamilySyntax(Syntax):
 
 
 def _blank_literals(text: str) -> str:
-    """Return the text with strings emptied and line numbers kept."""
     return _LITERAL.sub(lambda found: '""' + "\n" * found[0].count("\n"), text)
 
 

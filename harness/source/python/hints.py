@@ -115,7 +115,6 @@ def _get_text(node: ast.expr) -> str:
 
 
 def _count_climbs(statement: ast.stmt) -> int:
-    """Return the number of folders up from `__file__` in an expression of the statement."""
     parts = (child for child in ast.iter_child_nodes(statement) if isinstance(child, ast.expr | ast.withitem))
     return max((_count_climbs_of(list(ast.walk(part))) for part in parts), default=0)
 

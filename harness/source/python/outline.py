@@ -56,7 +56,6 @@ _FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def _iter_top(tree: ast.Module) -> Iterator[ast.stmt]:
-    """Yield statements that run on import, also under `if`, `try` and `with`."""
     waiting: list[ast.stmt] = [*tree.body]
     while waiting:
         node = waiting.pop()

@@ -65,7 +65,6 @@ def _is_none(node: ast.expr | None) -> bool:
 
 
 def _ends_in_pass(node: ast.stmt) -> bool:
-    """Return whether a statement is `pass` or `...`, or a block that ends in one."""
     match node:
         case ast.Pass():
             return True
@@ -84,7 +83,6 @@ def _has_comment(node: ast.FunctionDef | ast.AsyncFunctionDef, lines: Sequence[s
 
 
 def _ends_in_comment(node: ast.FunctionDef | ast.AsyncFunctionDef, lines: Sequence[str]) -> bool:
-    """Return whether an indented comment follows the last statement or precedes the last `return`."""
     last, end = node.body[-1], node.end_lineno or node.lineno
     if isinstance(last, ast.Return) and lines[last.lineno - 2].lstrip().startswith("#"):
         return True

@@ -123,7 +123,6 @@ def _iter_public(
 
 
 def _iter_annotations(node: ast.AST, name: str) -> Iterator[bool]:
-    """Yield for each parameter, except `self` and `cls`, whether it is annotated."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         named = [*node.args.posonlyargs, *node.args.args]
         if "." in name and named and named[0].arg in ("self", "cls"):

@@ -1,1 +1,1 @@
-"""Views of the board: its rows, its winners, its rounds, and what was not asked."""
+"""Views of the board and its parts."""

@@ -120,7 +120,6 @@ def not_asked_board(inputs: ReportInputs, compared: Sequence[str]) -> NotAskedBo
 
 
 def _with_everything(challenge: Challenge, record: Record) -> Record:
-    """Return the record with marks that include the criteria not asked for."""
     assert record.origin is not None
     scored = score(challenge, record.evidence, built=record.build is None, unmarked=record.origin.not_charged)
     return record.model_copy(update={"overall": scored.overall, "dimensions": scored.dimensions})

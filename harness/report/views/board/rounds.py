@@ -74,7 +74,6 @@ def round_view(inputs: ReportInputs, round: Round, source: MarkSource) -> RoundV
 
 
 def _verdict(places: Sequence[Standing]) -> str:
-    """Name the winner and the margin, from the averages as printed."""
     ranked = first_group([place for place in places if place.rank is not None])
     if not ranked:
         return "No model of this round has a mark on all of its challenges."

@@ -87,7 +87,6 @@ class Entry:
 
     @cached_property
     def _faults(self) -> tuple[str, ...]:
-        """Faults with weights; criteria that failed for the same words are one fault."""
         if self.attempts:
             return tuple(
                 f"{title} ({weight}, in {count} attempts)" for weight, title, count in common_faults(self.attempts)

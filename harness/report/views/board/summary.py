@@ -109,7 +109,6 @@ def meetings(marks: Marks, order: Sequence[str], counted: Collection[str]) -> It
 
 
 def _ordered(challenge: Challenge, marks: Marks) -> list[Marked]:
-    """Return marks on a challenge, best first, those of several turns last."""
     own = [m for m in marks.marked if m.challenge == challenge.id and m.overall.score is not None]
     models = [m for m in own if m.provenance is not Provenance.BASELINE]
     return sorted(models, key=lambda m: (m.turns > 1, -(m.overall.score or 0.0), m.model))

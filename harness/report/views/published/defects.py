@@ -14,7 +14,6 @@ class DefectRow:
     """A published defect and its ruling.
 
     Attributes:
-        provenance: provenance of the submission's files.
         link: page and anchor of the submission; empty without a record.
         shown: criteria that confirm it, each with its observation.
         rest: criteria that passed, or that could not reveal it, by reason.
@@ -89,7 +88,6 @@ def link(challenge: str, heading: str) -> str:
 
 
 def _sight(evidence: Evidence, record: Record | None, probe: str = "") -> str:
-    """Describe a failed criterion's observation, with the likeliest fault if known."""
     if evidence.outcome is Outcome.NOT_OFFERED:
         return "is not offered"
     if probe:

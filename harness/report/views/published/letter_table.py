@@ -23,7 +23,6 @@ class LetteredCell:
     """A letter beside the measured mark of the same answer.
 
     Attributes:
-        title: title of the challenge.
         by_letter, by_mark: rank among the challenge's answers with both; empty without a mark.
     """
 
@@ -140,7 +139,6 @@ def letter_table(inputs: "ReportInputs") -> LetterTable:
 
 
 def _ranked(given: Iterable[LetteredCell]) -> list[LetteredCell]:
-    """Rank the answers to one challenge, best letter first; equal ones share a rank."""
     cells = sorted(given, key=lambda cell: (cell.grade, cell.point or 0.0), reverse=True)
     both = [(cell.grade, cell.point) for cell in cells if cell.point is not None]
     ranked = []
