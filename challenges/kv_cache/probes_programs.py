@@ -6,6 +6,7 @@ claimed.
 
 import functools
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 
 from harness.probing import Answer, ArgumentsRejected, Axis, Draw, Drawn, Keep, ProbeFailure, probe
 from harness.probing.failures import ITSELF, Spared, WorkerLost
@@ -15,7 +16,7 @@ from harness.probing.shrinking import Shrunk
 from harness.probing.sizes import COVERED, Case
 
 from .binding import claimed, require_offered
-from .calls import LEAST_CODED, every_call_fits, last_calls, named_from_zero, of_one_cache, without_option
+from .calls import LEAST_CODED, Create, every_call_fits, last_calls, named_from_zero, of_one_cache, without_option
 from .history import run_program
 from .scripts import Script
 from .tokens import CODED_SCALES, FAMILIES_OF_TOKENS, MAGNITUDES, STEEP
@@ -37,6 +38,8 @@ EVERY_D, EVERY_SIZE = tuple(range(2, 34)), tuple(range(1, 21))
 WIDE, DEEP = (128, 256), (5, 2)
 EXTREME = (STEEP, *MAGNITUDES)
 DTYPES = ("float64", "float32")
+WITHOUT = "any_history"
+"""The criterion of programs without options."""
 BESIDE: Mapping[str, tuple[str, Mapping[str, int | str]]] = {
     "shared heads": ("gqa", {"groups": 2}),
     "windows": ("sliding_window", {"window": 5}),
@@ -126,9 +129,9 @@ def _programs(
 
         failed, rewrites = StepFailed(failure, len(program) - 1), (of_one_cache, last_calls, named_from_zero)
         found = shortest(run, program, failed, rewrites, every_call_fits)
-        if not found.failure.fault_of and _needs_its_option(run, found):
-            found.failure.fault_of = ITSELF
-        return Shrunk(case, found.failure, found.thresholds, found.after_others)
+        found.failure.fault_of = owner = found.failure.fault_of or _find_owner(run, found)
+        # a plain cache has a threshold of its own, if any
+        return Shrunk(case, found.failure, () if owner == WITHOUT else found.thresholds, found.after_others)
 
     body.__name__, body.__doc__ = name, purpose
     cost = functools.partial(_cost, **{size: n for size, n in FIXED.items() if size not in axes})
@@ -139,23 +142,40 @@ def _programs(
     return probe(drawn=Drawn(axes, count, cost, most, settings, covered=covered), shrinker=shrunk)(body)
 
 
-def _needs_its_option(run: Run, found: ShortestProgram) -> bool:
-    """Return whether a program goes wrong whatever is drawn, and right without the option that it is about."""
-    forms, draws = list(without_option(found.steps)), (DRAWN, *OTHER_DRAWS)
-    if not forms or isinstance(found.failure, WorkerLost):
-        return False
+def _find_owner(run: Run, found: ShortestProgram) -> str:
+    """Return the criterion whose fault a program about an option shows whatever is drawn, "" if it shows none.
 
-    def outcome(program: Program, draw: int) -> str:
-        try:
-            run(program, draw)
-        except StepFailed:
-            return "wrong"
-        except Spared:
-            return "spared"
-        return "right"
+    That is `WITHOUT` where the same calls go wrong in plain caches, `ITSELF` where they go right without the option.
+    """
+    draws, plain = (DRAWN, *OTHER_DRAWS), _in_plain_caches(found.steps)
 
-    wrong = all(outcome(found.steps, draw) == "wrong" for draw in draws)
-    return wrong and all(outcome(form, draw) == "right" for form in forms for draw in draws)
+    def outcomes(program: Program) -> set[str]:
+        return {_find_outcome(run, program, draw) for draw in draws}
+
+    if isinstance(found.failure, WorkerLost) or plain == found.steps or outcomes(found.steps) != {"wrong"}:
+        return ""
+    if outcomes(plain) == {"wrong"}:
+        return WITHOUT
+    forms = list(without_option(found.steps))
+    return ITSELF if forms and all(outcomes(form) == {"right"} for form in forms) else ""
+
+
+def _in_plain_caches(program: Program) -> Program:
+    """Return the same calls in caches without options, with a key/value head for each query head."""
+    return tuple(
+        replace(step, kv_heads=step.heads, groups=1, options=()) if isinstance(step, Create) else step
+        for step in program
+    )
+
+
+def _find_outcome(run: Run, program: Program, draw: int) -> str:
+    try:
+        run(program, draw)
+    except StepFailed:
+        return "wrong"
+    except Spared:
+        return "spared"
+    return "right"
 
 
 def _takes_both(answer: Answer, options: Mapping[str, int | str], other: str) -> bool:

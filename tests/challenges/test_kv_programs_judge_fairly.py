@@ -166,18 +166,22 @@ def test_a_cache_without_the_slot_or_layer_of_a_call_is_no_smaller_one():
 
 
 @pytest.mark.parametrize(
-    ("probe", "fault", "own"),
+    ("probe", "fault", "owner"),
     [
-        ("every_small_window_is_right", "window filled by a decode", True),
-        ("every_small_window_is_right", "prompt longer than its ring", True),
-        ("every_small_window_is_right", "prefill not stored", False),
-        ("any_program_with_a_window_is_right", "kv head by remainder", False),
-        ("any_program_with_shared_heads_is_right", "kv head by remainder", True),
-        ("any_program_with_shared_heads_is_right", "long fill of three heads", False),
-        ("every_kind_of_shared_heads_is_right", "window one too long", False),
-        ("every_small_page_is_right", "whole pages read", False),
+        ("every_small_window_is_right", "window filled by a decode", ITSELF),
+        ("every_small_window_is_right", "prompt longer than its ring", ITSELF),
+        ("every_small_window_is_right", "prefill not stored", "any_history"),
+        ("any_program_with_a_window_is_right", "kv head by remainder", ""),
+        ("any_program_with_shared_heads_is_right", "kv head by remainder", ITSELF),
+        ("any_program_with_shared_heads_is_right", "long fill of three heads", ""),
+        ("every_kind_of_shared_heads_is_right", "window one too long", ""),
+        ("every_small_page_is_right", "whole pages read", ""),
+        ("every_small_page_is_right", "decode not stored", "any_history"),
+        ("every_page_released_is_free", "prefill not stored", "any_history"),
     ],
 )
-def test_an_option_is_charged_itself_only_where_the_same_calls_go_right_without_it(probe, fault, own):
+def test_an_option_is_charged_where_the_same_calls_go_right_without_it_and_plain_programs_where_they_go_wrong(
+    probe, fault, owner
+):
     seen = run(CODE.probes[probe], local(FAULTY[fault]), seed=5)
-    assert (not seen.passed and seen.fault_of == ITSELF) == own
+    assert seen.fault_of == owner

@@ -70,9 +70,10 @@ class Threshold(Model):
     def __str__(self) -> str:
         if self.period is not None:
             wrong, right = set(self.wrong_residues), set(range(self.period)) - set(self.wrong_residues)
-            if len(right) == 1:
-                return f"wrong where {self.axis} mod {self.period} is not {right.pop()}"
-            return f"wrong where {self.axis} mod {self.period} is {', '.join(map(str, sorted(wrong)))}"
+            rule = f"not {right.pop()}" if len(right) == 1 else ", ".join(map(str, sorted(wrong)))
+            # sizes below that leave the same remainder are right or were not tried
+            start = f", from {self.axis} = {self.wrong_from:,} on" if self.wrong_from > self.period else ""
+            return f"wrong where {self.axis} mod {self.period} is {rule}{start}"
         if self.onward:
             return f"right up to {self.axis} = {self.right_at:,}, wrong from {self.axis} = {self.wrong_from:,} on"
         return f"right at {self.axis} = {self.right_at:,}, wrong at {self.axis} = {self.wrong_from:,}"
