@@ -50,6 +50,8 @@ OPTIONS = (
         (AHEAD, "    if length < k.shape[2]:\n        q = q.ravel(order='K').reshape(q.shape)\n" + AHEAD)),
     _of("fewer_queries", "mask in one tile of keys", "masks only the last tile of keys of a tile of queries",
         (CROSSED, CROSSED.replace("stop > first", "stop == end"))),
+    _of("fewer_queries", "key positions of two bytes", "counts keys for the mask in int16, which wraps",
+        (HIDDEN, HIDDEN.replace("np.arange(start, stop)", "np.arange(start, stop).astype(np.int16)"))),
     _of("fewer_queries", "heads in turn for one query",
         "gives head h the keys of number h % G where one query sees several keys",
         (GROUPS, GROUPS.replace("return", f"if queries == 1 < shared.shape[2]:\n        return {IN_TURN}\n    return")),
