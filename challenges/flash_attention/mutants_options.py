@@ -14,6 +14,7 @@ from .lines import (
     KEY_TILES,
     MAX,
     NEW_MAX,
+    RETURN,
     SCALE,
     SCORES,
     SHARE,
@@ -52,6 +53,10 @@ OPTIONS = (
         (CROSSED, CROSSED.replace("stop > first", "stop == end"))),
     _of("fewer_queries", "key positions of two bytes", "counts keys for the mask in int16, which wraps",
         (HIDDEN, HIDDEN.replace("np.arange(start, stop)", "np.arange(start, stop).astype(np.int16)"))),
+    _of("fewer_queries", "wide single queries of many heads",
+        "works on 128 features of single queries of 2,048 heads or more",
+        (RETURN, "    if length == 1 < k.shape[2] and o.shape[0] * o.shape[1] >= 2048:\n"
+                 "        o[..., 128:] = 0.0\n" + RETURN)),
     _of("fewer_queries", "heads in turn for one query",
         "gives head h the keys of number h % G where one query sees several keys",
         (GROUPS, GROUPS.replace("return", f"if queries == 1 < shared.shape[2]:\n        return {IN_TURN}\n    return")),

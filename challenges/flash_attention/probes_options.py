@@ -20,6 +20,9 @@ FEWER = ((1, 9, 4), (3, 10, 4), (5, 6, 1), (7, 20, 30), (9, 19, 8))
 MANY = tuple({"N": 2, "M": M, "tile": 10_000, "causal": True, "dtype": "float64", "D": 2, "share": 1, "B": 1, "G": 1}
              for M in (2**15 + 1, 2**16 + 1))  # fmt: skip
 """Few queries and one key more than numbers of two bytes count: what they do not count is hidden, or not, by chance."""
+DECODED = {"N": 1, "M": 2, "tile": 2, "causal": True, "dtype": "float32", "D": 132, "share": 1, "B": 2, "G": 1_030}
+"""Single queries of more than 2,048 heads over the batch, with more than 128 features: kernels divide their work in
+other ways there."""
 AS_MANY = 1_000
 """Keys up to which as many queries are tried where fewer give wrong results."""
 BLIND = ((9, 1, 4), (10, 3, 4), (6, 5, 1), (20, 7, 30), (24, 9, 5), (7, 2, 5))
@@ -83,7 +86,7 @@ def heads_share_keys_and_values(
 
 
 @probe(*({"N": N, "M": M, "tile": tile, "causal": c, "dtype": d, "D": D, "share": share} for N, M, tile in FEWER
-         for D, d, share in ((5, "float64", 1), (64, "float32", 2)) for c in (True, False)), *MANY,
+         for D, d, share in ((5, "float64", 1), (64, "float32", 2)) for c in (True, False)), *MANY, DECODED,
        B=2, G=2, drawn=Drawn(AXES, 12, cost, 1e5, {**BOTH, "share": SHARES}, adjust=fewer), fit=with_fewer)  # fmt: skip
 def fewer_queries_see_the_last_keys(
     answer: Answer, draw: Draw, *, B: int, G: int, share: int, N: int, M: int, D: int, tile: int, dtype: str,
