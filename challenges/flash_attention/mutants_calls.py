@@ -36,6 +36,9 @@ CALLS = (
     _of("statelessness", "keys remembered by shape", "keeps the keys of the first call of a shape",
         (OUTPUT, "    k = _KEYS.setdefault((k.shape, k.dtype.str), k.copy())\n" + OUTPUT),
         (CHECKS, "_KEYS: dict[Any, Array] = {}\n\n\n" + CHECKS)),
+    _of("any_layout", "keys scaled by array", "scales the keys, and with them values that are the same array",
+        (LENGTH, LENGTH + "    scaled = {id(k): 2 * k}\n"
+                          "    q, k, v = q / 2, scaled[id(k)], scaled.get(id(v), v)\n")),
     _of("statelessness", "a little noise", "adds noise of a few roundings, another one in each call",
         (RETURN, "    noise = np.random.default_rng().standard_normal(o.shape)\n"
                  "    return (o + np.finfo(o.dtype).eps * noise).astype(o.dtype)\n")),

@@ -33,6 +33,9 @@ SIZES = (
           (RETURN, "    o[:, 36:] = o[:, :1]\n" + RETURN)),
     _rare("items beyond a limit", "leaves batch items from the 67th on at zero",
           (RETURN, "    o[66:] = 0.0\n" + RETURN)),
+    _rare("wide single positions of many heads", "gives 128 features of single positions of 2,048 heads or more",
+          (RETURN, "    if k.shape[2] == 1 and o.shape[0] * o.shape[1] >= 2048:\n"
+                   "        o[..., 128:] = 0.0\n" + RETURN)),
     _rare("features beyond a limit", "leaves features from the 512th on out of the scores",
           (SCORES, "        scores = scale * (queries[..., :512] @ keys[..., :512].swapaxes(-1, -2))\n")),
     _rare("tail of wide rows", "leaves features beyond the last multiple of 8 out of the scores above 64 features",

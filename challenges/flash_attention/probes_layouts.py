@@ -20,7 +20,7 @@ def as_claimed(answer: Answer, case: Case) -> Case:
 def views_of_any_layout_are_served(
     answer: Answer, draw: Draw, *, B: int, H: int, N: int, M: int, D: int, tile: int, dtype: str
 ) -> None:
-    """Views give what contiguous arrays of the same values give, keys and values that all heads share included."""
+    """Views give what contiguous arrays of the same values give, one array in several places included."""
     given = draw_inputs(draw, B, H, M, D, tile, dtype)
     given = given.but(q=draw.normal(B, H, N, D))
     run = _run_of(answer, given)
@@ -29,6 +29,8 @@ def views_of_any_layout_are_served(
     k, v = (np.repeat(each[:, :1], H, axis=1) for each in (given.k, given.v))
     laws.layouts_do_not_matter(run)
     laws.layouts_do_not_matter(_run_of(answer, given.but(k=k, v=v)), [InputUse.BROADCAST])
+    equal = given.but(**dict.fromkeys("kv" if M > N else "qkv", given.k))
+    laws.layouts_do_not_matter(_run_of(answer, equal), [InputUse.ALIASED])
 
 
 def _run_of(answer: Answer, given: Inputs) -> laws.ArrayCall:

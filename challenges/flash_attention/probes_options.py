@@ -17,6 +17,14 @@ SHARED = ((4, 2, 1), (4, 1, 10), (6, 2, 10), (6, 3, 10), (4, 2, 10), (8, 4, 10))
 """Heads, how many sets of keys and values they share, and their length."""
 FEWER = ((1, 9, 4), (3, 10, 4), (5, 6, 1), (7, 20, 30), (9, 19, 8))
 """Queries, more keys, and the tile size; the mask crosses one tile of keys, or two."""
+MANY = tuple({"N": 2, "M": M, "tile": 10_000, "causal": True, "dtype": "float64", "D": 2, "share": 1, "B": 1, "G": 1}
+             for M in (2**15 + 1, 2**16 + 1))  # fmt: skip
+"""Few queries and one key more than numbers of two bytes count: what they do not count is hidden, or not, by chance."""
+DECODED = {"N": 1, "M": 2, "tile": 2, "causal": True, "dtype": "float32", "D": 132, "share": 1, "B": 2, "G": 1_030}
+"""Single queries of more than 2,048 heads over the batch, with more than 128 features: kernels divide their work in
+other ways there."""
+AS_MANY = 1_000
+"""Keys up to which as many queries are tried where fewer give wrong results."""
 BLIND = ((9, 1, 4), (10, 3, 4), (6, 5, 1), (20, 7, 30), (24, 9, 5), (7, 2, 5))
 """Queries, fewer keys, and the tile size: tiles of which no row sees anything, the first ones, and the last one."""
 AXES = {"B": Axis(1, 20), "G": Axis(1, 8), "N": Axis(1, 90), "M": Axis(1, 90), "D": Axis(1, 130), "tile": Axis(1, 100)}
@@ -78,7 +86,7 @@ def heads_share_keys_and_values(
 
 
 @probe(*({"N": N, "M": M, "tile": tile, "causal": c, "dtype": d, "D": D, "share": share} for N, M, tile in FEWER
-         for D, d, share in ((5, "float64", 1), (64, "float32", 2)) for c in (True, False)),
+         for D, d, share in ((5, "float64", 1), (64, "float32", 2)) for c in (True, False)), *MANY, DECODED,
        B=2, G=2, drawn=Drawn(AXES, 12, cost, 1e5, {**BOTH, "share": SHARES}, adjust=fewer), fit=with_fewer)  # fmt: skip
 def fewer_queries_see_the_last_keys(
     answer: Answer, draw: Draw, *, B: int, G: int, share: int, N: int, M: int, D: int, tile: int, dtype: str,
@@ -115,7 +123,8 @@ def _right_beside_as_many(answer: Answer, of: Callable[..., Inputs], share: int,
     Where those are wrong for heads that share, heads of their own are judged.
     """
     given = of(share)
-    plain = (of(share, N=length, M=length) for length in (given.q.shape[2], given.k.shape[2]))
+    queries, keys = given.q.shape[2], given.k.shape[2]
+    plain = (of(share, N=length, M=length) for length in (queries, keys) if length <= AS_MANY)
     try:
         _right(answer, given, draw, title, *plain)
     except FaultElsewhere:
@@ -125,6 +134,8 @@ def _right_beside_as_many(answer: Answer, of: Callable[..., Inputs], share: int,
     except ProbeFailure as why:
         if share > 1 and _is_right(answer, of(1), draw):
             why.title = f"{title} that heads share"
+        elif keys > AS_MANY and _is_right(answer, of(share, M=keys - 1), draw):
+            why.title = f"{title}, more than {keys - 1:,}"
         raise
 
 

@@ -16,6 +16,8 @@ TILES = 40
 """Tiles of a sequence at most, where sizes are drawn; `any_number_of_tiles_is_right` has more."""
 MANY = 300_000
 """Scores up to which all rows are judged."""
+WIDE = 132
+"""Features of single positions of very many heads: more than the 128 that kernels often take at once."""
 PLAIN = {"q": "normal", "k": "normal", "v": "normal", "scores": "plain", "size_of_v": "plain"}
 
 
@@ -102,16 +104,20 @@ def any_wide_row_is_right(
 
 
 @probe(
-    {"B": 150, "H": 2}, {"B": 2, "H": 150}, dtype="float32", causal=True, scores="plain",
-    drawn=Drawn({"B": Axis(1, 3000), "H": Axis(1, 3000)}, 10, lambda B, H: float(B * H) ** 4, 6000.0**4, LARGE, 1e3**4),
+    {"B": 150, "H": 2, "wide": False}, {"B": 2, "H": 150, "wide": False}, {"B": 2, "H": 1030, "wide": True},
+    dtype="float32", causal=True, scores="plain",
+    drawn=Drawn(
+        {"B": Axis(1, 3000), "H": Axis(1, 3000)}, 10, lambda B, H: float(B * H) ** 4, 6000.0**4,
+        {**LARGE, "wide": (False,)}, 1e3**4,
+    ),
 )  # fmt: skip
 def any_large_batch_is_right(
-    answer: Answer, draw: Draw, *, B: int, H: int, dtype: str, causal: bool, scores: str
+    answer: Answer, draw: Draw, *, B: int, H: int, dtype: str, causal: bool, scores: str, wide: bool
 ) -> dict[str, float]:
-    """Thousands of batch items and heads."""
+    """Thousands of batch items and heads, of a few small rows each, or of one wide one."""
     plain = {"q": "normal", "k": "normal", "v": "normal", "scores": scores}
-    N = draw.integer(2, 8)
-    sizes = (B, H, N, draw.integer(1, 8))
+    N, D = (1, WIDE) if wide else (draw.integer(2, 8), draw.integer(1, 8))
+    sizes = (B, H, N, D)
     return _judged(answer, draw, inputs_of(draw, sizes, draw.integer(1, N), dtype, causal=causal, **plain))
 
 

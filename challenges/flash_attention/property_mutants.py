@@ -39,6 +39,7 @@ PROPERTY_MUTANTS = (
     _mutant("k in the order of q", "any_layout",
             before="unlike = q.flags.c_contiguous and not k.flags.c_contiguous\n"
                    "    k = k.ravel(order='K').reshape(k.shape) if unlike else k"),
+    _mutant("values that are keys", "any_layout", before="v = 2 * v if v is k else v"),
     _mutant("the buffer of v", "any_layout", before="v = type(v)(v.shape, v.dtype, v.data)"),
     _mutant("no tile skipped", "tile_skipping", before="causal and _planted_right(q, k, v, tile_size, False)"),
 )  # fmt: skip

@@ -67,6 +67,11 @@ class Inputs:
         return float(np.finfo(self.q.dtype).eps) / 2
 
     @property
+    def length(self) -> int:
+        """Positions of queries or of keys, whichever are more."""
+        return max(self.q.shape[2], self.k.shape[2])
+
+    @property
     def arrays(self) -> tuple[Floats, Floats, Floats]:
         return self.q, self.k, self.v
 

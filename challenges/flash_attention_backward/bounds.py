@@ -86,13 +86,13 @@ def logsumexp_bound(given: Inputs, whole: oracle.Exact) -> Floats:
 
 def _logsumexp_off(given: Inputs, weights: Floats, logsumexp: Floats, off: Floats) -> Floats:
     mean = np.vecdot(weights, off)
-    bound: Floats = mean + given.unit * (given.q.shape[2] + 4 * abs(logsumexp) + 8)
+    bound: Floats = mean + given.unit * (given.length + 4 * abs(logsumexp) + 8)
     return bound
 
 
 def _score_off(given: Inputs, sizes: _Sizes, scores: Floats, rows: slice, keys: slice) -> Floats:
     """Relative error (B,H,R,K) of exp(s - m) in the forward pass; `scores` are those of these rows and keys."""
-    features, length = given.q.shape[3], given.q.shape[2]
+    features, length = given.q.shape[3], given.length
     tiles = -(-length // min(given.tile, length))
     off: Floats = ((4 + 8 / np.sqrt(features)) * sizes.q[:, :, rows]) @ sizes.k[:, :, keys].swapaxes(-1, -2)
     off += features * abs(scores)
@@ -113,12 +113,12 @@ class _Block(NamedTuple):
 
 def _bounds(given: Inputs, whole: oracle.Exact) -> Results:
     """Blocks of rows: arrays of all scores take most of the time to be fetched from memory."""
-    unit, features, length = given.unit, given.q.shape[3], given.q.shape[2]
+    unit, features, length = given.unit, given.q.shape[3], given.length
     sizes = _sizes(given)
     q, k, v, do = sizes
     delta = np.vecdot(given.do, whole.o)[..., None]
     o, dq = np.empty(q.shape), np.empty(q.shape)
-    dk, dv, dk_drift, dk_squares, dv_squares = (np.zeros(q.shape) for _ in range(5))
+    dk, dv, dk_drift, dk_squares, dv_squares = (np.zeros(k.shape) for _ in range(5))
     for rows, keys in _blocks(given):
         block = _block(given, sizes, whole, delta, rows, keys)
         weights, dscores = whole.weights[:, :, rows, keys], whole.dscores[:, :, rows, keys]
@@ -144,16 +144,16 @@ def _bounds(given: Inputs, whole: oracle.Exact) -> Results:
 
 def _blocks(given: Inputs) -> Iterator[tuple[slice, slice]]:
     """Rows, and the keys that some of them see."""
-    B, H, length, _ = given.q.shape
-    height = max(1, BLOCK // (B * H * length))
+    (B, H, length, _), keys = given.q.shape, given.k.shape[2]
+    height = max(1, BLOCK // (B * H * keys))
     for first in range(0, length, height):
         last = min(first + height, length)
-        yield slice(first, last), slice(0, last if given.causal else length)
+        yield slice(first, last), slice(0, last + keys - length if given.causal else keys)
 
 
 def _block(given: Inputs, sizes: _Sizes, whole: oracle.Exact, signed: Floats, rows: slice, keys: slice) -> _Block:
     """Return the bounds of some rows that `_bounds` adds up, in place: these arrays take most of its time."""
-    unit, features, length = given.unit, given.q.shape[3], given.q.shape[2]
+    unit, features, length = given.unit, given.q.shape[3], given.length
     weights, slopes, scores = (a[:, :, rows, keys] for a in (whole.weights, whole.slopes, whole.scores))
     do, o, v = sizes.do[:, :, rows], abs(whole.o[:, :, rows]), sizes.v[:, :, keys]
     off = np.where(weights > 0, _score_off(given, sizes, scores, rows, keys), 0.0)

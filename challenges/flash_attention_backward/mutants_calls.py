@@ -53,6 +53,9 @@ CALLS = (
         (ZEROS, "    place = (q.shape, q.dtype.str)\n"
                 "    dq, dk, dv = _KEPT.setdefault(place, [np.zeros_like(q) for _ in range(3)])\n"
                 "    for gradient in (dq, dk, dv):\n        gradient[:] = 0\n"), (CHECKS, KEEPS)),
+    _of("any_layout", "sums by array", "adds the gradients of one array that is given twice up in one",
+        (ZEROS, "    sums = {id(each): np.zeros_like(each) for each in (q, k, v)}\n"
+                "    dq, dk, dv = (sums[id(each)] for each in (q, k, v))\n")),
     _of("cache_reuse", "cache used up", "writes over the cache's keys in the backward",
         (GRADIENTS, '    cache["K"] = dk.copy()\n' + GRADIENTS)),
     _of("statelessness", "a little noise", "adds noise of a few roundings, another one in each call",

@@ -55,6 +55,12 @@ OPTIONS = (
     _of("fewer_queries", "queries from the number of the key tile",
         "begins the backward's queries of a tile of keys at the first key's number, as if there were as many keys",
         (STOP, "            if causal and start > first:\n                break\n" + STOP)),
+    _of("fewer_queries", "key positions of two bytes", "counts keys for the backward's mask in uint16, which wraps",
+        (HIDDEN, HIDDEN.replace("np.arange(start, stop)", "np.arange(start, stop).astype(np.uint16)"))),
+    _of("fewer_queries", "wide single queries of many heads",
+        "works on 128 features of dq of single queries of 2,048 heads or more",
+        (GRADIENTS, "    if length == 1 and q.shape[0] * q.shape[1] >= 2048:\n"
+                    "        dq[..., 128:] = 0.0\n" + GRADIENTS)),
     _of("fewer_queries", "mean over heads where queries are few", "takes the mean of dk over heads that share, too",
         (GRADIENTS, "    dk = dk * groups / q.shape[1] if ahead > 0 else dk\n" + GRADIENTS)),
     _of("blind_rows", "NaN where nothing is seen", "gives rows that see nothing NaN",

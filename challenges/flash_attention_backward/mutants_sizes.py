@@ -36,6 +36,9 @@ SIZES = (
           (GRADIENTS, "    dk[:, 36:] = 0.0\n" + GRADIENTS)),
     _rare("items beyond a limit", "leaves dv of batch items from the 67th on at zero",
           (GRADIENTS, "    dv[66:] = 0.0\n" + GRADIENTS)),
+    _rare("wide single positions of many heads", "gives 128 features of dv for single positions of 2,048 heads or more",
+          (GRADIENTS, "    if k.shape[2] == 1 and q.shape[0] * q.shape[1] >= 2048:\n"
+                      "        dv[..., 128:] = 0.0\n" + GRADIENTS)),
     _rare("features beyond a limit", "leaves features from the 512th on out of the slopes",
           (SLOPES, "            slopes = do[:, :, rows, :512] @ v[:, :, keys, :512].swapaxes(-1, -2)\n")),
     _rare("tail of wide rows", "leaves features beyond the last multiple of 8 out of the row sum above 64 features",

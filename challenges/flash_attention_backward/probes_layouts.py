@@ -23,7 +23,7 @@ def as_claimed(answer: Answer, case: Case) -> Case:
 def views_of_any_layout_are_served(
     answer: Answer, draw: Draw, *, B: int, H: int, N: int, M: int, D: int, tile: int, dtype: str
 ) -> None:
-    """Views give what contiguous arrays of the same values give, keys and values that all heads share included."""
+    """Views give what contiguous arrays of the same values give, one array in several places included."""
     given = draw_inputs(draw, B, H, M, D, tile, dtype)
     given = given.but(q=draw.normal(B, H, N, D), do=draw.normal(B, H, N, D))
     if M > N and laws.fails(partial(_run, answer, given)):  # `fewer_queries` judges that
@@ -31,11 +31,13 @@ def views_of_any_layout_are_served(
     k, v = (np.repeat(each[:, :1], H, axis=1) for each in (given.k, given.v))
 
     def agree(got: laws.Arrays, wanted: laws.Arrays, title: str) -> None:
-        doing = "inputs that are views, and contiguous ones"
+        doing = "such inputs, and contiguous arrays of their own"
         alike(Results(**got), Results(**wanted), title.format, doing, answer, given, draw)
 
     laws.layouts_do_not_matter(partial(_run, answer, given), agree=agree)
     laws.layouts_do_not_matter(partial(_run, answer, given.but(k=k, v=v)), [InputUse.BROADCAST], agree)
+    equal = given.but(**dict.fromkeys("kv" if M > N else "qkv", given.k))
+    laws.layouts_do_not_matter(partial(_run, answer, equal), [InputUse.ALIASED], agree)
 
 
 def _run(answer: Answer, given: Inputs, *, inputs: InputUse = InputUse.FRESH) -> laws.Arrays:

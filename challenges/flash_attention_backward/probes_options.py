@@ -9,7 +9,7 @@ import numpy as np
 from harness.probing import Answer, Axis, Draw, Drawn, FaultElsewhere, ProbeFailure, expect, probe
 from harness.probing.sizes import Case
 
-from .binding import DTYPES, Inputs, Results, backward, draw_inputs, forward
+from .binding import DTYPES, Floats, Inputs, Results, backward, draw_inputs, forward
 from .bounds import require_within_digits, right_and_bounds
 from .cache import cache_of, entry
 
@@ -18,6 +18,14 @@ SHARED = ((4, 2, 1), (4, 1, 10), (6, 2, 10), (6, 3, 10), (4, 2, 10), (8, 4, 10))
 """Heads, how many sets of keys and values they share, and their length."""
 FEWER = ((1, 9, 4), (3, 10, 4), (5, 6, 1), (7, 20, 30), (9, 19, 8))
 """Queries, more keys, and the tile size; the mask crosses one tile of keys, or two."""
+MANY = tuple({"N": 2, "M": M, "tile": 10_000, "causal": True, "dtype": "float64", "D": 2, "share": 1, "B": 1, "G": 1}
+             for M in (2**15 + 1, 2**16 + 1))  # fmt: skip
+"""Few queries and one key more than numbers of two bytes count: what they do not count is hidden, or not, by chance."""
+DECODED = {"N": 1, "M": 2, "tile": 2, "causal": True, "dtype": "float32", "D": 132, "share": 1, "B": 2, "G": 1_030}
+"""Single queries of more than 2,048 heads over the batch, with more than 128 features: kernels divide their work in
+other ways there."""
+AS_MANY = 1_000
+"""Keys up to which as many queries are tried where fewer give wrong results."""
 BLIND = ((9, 1, 4), (10, 3, 4), (6, 5, 1), (20, 7, 30), (24, 9, 5), (7, 2, 5))
 """Queries, fewer keys, and the tile size: tiles of which no row sees anything, the first ones, and the last one."""
 AXES = {"B": Axis(1, 12), "G": Axis(1, 6), "N": Axis(1, 60), "M": Axis(1, 60), "D": Axis(1, 130), "tile": Axis(1, 70)}
@@ -79,7 +87,7 @@ def heads_share_keys_and_values(
 
 
 @probe(*({"N": N, "M": M, "tile": tile, "causal": c, "dtype": d, "D": D, "share": share} for N, M, tile in FEWER
-         for D, d, share in ((5, "float64", 1), (64, "float32", 2)) for c in (True, False)),
+         for D, d, share in ((5, "float64", 1), (64, "float32", 2)) for c in (True, False)), *MANY, DECODED,
        B=2, G=2, drawn=Drawn(AXES, 10, cost, 5e4, {**BOTH, "share": SHARES}, adjust=fewer), fit=with_fewer)  # fmt: skip
 def fewer_queries_see_the_last_keys(
     answer: Answer, draw: Draw, *, B: int, G: int, share: int, N: int, M: int, D: int, tile: int, dtype: str,
@@ -116,7 +124,8 @@ def _right_beside_as_many(answer: Answer, of: Callable[..., Inputs], share: int,
     Where those are wrong for heads that share, heads of their own are judged.
     """
     given = of(share)
-    plain = (of(share, N=length, M=length) for length in (given.q.shape[2], given.k.shape[2]))
+    queries, keys = given.q.shape[2], given.k.shape[2]
+    plain = (of(share, N=length, M=length) for length in (queries, keys) if length <= AS_MANY)
     try:
         _right(answer, given, draw, title, *plain)
     except FaultElsewhere:
@@ -126,6 +135,8 @@ def _right_beside_as_many(answer: Answer, of: Callable[..., Inputs], share: int,
     except ProbeFailure as why:
         if share > 1 and _is_right(answer, of(1), draw):
             why.title = f"{title} that heads share"
+        elif keys > AS_MANY and _is_right(answer, of(share, M=keys - 1), draw):
+            why.title = f"{title}, more than {keys - 1:,}"
         raise
 
 
@@ -161,36 +172,21 @@ def _judge(answer: Answer, given: Inputs, draw: Draw) -> None:
 
 
 def _wanted(given: Inputs) -> tuple[Results, Results]:
-    """Return the exact results, and how far an honest answer may be off, from calls of plain attention.
+    """Return the exact results, and how far an honest answer may be off, from queries that see keys.
 
-    A sum over several calls, or heads, may be taken as one of so many times the terms: its bounds grow as much.
+    A sum over several heads may be taken as one of so many times the terms: its bounds grow as much.
     """
     B, groups, keys, D = given.k.shape
-    share, plainly = given.q.shape[1] // groups, list(_plainly(given))
-    right, bounds = ([np.zeros(given.q.shape) for _ in range(2)] + [np.zeros((B, groups * share, keys, D))
-                     for _ in range(2)] for _ in range(2))  # fmt: skip
-    for queries, like_it, rows in plainly:
-        for sums, found in zip((right, bounds), right_and_bounds(like_it), strict=True):
-            for at in (0, 1):
-                sums[at][:, :, queries] = found[at][:, :, rows]
-            for at in (2, 3):
-                sums[at] += found[at]
-    tiny = np.finfo(given.q.dtype).tiny  # rows that see no key give zeros to the bit
-    for sums, times in ((right, 1), (bounds, share * len(plainly))):
-        sums[2:] = [times * each.reshape(B, groups, share, keys, D).sum(axis=2) for each in sums[2:]]
-    return Results(*right), Results(*(bound + tiny for bound in bounds))
-
-
-def _plainly(given: Inputs) -> Iterator[tuple[slice, Inputs, slice]]:
-    """Yield queries that see keys, a call of plain attention, and the queries of that call which see the same.
-
-    There each head has its own keys and values, and as many queries as keys: zeros stand before those given, with a
-    gradient of zero that adds nothing to any key's.
-    """
-    share, queries, keys = given.q.shape[1] // given.k.shape[1], given.q.shape[2], given.k.shape[2]
+    share, blind = given.q.shape[1] // groups, max(0, given.q.shape[2] - keys) if given.causal else 0
     k, v = (shared.repeat(share, axis=1) for shared in (given.k, given.v))
-    ends = (queries,) if given.causal else (*range(keys, queries, keys), queries)
-    for first, last in zip((max(0, queries - keys) if given.causal else 0, *ends), ends, strict=False):
-        q, do = np.zeros_like(k), np.zeros_like(k)
-        q[:, :, first - last :], do[:, :, first - last :] = given.q[:, :, first:last], given.do[:, :, first:last]
-        yield slice(first, last), replace(given, q=q, k=k, v=v, do=do), slice(keys - (last - first), keys)
+    seen = replace(given, q=given.q[:, :, blind:], k=k, v=v, do=given.do[:, :, blind:])
+
+    def whole(found: Results, times: int) -> Iterator[Floats]:
+        for each in found[:2]:
+            yield np.pad(each, ((0, 0), (0, 0), (blind, 0), (0, 0)))
+        for each in found[2:]:
+            yield times * each.reshape(B, groups, share, keys, D).sum(axis=2)
+
+    right, bounds = right_and_bounds(seen)
+    tiny = np.finfo(given.q.dtype).tiny  # rows that see no key give zeros to the bit
+    return Results(*whole(right, 1)), Results(*(bound + tiny for bound in whole(bounds, share)))

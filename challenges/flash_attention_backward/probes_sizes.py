@@ -15,6 +15,8 @@ ROUGH = 60_000
 """Scores from which on the oracle works in float64."""
 TILES = 24
 """Tiles of a sequence at most, where sizes are drawn; `any_number_of_tiles_is_right` has more."""
+WIDE = 132
+"""Features of single positions of very many heads: more than the 128 that kernels often take at once."""
 NORMAL = {"q": "normal", "k": "normal", "v": "normal", "do": "normal"}
 LARGE = {"dtype": DTYPES, "causal": (True, True, False), "scores": ("plain",) * 3 + ("x30", "rising", "falling")}
 """Plain scores mostly: where one key has all the weight, most gradients are nothing, and faults of them unseen."""
@@ -100,15 +102,19 @@ def any_wide_row_is_right(
 
 
 @probe(
-    {"B": 150, "H": 2}, {"B": 2, "H": 150}, dtype="float32", causal=True, scores="plain",
-    drawn=Drawn({"B": Axis(1, 1500), "H": Axis(1, 1500)}, 16, lambda B, H: float(B * H) ** 4, 3000.0**4, LARGE, 1e3**4),
+    {"B": 150, "H": 2, "wide": False}, {"B": 2, "H": 150, "wide": False}, {"B": 2, "H": 1030, "wide": True},
+    dtype="float32", causal=True, scores="plain",
+    drawn=Drawn(
+        {"B": Axis(1, 1500), "H": Axis(1, 1500)}, 16, lambda B, H: float(B * H) ** 4, 3000.0**4,
+        {**LARGE, "wide": (False,)}, 1e3**4,
+    ),
 )  # fmt: skip
 def any_large_batch_is_right(
-    answer: Answer, draw: Draw, *, B: int, H: int, dtype: str, causal: bool, scores: str
+    answer: Answer, draw: Draw, *, B: int, H: int, dtype: str, causal: bool, scores: str, wide: bool
 ) -> dict[str, float]:
-    """Thousands of batch items and heads."""
-    N = draw.integer(2, 7)
-    sizes, tiles = (B, H, N, draw.integer(1, 6)), (draw.integer(1, N), draw.integer(1, N))
+    """Thousands of batch items and heads, of a few small rows each, or of one wide one."""
+    N, D = (1, WIDE) if wide else (draw.integer(2, 7), draw.integer(1, 6))
+    sizes, tiles = (B, H, N, D), (draw.integer(1, N), draw.integer(1, N))
     return _judged(answer, draw, inputs_of(draw, sizes, tiles, dtype, causal=causal, scores=scores, **NORMAL))
 
 

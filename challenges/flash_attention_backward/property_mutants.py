@@ -46,6 +46,8 @@ PROPERTY_MUTANTS = (
     _mutant("k in the order of q", "any_layout",
             before="unlike = q.flags.c_contiguous and not k.flags.c_contiguous\n"
                    "    k = k.ravel(order='K').reshape(k.shape) if unlike else k"),
+    _mutant("gradients of values that are keys", "any_layout", before="_planted_calls.append(k is v)",
+            backward="dk = dk + dv if _planted_calls[-1] is True else dk"),
     _mutant("the buffer of do", "any_layout", between="do = type(do)(do.shape, do.dtype, do.data)"),
     _mutant("tiles that do not fit", "tile_invariance",
             backward="dk = dk * dk.dtype.type(1 + 0.01 * (q.shape[2] % tile_size > 0))"),

@@ -91,14 +91,15 @@ def layouts_do_not_matter(
     """Require the same result for arrays that are views of other memory.
 
     Args:
-        layouts: layouts of the views; `BROADCAST` suits entries that are equal along an axis.
+        layouts: layouts of the views; `BROADCAST` suits entries that are equal along an axis, `ALIASED` equal arrays.
         agree: compares two results, given a title with a placeholder for an output's name; by default up to `DIGITS`.
     """
     agree = agree or _require_same_but_for_digits
     with expect.only_beside(lambda: agree(run(), run(), "{} differs between identical calls")):
         plain = run()
         for layout in layouts:
-            where = f"where the inputs are {layout} views"
+            aliased = layout is InputUse.ALIASED
+            where = "where equal inputs are one array" if aliased else f"where the inputs are {layout} views"
             with expect.works(f"a call fails {where}"), _append_to_title(where):
                 again = run(inputs=layout)
             agree(again, plain, f"{{}} differs {where}")

@@ -1,6 +1,6 @@
 """Oracle of attention and its gradients, in long double where nothing else is asked: all scores at once.
 
-q, k, v, do (B,H,N,D). x86 long double carries 64 mantissa bits.
+q, do (B,H,N,D), k, v (B,H,M,D): the last query stands at the last key. x86 long double carries 64 mantissa bits.
 """
 
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ AnyArray = NDArray[np.floating[Any]]
 
 
 class Exact(NamedTuple):
-    """The outputs o (B,H,N,D), L (B,H,N) and gradients (B,H,N,D), and what they are made of (B,H,N,N)."""
+    """The outputs o (B,H,N,D), L (B,H,N) and gradients, as q, k and v, and what they are made of (B,H,N,M)."""
 
     o: Long
     logsumexp: Long
@@ -35,7 +35,8 @@ def attention(
     scores = _multiply(q, k)
     scores *= scale
     if causal:
-        np.copyto(scores, -np.inf, where=np.arange(k.shape[2]) > np.arange(q.shape[2])[:, None])
+        ahead = k.shape[2] - q.shape[2]
+        np.copyto(scores, -np.inf, where=np.arange(k.shape[2]) > np.arange(q.shape[2])[:, None] + ahead)
     largest = scores.max(axis=-1, keepdims=True)
     weights = scores - largest
     np.exp(weights, out=weights)

@@ -10,7 +10,7 @@ from harness.probing import Answer, Array, InputUse, Keep, ProbeFailure
 from harness.probing.answers import SandboxedAnswer
 from harness.probing.challenge_code.local_answer import LocalAnswer
 from harness.probing.challenge_code.mutants import module_of
-from harness.sandbox import WorkerSpec
+from harness.sandbox import Scalar, WorkerSpec
 
 SOURCE = """
 import numpy as np
@@ -106,3 +106,10 @@ def test_memory_grows_with_what_is_passed(answer):
     for n in (3, 50, 7):
         x = np.arange(float(n))
         assert np.array_equal(call(answer, "keep_copy", x, InputUse.REUSED), x)
+
+
+def test_equal_arrays_are_passed_as_one_where_that_is_asked(answer):
+    answer.load("counter", "def count(*arrays):\n    return len({id(array) for array in arrays})\n")
+    for use, objects in ((InputUse.FRESH, 4), (InputUse.ALIASED, 3)):
+        given = X, OTHER, X.copy(), X.astype("float32")
+        assert answer.call("count", *given, returns=Scalar(int), inputs=use, module="counter") == objects
