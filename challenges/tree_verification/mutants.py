@@ -236,6 +236,9 @@ CONDUCT = (
             (RETURN, "    prompt.extend(accepted)\n" + RETURN)),
     _mutant("tree emptied", "takes the tokens out of the list that it is given", "ownership",
             (RETURN, "    tree_tokens.clear()\n" + RETURN)),
+    _mutant("chain cut in place", "cuts the list that it is given where a chain goes wrong", "ownership",
+            (RETURN, "    if list(parents) == list(range(-1, len(parents) - 1)):\n"
+                     "        del tree_tokens[len(accepted) :]\n" + RETURN)),
     _mutant("parents shifted", "shifts the parents that it is given", "ownership",
             (RETURN, "    parents[:] = [parent + 1 for parent in parents]\n" + RETURN)),
     _mutant("masks kept by sizes", "takes one mask for all trees of so many nodes after so long a prompt", "ownership",
