@@ -223,6 +223,8 @@ PATHS = (
                             ("the first node", "tree_tokens[0]"), ("the last node", "tree_tokens[-1]"))),
     _mutant("no token after the leaf", "emits no token after a path that is right to its end", "longest_path",
             (RETURN, "    return accepted, None if accepted and not children else wanted\n")),
+    _mutant("tokens past 256 rejected", "accepts no token above 256", "longest_path",
+            (MATCHING, MATCHING.replace("== wanted", "is wanted"))),
     _mutant("two tokens at most", "accepts at most two tokens", "longest_path",
             (NONE, "        if not matching or len(accepted) == 2:\n")),
 )  # fmt: skip
