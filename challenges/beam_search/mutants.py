@@ -298,6 +298,8 @@ RARE = (
             (ITEM, ITEM.replace("beam_width", "min(beam_width, 64)"))),
     _mutant("tokens in a byte", "keeps tokens in a byte", "any_search",
             ("        token = int(token)\n", "        token = int(token) & 0xFF\n")),
+    _mutant("EOS past 256 unknown", "does not know an EOS whose number is above 256", "any_search",
+            (TAKE, TAKE.replace("token == eos", "token is eos"))),
     _mutant("four prompts", "gives every prompt after the fourth the results of the first", "any_search",
             (RETURN, "    return [*results[:4], *[results[0]] * (len(results) - 4)]\n")),
     _mutant("likely tokens only", "drops tokens with a probability below one in a hundred and fifty", "any_search",

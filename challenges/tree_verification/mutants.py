@@ -223,6 +223,8 @@ PATHS = (
                             ("the first node", "tree_tokens[0]"), ("the last node", "tree_tokens[-1]"))),
     _mutant("no token after the leaf", "emits no token after a path that is right to its end", "longest_path",
             (RETURN, "    return accepted, None if accepted and not children else wanted\n")),
+    _mutant("tokens past 256 rejected", "accepts no token above 256", "longest_path",
+            (MATCHING, MATCHING.replace("== wanted", "is wanted"))),
     _mutant("two tokens at most", "accepts at most two tokens", "longest_path",
             (NONE, "        if not matching or len(accepted) == 2:\n")),
 )  # fmt: skip
@@ -236,6 +238,9 @@ CONDUCT = (
             (RETURN, "    prompt.extend(accepted)\n" + RETURN)),
     _mutant("tree emptied", "takes the tokens out of the list that it is given", "ownership",
             (RETURN, "    tree_tokens.clear()\n" + RETURN)),
+    _mutant("chain cut in place", "cuts the list that it is given where a chain goes wrong", "ownership",
+            (RETURN, "    if list(parents) == list(range(-1, len(parents) - 1)):\n"
+                     "        del tree_tokens[len(accepted) :]\n" + RETURN)),
     _mutant("parents shifted", "shifts the parents that it is given", "ownership",
             (RETURN, "    parents[:] = [parent + 1 for parent in parents]\n" + RETURN)),
     _mutant("masks kept by sizes", "takes one mask for all trees of so many nodes after so long a prompt", "ownership",

@@ -1,6 +1,7 @@
 """Probes of how an answer deals with what it is given, and of decoding with a draft."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -205,8 +206,9 @@ def logits_are_only_read(answer: Answer, draw: Draw, *, prompt: int, vocab: int)
 
 @probe(prompt=3, vocab=13)
 def arguments_stay_as_they_were(answer: Answer, draw: Draw, *, prompt: int, vocab: int) -> None:
-    """The lists that were passed; equal calls of each function get equal replies.
+    """The lists that were passed, however much of a tree is right, and where its first right node ends the sequence.
 
+    Equal calls of each function get equal replies.
     The call between differs in all that it is given, and in no size. Each function begins in a new process, where no
     earlier call can have left the same in place of both.
     """
@@ -214,8 +216,13 @@ def arguments_stay_as_they_were(answer: Answer, draw: Draw, *, prompt: int, voca
         draw_tree(draw, SHAPES[shape], prompt=prompt, vocab=vocab, draft="right", ordered=False)
         for shape in ("comb", "right after wrong siblings")
     )
-    given = {"prompt": [*tree.prompt], "tree_tokens": [*tree.tokens], "parents": [*tree.parents]}
-    laws.lists_stay(answer, given, lambda kept: tree.ask(answer, list(kept.values())))
+    for one in (tree, *_right_in_part(draw, prompt, vocab)):
+        given = {"prompt": [*one.prompt], "tree_tokens": [*one.tokens], "parents": [*one.parents]}
+        laws.lists_stay(answer, given, lambda kept, one=one: one.ask(answer, list(kept.values())))
+        if answer.capabilities.get("eos"):
+            end = {"eos_token_id": one.wanted[0]}
+            with suppress(CallFailed):  # judged by `eos`
+                laws.lists_stay(answer, given, lambda kept, one=one, end=end: one.ask(answer, [*kept.values()], **end))
     if answer.has("build_tree_mask"):
         ask = partial(answer.call, "build_tree_mask", len(tree.prompt), returns=Tree(4096))
         laws.lists_stay(answer, {"parents": [*tree.parents]}, lambda kept: ask(kept["parents"]))
@@ -227,6 +234,13 @@ def arguments_stay_as_they_were(answer: Answer, draw: Draw, *, prompt: int, voca
         if answer.has(function):
             answer.fresh()
             laws.equal_calls_get_equal_replies(answer, call, between)
+
+
+def _right_in_part(draw: Draw, prompt: int, vocab: int) -> Iterator[Verification]:
+    """Draw a chain and a tree with branches of which all, a half, and nothing is right."""
+    for shape in ("chain", "right after wrong siblings"):
+        for draft in ("right", "half", "wrong"):
+            yield draw_tree(draw, SHAPES[shape], prompt=prompt, vocab=vocab, draft=draft, ordered=False)
 
 
 def _calls_of_equal_sizes(

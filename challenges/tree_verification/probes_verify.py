@@ -167,9 +167,13 @@ PATHS = (("right", True, None), ("half", True, None), ("wrong", True, None), ("r
 
 
 @probe({"shape": "chain"}, {"shape": "right after wrong siblings"}, {"shape": "binary"}, {"shape": "comb"},
-       {"shape": "children far away"}, {"shape": "children apart"}, prompt=3, vocab=13, fixed=("vocab",))  # fmt: skip
+       {"shape": "children far away"}, {"shape": "children apart"}, {"shape": "chain", "vocab": 2001}, prompt=3,
+       vocab=13, fixed=("vocab",))  # fmt: skip
 def the_whole_path_is_emitted(answer: Answer, draw: Draw, *, shape: str, prompt: int, vocab: int) -> None:
-    """As much as the tree holds, and the token after it; what goes wrong on the way is judged elsewhere."""
+    """As much as the tree holds, and the token after it; what goes wrong on the way is judged elsewhere.
+
+    In a large vocabulary most tokens are not one object wherever they are made.
+    """
     for draft, last, lure in PATHS:
         form = SHAPES[shape]
         tree = draw_tree(draw, form, prompt=prompt, vocab=vocab, draft=draft, ordered=False, last=last, lure=lure)

@@ -191,3 +191,11 @@ def test_a_wrong_penalty_is_shown_by_few_beams_and_few_tokens() -> None:
     evidence = probe_criterion(CODE, criterion, answer, seed_of(SEED, criterion.id))
     shown = [evidence.counterexample, *(one.counterexample for one in evidence.also)]
     assert any((one.case["width"], one.case["steps"]) == (2, 2) for one in shown if one)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("known", ["token is eos", "token == eos % 256"])
+def test_an_eos_that_is_unknown_for_its_size_is_seen_by_every_seed_in_brief(known: str, seed: int) -> None:
+    answer = LocalAnswer(module_of("answer", CODE.source().replace("token == eos", known)))
+    evidence = probe_criterion(CODE, CODE.challenge.criterion("any_search"), answer, seed, explain=False, brief=True)
+    assert evidence.outcome is Outcome.FAILED

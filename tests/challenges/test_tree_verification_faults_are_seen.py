@@ -178,6 +178,30 @@ def test_another_fault_of_trees_leaves_close_and_equal_logits_to_the_chain(name:
         assert evidence.outcome is Outcome.PASSED
 
 
+CUT = {"wrong": "    return accepted, wanted\n", "ended": "            return accepted, None\n"}
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("where", CUT)
+def test_a_list_that_is_cut_in_place_is_seen_by_every_seed(where: str, seed: int) -> None:
+    """Behind the last right node, or behind the end of the sequence alone."""
+    line = CUT[where]
+    cut = line[: len(line) - len(line.lstrip())] + "del tree_tokens[len(accepted) :]\n"
+    answer = LocalAnswer(module_of("answer", CODE.source().replace(line, cut + line)))
+    answer.capabilities = {"eos": True}
+    evidence = probe_criterion(CODE, CODE.challenge.criterion("ownership"), answer, seed, explain=False)
+    assert (evidence.outcome, evidence.title) == (Outcome.FAILED, "a call changes tree_tokens")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_tokens_that_are_compared_by_identity_are_seen_by_every_seed(seed: int) -> None:
+    answer = LocalAnswer(
+        module_of("answer", CODE.source().replace("tree_tokens[child] == wanted", "tree_tokens[child] is wanted"))
+    )
+    evidence = probe_criterion(CODE, CODE.challenge.criterion("longest_path"), answer, seed, explain=False)
+    assert (evidence.outcome, evidence.title) == (Outcome.FAILED, "less is emitted than could be")
+
+
 ASKED = "        tree_tokens, parents = draft(context)\n"
 PREFILL = (ASKED, "        tree_tokens, parents = draft(context) if generated else ([], [])\n")
 """Passes over the prompt alone before it asks the draft."""
