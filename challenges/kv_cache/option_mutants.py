@@ -319,6 +319,12 @@ COPIED = (
         ),
     ),
     Mutant(
+        "cut by what the first layer holds",
+        "cuts a slot in no layer where the first one holds no more than a cut leaves",
+        criterion="truncate",
+        edits=((CUT_LAYERS, "    if cache.stores[0].lengths[slot] <= length:\n        return\n" + CUT_LAYERS),),
+    ),
+    Mutant(
         "cut one too long",
         "keeps one token more than a cut leaves",
         criterion="truncate",

@@ -1,5 +1,6 @@
 """Programs whose calls are fixed, and only their tokens are drawn: what shows a known kind of fault by every seed."""
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -77,7 +78,10 @@ class Script(Writer):
         return tuple(self.steps)
 
     def cuts(self) -> Program:
-        """Cut a slot to nothing, to one, by one and to more than it holds, also where it was copied, and go on."""
+        """Cut a slot to nothing, to one, by one and to more than it holds, also where it was copied, and go on.
+
+        At the end one layer, each in turn, holds more than is left, and the others nothing or one token.
+        """
         create, long, short = self._started()
         if create.option("quantization"):
             self._cut_far(create)
@@ -91,6 +95,13 @@ class Script(Writer):
             self._cut(create, 0, length)
             self._fill_each(create, [0, 3], [3, short])
         self._step_each(create, [0, 1, 2, 3])
+        for layer, others_hold in itertools.product(range(create.layers), (False, True)):
+            self._drop(create, 2)
+            if others_hold:
+                self._fill_each(create, [2], [1])
+            self._feed(create, layer, [2], [long])
+            self._cut(create, 2, short)
+            self._step_each(create, [2])
         return tuple(self.steps)
 
     def _cut_far(self, create: Create) -> None:
