@@ -16,6 +16,7 @@ CUT_LAYERS = "    for store in cache.stores:\n        store.truncate(slot, lengt
 GIVE_BACK_CUT = "        self.free.extend(self.tables[slot][kept:])\n"
 ATTEND = "    return attend(q, both[:, 0], both[:, 1], len(past), cache.window)\n"
 SCALE = "    scale = np.abs(kv).max(axis=-1, keepdims=True) / top\n"
+OUT_OF_WINDOW = "        hidden |= key <= position - window\n"
 ROOM = "        if store.lengths[slot] + n > cache.max_length:\n"
 SHARES_LAST_PAGE = (
     COPY_TO_FORK + "        if src != dst and {when}store.lengths[src] % store.page_size:\n"
@@ -372,6 +373,18 @@ BESIDE = (
         "pairs query head h with key head h mod H_kv under a window",
         criterion="gqa",
         edits=((ATTEND, TILES.format(when="cache.window") + ATTEND),),
+    ),
+    Mutant(
+        "window of packed heads",
+        "leaves out tokens of a window where a key/value head has more than 64 queries of several heads",
+        criterion="gqa",
+        edits=(
+            (
+                OUT_OF_WINDOW,
+                OUT_OF_WINDOW + "        block = np.arange(n)[:, None] * groups.shape[1] // 64 * 64\n"
+                "        hidden |= (key <= first + block - window) & (key < position) & (groups.shape[1] > 1)\n",
+            ),
+        ),
     ),
     Mutant(
         "window of pages",
