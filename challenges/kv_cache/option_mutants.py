@@ -16,6 +16,7 @@ CUT_LAYERS = "    for store in cache.stores:\n        store.truncate(slot, lengt
 GIVE_BACK_CUT = "        self.free.extend(self.tables[slot][kept:])\n"
 ATTEND = "    return attend(q, both[:, 0], both[:, 1], len(past), cache.window)\n"
 SCALE = "    scale = np.abs(kv).max(axis=-1, keepdims=True) / top\n"
+EQUAL = "    equal = (kv == kv[..., :1]).all(axis=-1, keepdims=True) & (bits == {bits})\n"
 OUT_OF_WINDOW = "        hidden |= key <= position - window\n"
 ROOM = "        if store.lengths[slot] + n > cache.max_length:\n"
 SHARES_LAST_PAGE = (
@@ -403,6 +404,18 @@ BESIDE = (
         "holds no number at int8 in steps of less than 1e-8",
         criterion="int8",
         edits=((SCALE, SCALE + "    scale = np.maximum(scale, 1e-8) if bits == 8 else scale\n"),),
+    ),
+    Mutant(
+        "int8 step of equal numbers",
+        "takes no step at int8 where the numbers of a key or value are equal",
+        criterion="int8",
+        edits=((SCALE, SCALE + EQUAL.format(bits=8) + "    scale = np.where(equal, 0, scale)\n"),),
+    ),
+    Mutant(
+        "int4 step of equal numbers",
+        "takes a step of 1 at int4 where the numbers of a key or value are equal",
+        criterion="int4",
+        edits=((SCALE, SCALE + EQUAL.format(bits=4) + "    scale = np.where(equal, np.ones_like(scale), scale)\n"),),
     ),
     Mutant(
         "int4 scale with something added",

@@ -73,6 +73,8 @@ def test_a_window_that_takes_too_many_tokens_is_part_of_a_reward_and_gives_no_wr
         ("window of packed heads", "every_kind_of_shared_heads_is_right"),
         ("int8 scale with a floor", "any_program_at_int8_stays_close"),
         ("int8 scale of the first token", "any_program_at_int8_stays_close"),
+        ("int8 step of equal numbers", "int8_stays_close"),
+        ("int4 step of equal numbers", "int4_stays_close"),
         ("int4 scale with something added", "any_program_at_int4_stays_close"),
     ],
 )
