@@ -106,7 +106,9 @@ def alike(draw: Draw, B: int, H: int, n: int, D: int, dtype: str) -> tuple[Token
     return normal(draw, B, H, n, D, dtype).but(v=value), value
 
 
-def needles(draw: Draw, n: int, D: int, dtype: str, *, keys: float = 1.0, values: float = 1.0) -> Tokens:
+def needles(
+    draw: Draw, n: int, D: int, dtype: str, *, keys: float = 1.0, values: float = 1.0, even: bool = False
+) -> Tokens:
     """One sequence of n tokens and a last one, with n heads; the last query of head h finds token h and no other.
 
     Args:
@@ -116,12 +118,15 @@ def needles(draw: Draw, n: int, D: int, dtype: str, *, keys: float = 1.0, values
         dtype: of the arrays.
         keys: root mean square of a key.
         values: values lie in [-values, values].
+        even: whether the numbers of the first token's key are equal, and those of its value.
     """
     tokens = normal(draw, 1, n, n + 1, D, dtype)
     k = tokens.k / np.sqrt((tokens.k**2).mean(axis=-1, keepdims=True)) * keys
-    q = tokens.q.copy()
+    q, v = tokens.q.copy(), draw.uniform(1, n, n + 1, D, low=-values, high=values)
+    if even:
+        k[:, :, 0], v[:, :, 0] = keys, values
     q[0, :, n] = k[0, range(n), range(n)] * (SHARPNESS / keys**2)
-    return tokens.but(q=q, k=k, v=draw.uniform(1, n, n + 1, D, low=-values, high=values))
+    return tokens.but(q=q, k=k, v=v)
 
 
 class Cache:

@@ -16,6 +16,8 @@ CUT_LAYERS = "    for store in cache.stores:\n        store.truncate(slot, lengt
 GIVE_BACK_CUT = "        self.free.extend(self.tables[slot][kept:])\n"
 ATTEND = "    return attend(q, both[:, 0], both[:, 1], len(past), cache.window)\n"
 SCALE = "    scale = np.abs(kv).max(axis=-1, keepdims=True) / top\n"
+EQUAL = "    equal = (kv == kv[..., :1]).all(axis=-1, keepdims=True) & (bits == {bits})\n"
+OUT_OF_WINDOW = "        hidden |= key <= position - window\n"
 ROOM = "        if store.lengths[slot] + n > cache.max_length:\n"
 SHARES_LAST_PAGE = (
     COPY_TO_FORK + "        if src != dst and {when}store.lengths[src] % store.page_size:\n"
@@ -319,6 +321,12 @@ COPIED = (
         ),
     ),
     Mutant(
+        "cut by what the first layer holds",
+        "cuts a slot in no layer where the first one holds no more than a cut leaves",
+        criterion="truncate",
+        edits=((CUT_LAYERS, "    if cache.stores[0].lengths[slot] <= length:\n        return\n" + CUT_LAYERS),),
+    ),
+    Mutant(
         "cut one too long",
         "keeps one token more than a cut leaves",
         criterion="truncate",
@@ -368,6 +376,18 @@ BESIDE = (
         edits=((ATTEND, TILES.format(when="cache.window") + ATTEND),),
     ),
     Mutant(
+        "window of packed heads",
+        "leaves out tokens of a window where a key/value head has more than 64 queries of several heads",
+        criterion="gqa",
+        edits=(
+            (
+                OUT_OF_WINDOW,
+                OUT_OF_WINDOW + "        block = np.arange(n)[:, None] * groups.shape[1] // 64 * 64\n"
+                "        hidden |= (key <= first + block - window) & (key < position) & (groups.shape[1] > 1)\n",
+            ),
+        ),
+    ),
+    Mutant(
         "window of pages",
         "shows one token too many under a window in pages",
         criterion="sliding_window",
@@ -384,6 +404,18 @@ BESIDE = (
         "holds no number at int8 in steps of less than 1e-8",
         criterion="int8",
         edits=((SCALE, SCALE + "    scale = np.maximum(scale, 1e-8) if bits == 8 else scale\n"),),
+    ),
+    Mutant(
+        "int8 step of equal numbers",
+        "takes no step at int8 where the numbers of a key or value are equal",
+        criterion="int8",
+        edits=((SCALE, SCALE + EQUAL.format(bits=8) + "    scale = np.where(equal, 0, scale)\n"),),
+    ),
+    Mutant(
+        "int4 step of equal numbers",
+        "takes a step of 1 at int4 where the numbers of a key or value are equal",
+        criterion="int4",
+        edits=((SCALE, SCALE + EQUAL.format(bits=4) + "    scale = np.where(equal, np.ones_like(scale), scale)\n"),),
     ),
     Mutant(
         "int4 scale with something added",

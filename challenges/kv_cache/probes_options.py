@@ -31,6 +31,7 @@ from .binding import (
 )
 from .memory import resident, settle
 from .oracle import attention
+from .tokens import CODED_SCALES
 
 LIMITS = {"int8": 0.03, "int4": 0.2}
 """Largest error of a decode over max|v|, as the contract says."""
@@ -45,6 +46,15 @@ SHORTENED = 2**-8
 """Of the largest value, what it is off by at most where it was only held in fewer bits, 16 of them say."""
 LATER = 140
 """Tokens behind old ones whose codes are measured: more than designs leave uncoded at the end, 32 to 128."""
+STORED = (
+    {"S": 9, "stepped": 0, "behind": 0, "D": 32, "equal": ""},
+    {"S": 9, "stepped": 4, "behind": 0, "D": 32, "equal": ""},
+    {"S": 9, "stepped": 4, "behind": LATER, "D": 32, "equal": ""},
+    {"S": 9, "stepped": 0, "behind": LATER, "D": 1, "equal": "normal"},
+    {"S": 9, "stepped": 4, "behind": 0, "D": 32, "equal": "tiny"},
+    {"S": 9, "stepped": 0, "behind": LATER, "D": 5, "equal": "huge"},
+)
+"""Tokens whose codes are measured: those of the first three are of many numbers each, but for the first token."""
 CYCLES = 9
 """Times that slots are filled and released for a leak to show itself."""
 
@@ -288,14 +298,14 @@ def an_int8_value_stays_close(answer: Answer, draw: Draw, *, D: int, kind: str, 
     return _stays_close(answer, kind, _plain_key(draw, D, dtype), 0)
 
 
-@probe({"S": 9, "stepped": 0, "behind": 0}, {"S": 9, "stepped": 4, "behind": 0},
-       {"S": 9, "stepped": 4, "behind": LATER}, floors={"S": 5, "behind": 0}, kind="int8", D=32, dtype="float32",
-       fixed=("D",))  # fmt: skip
+@probe(*STORED, floors={"S": 5, "behind": 0}, kind="int8", dtype="float32", fixed=("D",))
 def int8_stays_close(
-    answer: Answer, draw: Draw, *, kind: str, S: int, stepped: int, behind: int, D: int, dtype: str
+    answer: Answer, draw: Draw, *, kind: str, S: int, stepped: int, behind: int, D: int, equal: str, dtype: str
 ) -> dict[str, float]:
-    """K13 on stored codes: each head finds one token; its value is off by what int8 may cost."""
-    return _stays_close(answer, kind, _needles_before(draw, S, behind, D, dtype), stepped)
+    """K13 on stored codes: each head finds one token, or many equal ones; its value is off by what int8 may cost."""
+    n = S + behind
+    tokens = _equal_numbers(draw, n, D, equal, dtype) if equal else _needles_before(draw, S, behind, D, dtype)
+    return _stays_close(answer, kind, tokens, stepped)
 
 
 @probe({"D": 32, "kind": "int4", "dtype": "float32"}, fixed=("D",))
@@ -304,14 +314,14 @@ def an_int4_value_stays_close(answer: Answer, draw: Draw, *, D: int, kind: str, 
     return _stays_close(answer, kind, _plain_key(draw, D, dtype), 0)
 
 
-@probe({"S": 9, "stepped": 0, "behind": 0}, {"S": 9, "stepped": 4, "behind": 0},
-       {"S": 9, "stepped": 4, "behind": LATER}, floors={"S": 5, "behind": 0}, kind="int4", D=32, dtype="float32",
-       fixed=("D",))  # fmt: skip
+@probe(*STORED, floors={"S": 5, "behind": 0}, kind="int4", dtype="float32", fixed=("D",))
 def int4_stays_close(
-    answer: Answer, draw: Draw, *, kind: str, S: int, stepped: int, behind: int, D: int, dtype: str
+    answer: Answer, draw: Draw, *, kind: str, S: int, stepped: int, behind: int, D: int, equal: str, dtype: str
 ) -> dict[str, float]:
-    """K13 on stored codes: each head finds one token; its value is off by what int4 may cost."""
-    return _stays_close(answer, kind, _needles_before(draw, S, behind, D, dtype), stepped)
+    """K13 on stored codes: each head finds one token, or many equal ones; its value is off by what int4 may cost."""
+    n = S + behind
+    tokens = _equal_numbers(draw, n, D, equal, dtype) if equal else _needles_before(draw, S, behind, D, dtype)
+    return _stays_close(answer, kind, tokens, stepped)
 
 
 def page_size(answer: Answer) -> int:
@@ -350,12 +360,23 @@ def _plain_key(draw: Draw, D: int, dtype: str) -> Tokens:
 
 def _needles_before(draw: Draw, S: int, behind: int, D: int, dtype: str) -> Tokens:
     """Return needles whose query comes after so many tokens that no head asks for."""
-    tokens = needles(draw, S, D, dtype, keys=30.0, values=3.0)
+    tokens = needles(draw, S, D, dtype, keys=30.0, values=3.0, even=True)
     if not behind:
         return tokens
     k, v = draw.normal(1, S, behind, D), draw.uniform(1, S, behind, D, low=-3.0, high=3.0)
     later = normal(draw, 1, S, behind, D, dtype).but(k=k / np.sqrt((k**2).mean(axis=-1, keepdims=True)) * 30.0, v=v)
     return tokens.part(0, S).then(later).then(tokens.part(S))
+
+
+def _equal_numbers(draw: Draw, n: int, D: int, size: str, dtype: str) -> Tokens:
+    """Return n tokens of one number as key and another as value, and one that asks for them, of half the key.
+
+    No number of ordinary size is near a whole one.
+    """
+    number = CODED_SCALES[size] * draw.uniform(1, low=1.4, high=1.6)
+    held = np.arange(n + 1)[:, None] < n
+    k, v = np.where(held, number, number / 2), np.where(held, -number, number)
+    return normal(draw, 1, 1, n + 1, D, dtype).but(q=4 * SHARPNESS / (number * np.sqrt(D)), k=k, v=v)
 
 
 def _fill_and_release(cache: Cache, tokens: Tokens, slots: int, times: int) -> None:

@@ -1,5 +1,6 @@
 """Programs whose calls are fixed, and only their tokens are drawn: what shows a known kind of fault by every seed."""
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -21,6 +22,9 @@ SINGLE = 4
 FORKED, FURTHER = 41, 26
 """Tokens of a slot that is copied, inside a block of 16 or 32, and those that take it past 64."""
 
+PACKED = 66
+"""Tokens of which two query heads a key/value head make more than 128 queries."""
+
 
 class Script(Writer):
     """Writes programs of one plan each; a plan needs four slots, unless it says how many."""
@@ -37,6 +41,8 @@ class Script(Writer):
     def releases(self) -> Program:
         """Release slots twice and slots that were never used, then fill others: no two of them share anything."""
         create, long, short = self._started()
+        if create.groups > 1:
+            self._fill_far(create)
         self._fill_each(create, [2, 0], [long, short])
         for slot in (2, 2, 1):
             self._drop(create, slot)
@@ -77,7 +83,10 @@ class Script(Writer):
         return tuple(self.steps)
 
     def cuts(self) -> Program:
-        """Cut a slot to nothing, to one, by one and to more than it holds, also where it was copied, and go on."""
+        """Cut a slot to nothing, to one, by one and to more than it holds, also where it was copied, and go on.
+
+        At the end one layer, each in turn, holds more than is left, and the others nothing or one token.
+        """
         create, long, short = self._started()
         if create.option("quantization"):
             self._cut_far(create)
@@ -91,6 +100,13 @@ class Script(Writer):
             self._cut(create, 0, length)
             self._fill_each(create, [0, 3], [3, short])
         self._step_each(create, [0, 1, 2, 3])
+        for layer, others_hold in itertools.product(range(create.layers), (False, True)):
+            self._drop(create, 2)
+            if others_hold:
+                self._fill_each(create, [2], [1])
+            self._feed(create, layer, [2], [long])
+            self._cut(create, 2, short)
+            self._step_each(create, [2])
         return tuple(self.steps)
 
     def _cut_far(self, create: Create) -> None:
@@ -115,6 +131,14 @@ class Script(Writer):
             self._feed(create, 0, [slot], [FURTHER])
         self._feed(create, 0, [3, 1], [1, 1], decode=True)
         for slot in (3, 1):
+            self._drop(create, slot)
+
+    def _fill_far(self, create: Create) -> None:
+        """Give two slots, one of them empty, prompts of more queries for each key/value head than a block of 128."""
+        self._feed(create, 0, [2], [2])
+        self._feed(create, 0, [0, 2], [PACKED, PACKED])
+        self._feed(create, 0, [2, 0], [1, 1], decode=True)
+        for slot in (2, 0):
             self._drop(create, slot)
 
     def windows(self) -> Program:
