@@ -187,6 +187,15 @@ def test_weights_of_other_names_are_charged_once() -> None:
     assert {evidence[id].rests_on for id in FORM} == {"learns"}
 
 
+def test_training_is_finite_after_every_number_of_steps() -> None:
+    wrong = next(m for m in CODE.mutants if m.name == "nothing between warm-up and the last step")
+    evidence = judged(CODE.source(wrong), "configs", "seeds", "short_texts")
+    assert faulty(evidence) == {"configs"}
+    assert evidence["configs"].title == "weights are not finite"
+    assert evidence["configs"].counterexample is not None
+    assert evidence["configs"].counterexample.case == {"kind": "11 steps"}
+
+
 def test_gradients_that_cannot_be_taken_are_charged_once() -> None:
     raising = "\n\ndef gradients(weights, tokens, config):\n    return weights['layers']\n"
     evidence = judged(CODE.source() + raising, "model_gradients", "window_errors")
