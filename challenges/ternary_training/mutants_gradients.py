@@ -118,6 +118,12 @@ GRADIENTS = (
             (MEAN_LOSS, "    counts = real.reshape(labels.shape).sum(axis=1)\n"
                         "    shares = np.maximum(counts, 1) * int((counts > 0).sum())\n"
                         "    dlogits /= np.repeat(shares, labels.shape[1])[:, None]\n")),
+    _mutant("means of eight windows", "takes the mean of the means of eight windows each, by the number of windows",
+            (MEAN_LOSS, "    labels_of = real.reshape(labels.shape).sum(axis=1)\n"
+                        "    eights = np.arange(len(labels)) // 8\n"
+                        "    counts, sizes = np.bincount(eights, labels_of), np.bincount(eights)\n"
+                        "    shares = np.maximum(counts, 1) / sizes * len(labels)\n"
+                        "    dlogits /= np.repeat(shares[eights], labels.shape[1])[:, None].astype(dlogits.dtype)\n")),
     _mutant("padding predicted", "predicts padding as the last byte", (ONLY_BYTES, "")),
     _mutant("padding keeps its places", "leaves padding out of the loss and reads it as byte 0",
             (IN_ORDER, "    order = np.tile(np.arange(tokens.shape[1]), (len(tokens), 1))\n")),

@@ -220,7 +220,14 @@ def test_a_fault_of_the_layer_is_not_charged_to_the_models_gradients(criterion: 
         ("embedding in float32", "the gradient of embed loses digits"),
         ("padding keeps its places", "the gradients of all weights are wrong where padding stands before bytes"),
         ("padding out of the loss alone", "the gradients of all weights are wrong where padding stands before bytes"),
-        ("mean of means", "the gradients of all weights are wrong where windows of different lengths are in one batch"),
+        (
+            "mean of means",
+            "the gradients of all weights are wrong where 2 windows of different lengths are in one batch",
+        ),
+        (
+            "means of eight windows",
+            "the gradients of all weights are wrong where 9 windows of different lengths are in one batch",
+        ),
     ],
 )
 def test_the_weight_next_to_the_fault_is_named(mutant: str, title: str) -> None:
