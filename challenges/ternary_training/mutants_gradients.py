@@ -21,6 +21,7 @@ from .lines import (
     ONLY_BYTES,
     POSITIONS_ADDED,
     SOME_LABEL,
+    UNSEEN,
     WINDOW_CHECK,
 )
 
@@ -95,6 +96,8 @@ GRADIENTS = (
             ("    dq = dscores @ k * scale\n", "    dq = dscores @ k\n")),
     _mutant("causal on the way there alone", "sees the bytes to come on the way back",
             (KEPT_SHARES, KEPT_SHARES.replace("probs", "softmax(q @ k.transpose(0, 1, 3, 2) * scale)"))),
+    _mutant("bytes to come at -1e4", "gives bytes to come the score -1e4",
+            (UNSEEN, UNSEEN.replace("-np.inf", "x.dtype.type(-1e4)"))),
     _mutant("keys and queries exchanged", "gives keys what belongs to queries",
             ("(dq, dk, dv), parts", "(dk, dq, dv), parts")),
     _mutant("SiLU as its gate", "takes the gate for the slope of SiLU", (DUP, "    dup = dhidden * gate\n")),

@@ -117,14 +117,52 @@ def many_embeddings_get_their_gradients(
         config = config_of(layers=layers, heads=heads, width=width, group_size=group, context=context, vocab=vocab)
         weights = draw_weights(draw, config, "float64")
         tokens = (draw_tokens(draw, "plain", batch, length) + (vocab - VOCAB)).astype(np.int16)
-        used = model_oracle.used_weights(weights, model_oracle.signs_of(weights, group), group)
-        wanted = model_oracle.gradients(used, tokens, config)["embed"].astype(np.float64)
-        got = run_of(answer, weights, tokens, config)()["embed"]
-        title = f"the gradient of embed is wrong where that is {vocab} x {width}"
-        expect.same("the gradient of embed", got, wanted, title, within=STRUCTURE)
+        _require_like_oracle(answer, weights, tokens, config, ["embed"], f"where that is {vocab} x {width}")
 
     with expect.only_beside(lambda: right(VOCAB, width)):
         right(vocab, wide)
+
+
+@probe({**ONE, "times": 300}, {**TWO, "times": 3_000}, fixed=("heads", "width", "group", "context", "times"))
+def scores_far_below_zero_leave_bytes_to_come_unseen(
+    answer: Answer, draw: Draw, *, layers: int, heads: int, width: int, group: int, context: int, length: int,
+    batch: int, times: int,
+) -> None:  # fmt: skip
+    """Compare gradients where a position's score of itself is far below zero: bytes to come have no share all the same.
+
+    Those of wq and wk are left out: they are nearly 0, and large keys and queries multiply what rounding leaves.
+    """
+    _require_offered(answer)
+    config = config_of(layers=layers, heads=heads, width=width, group_size=group, context=context, vocab=VOCAB)
+    weights, tokens = draw_weights(draw, config, "float64"), draw_tokens(draw, "plain", batch, length)
+    queries = {name: w for name, w in weights.items() if name.endswith(".wq")}
+    names = [name for name in way_back(layers) if not name.endswith((".wq", ".wk"))]
+
+    def right(times: int) -> None:
+        larger = {name: times * w for name, w in queries.items()}
+        given = {**weights, **larger, **{f"{name[:-1]}k": -w for name, w in larger.items()}}
+        _require_like_oracle(answer, given, tokens, config, names, f"where wq and wk are {times:,} times as large")
+
+    try:
+        with expect.only_beside(lambda: right(1)):
+            right(times)
+    except ProbeFailure as why:
+        if why.obstacle is None and why.title.endswith("not finite"):
+            why.fault_of = "finite_training"
+        raise
+
+
+def _require_like_oracle(
+    answer: Answer, weights: dict[str, Floats], tokens: Bytes, config: Mapping[str, Any], names: Sequence[str],
+    where: str,
+) -> None:  # fmt: skip
+    """Require the named gradients to be the oracle's but for their digits."""
+    group = config["group_size"]
+    used = model_oracle.used_weights(weights, model_oracle.signs_of(weights, group), group)
+    wanted, got = model_oracle.gradients(used, tokens, config), run_of(answer, weights, tokens, config)()
+    for name in names:
+        title = f"the gradient of {name} is wrong {where}"
+        expect.same(f"the gradient of {name}", got[name], wanted[name].astype(np.float64), title, within=STRUCTURE)
 
 
 def _judged(

@@ -203,6 +203,13 @@ def test_gradients_that_cannot_be_taken_are_charged_once() -> None:
     assert evidence["window_errors"].rests_on == "model_gradients"
 
 
+def test_scores_that_overflow_are_charged_to_finite_training_alone() -> None:
+    wrong = next(m for m in CODE.mutants if m.name == "softmax overflows")
+    evidence = judged(CODE.source(wrong), "finite_training", "model_gradients")
+    assert faulty(evidence) == {"finite_training"}
+    assert evidence["model_gradients"].rests_on == "finite_training"
+
+
 @pytest.mark.parametrize("criterion", ["projection", "linear", "gradients"])
 def test_a_fault_of_the_layer_is_not_charged_to_the_models_gradients(criterion: str) -> None:
     evidence = judged(wrapped("reference", LAYER_FAULTS[criterion]), criterion, "model_gradients")
@@ -228,6 +235,7 @@ def test_a_fault_of_the_layer_is_not_charged_to_the_models_gradients(criterion: 
             "means of eight windows",
             "the gradients of all weights are wrong where 9 windows of different lengths are in one batch",
         ),
+        ("bytes to come at -1e4", "the gradient of norm is wrong where wq and wk are 300 times as large"),
     ],
 )
 def test_the_weight_next_to_the_fault_is_named(mutant: str, title: str) -> None:
