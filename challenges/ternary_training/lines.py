@@ -44,6 +44,7 @@ LOOKED_UP = '    x = used[inputs] + weights["position"][:length]\n'
 ATTENTION = "        x = x + added\n        added, other"
 OUTPUT = '    logits, out = linear_forward(y, weights["embed"], size)\n'
 CAUSAL = "np.tri(shape[1], dtype=bool)"
+UNSEEN = "    scores = np.where(np.tri(shape[1], dtype=bool), scores, -np.inf)\n"
 SCORE_SCALE = "    scale = 1.0 / np.sqrt(q.shape[-1]).astype(x.dtype)\n"
 GATE = "    gate = 1.0 / (1.0 + np.exp(-up))\n"
 RAISED = "    raised = np.exp(scores - scores.max(axis=-1, keepdims=True))\n"

@@ -320,6 +320,12 @@ LAYER = (
 
 FORM = (
     Mutant(
+        "nothing between warm-up and the last step", "divides zero by zero where the step after warm-up is the last",
+        criterion="configs",
+        edits=(('step / config["steps"]\n',
+                'np.divide(max(0, step - WARM_UP), config["steps"] - 1 - WARM_UP)\n'),),
+    ),
+    Mutant(
         "weights in float64", "returns float64 weights", criterion="configs",
         edits=((DTYPES_OF_WEIGHTS, DTYPES_OF_WEIGHTS.replace("np.float32", "np.float64")),),
     ),

@@ -21,6 +21,7 @@ from .lines import (
     ONLY_BYTES,
     POSITIONS_ADDED,
     SOME_LABEL,
+    UNSEEN,
     WINDOW_CHECK,
 )
 
@@ -95,6 +96,8 @@ GRADIENTS = (
             ("    dq = dscores @ k * scale\n", "    dq = dscores @ k\n")),
     _mutant("causal on the way there alone", "sees the bytes to come on the way back",
             (KEPT_SHARES, KEPT_SHARES.replace("probs", "softmax(q @ k.transpose(0, 1, 3, 2) * scale)"))),
+    _mutant("bytes to come at -1e4", "gives bytes to come the score -1e4",
+            (UNSEEN, UNSEEN.replace("-np.inf", "x.dtype.type(-1e4)"))),
     _mutant("keys and queries exchanged", "gives keys what belongs to queries",
             ("(dq, dk, dv), parts", "(dk, dq, dv), parts")),
     _mutant("SiLU as its gate", "takes the gate for the slope of SiLU", (DUP, "    dup = dhidden * gate\n")),
@@ -118,6 +121,12 @@ GRADIENTS = (
             (MEAN_LOSS, "    counts = real.reshape(labels.shape).sum(axis=1)\n"
                         "    shares = np.maximum(counts, 1) * int((counts > 0).sum())\n"
                         "    dlogits /= np.repeat(shares, labels.shape[1])[:, None]\n")),
+    _mutant("means of eight windows", "takes the mean of the means of eight windows each, by the number of windows",
+            (MEAN_LOSS, "    labels_of = real.reshape(labels.shape).sum(axis=1)\n"
+                        "    eights = np.arange(len(labels)) // 8\n"
+                        "    counts, sizes = np.bincount(eights, labels_of), np.bincount(eights)\n"
+                        "    shares = np.maximum(counts, 1) / sizes * len(labels)\n"
+                        "    dlogits /= np.repeat(shares[eights], labels.shape[1])[:, None].astype(dlogits.dtype)\n")),
     _mutant("padding predicted", "predicts padding as the last byte", (ONLY_BYTES, "")),
     _mutant("padding keeps its places", "leaves padding out of the loss and reads it as byte 0",
             (IN_ORDER, "    order = np.tile(np.arange(tokens.shape[1]), (len(tokens), 1))\n")),

@@ -23,7 +23,9 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "windows of one byte": TINY | {"context": 1},
     "one window a step": TINY | {"batch": 1, "steps": 1},
     "all bytes": TINY | {"vocab": 256},
+    **{f"{steps} steps": TINY | {"steps": steps} for steps in range(1, 25)},
 }
+"""Every number of steps up to 24 among them: schedules divide by what is left behind a warm-up of 10 or 20."""
 ONE_WINDOW = TINY | {"heads": 2, "width": 16, "context": 12}
 """Of a text that holds one window, every batch is known, and the direction of every step."""
 STILL, SLOW = 1e-30, 1e-4

@@ -4,7 +4,7 @@ Gradients are judged in the order in which they are found on the way back, so th
 fault. No entry of a weight is as near to half its scale as honest sums may differ: nothing is open.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -36,6 +36,8 @@ from .training import ROOM, checked, is_ternary, shapes_of
 VOCAB = 9
 SAME_BYTES = 3
 """Different bytes of a text in which bytes repeat."""
+MANY = 34
+"""Windows of which 8, 16 or 32 taken at a time leave some over, without the last, which holds one byte alone."""
 DRAWS = 3
 """Perturbations behind a spread: wrong gradients are off by a share, digits lost by a thousand times what passes."""
 NEAR = 1e-3
@@ -58,6 +60,7 @@ PLAIN = {"text": "plain", "dtype": "float64"}
     {**ONE, **PLAIN, "length": 1, "batch": 3},
     {**ONE, **PLAIN, "length": 3, "batch": 2},
     {**ONE, **PLAIN, "heads": 2, "text": "padded", "batch": 3},
+    {**ONE, **PLAIN, "text": "padded", "batch": MANY},
     {**TWO, **PLAIN},
     {**TWO, **PLAIN, "group": 5, "text": "padded"},
     {**TWO, "text": "repeated", "dtype": "float32"},
@@ -69,27 +72,37 @@ def every_gradient_matches_the_oracle(
     batch: int, text: str, dtype: str,
 ) -> dict[str, float]:  # fmt: skip
     """Compare the gradients of all weights for one batch: one and two layers, several heads, short windows, bytes that
-    repeat within a window, padding inside and around, and groups that do not divide a row."""
+    repeat within a window, padding inside and around, many windows, and groups that do not divide a row."""
     _require_offered(answer)
     config = config_of(layers=layers, heads=heads, width=width, group_size=group, context=context, vocab=VOCAB)
     weights, tokens = draw_weights(draw, config, dtype), draw_tokens(draw, text, batch, length)
     try:
         return _judged(answer, draw, weights, tokens, config)
     except ProbeFailure as why:
-        plain = np.where(tokens < 0, draw.rng.integers(0, VOCAB, tokens.shape), tokens).astype(np.int16)
-        right = partial(_right, answer, draw, weights, config=config)
-        if text == "padded" and why.obstacle is None and right(plain):
-            why.detail = f"{why.detail}; with bytes in place of padding all gradients are right"
-            lengths = (tokens >= 0).sum(axis=1)
-            if len({*lengths.tolist()}) > 1 and all(right(window[None]) for window in tokens[lengths > 1]):
-                why.title = f"{why.title} where windows of different lengths are in one batch"
-                why.detail = f"{why.detail}, and so are those of each window alone"
-            elif right(np.take_along_axis(tokens, np.argsort(tokens < 0, axis=1, kind="stable"), axis=1)):
-                why.title = f"{why.title} where padding stands before bytes"
-                why.detail = f"{why.detail}, and so are those with all padding behind the bytes"
-            else:
-                why.title = f"{why.title} where the text is padded"
+        if text == "padded" and why.obstacle is None:
+            _say_what_padding_does(why, draw, tokens, partial(_right, answer, draw, weights, config=config))
         raise
+
+
+def _say_what_padding_does(why: ProbeFailure, draw: Draw, tokens: Bytes, right: Callable[[Bytes], bool]) -> None:
+    """Add to a failure the condition that other windows show it to need, if they are right."""
+    if not right(np.where(tokens < 0, draw.rng.integers(0, VOCAB, tokens.shape), tokens).astype(np.int16)):
+        return
+    why.detail = f"{why.detail}; with bytes in place of padding all gradients are right"
+    lengths = (tokens >= 0).sum(axis=1)
+    if len({*lengths.tolist()}) > 1 and all(right(window[None]) for window in tokens[lengths > 1]):
+        fewer, wrong = 1, len(tokens)
+        while wrong - fewer > 1:
+            middle = (fewer + wrong) // 2
+            fewer, wrong = (middle, wrong) if right(tokens[:middle]) else (fewer, middle)
+        why.title = f"{why.title} where {wrong} windows of different lengths are in one batch"
+        why.detail = f"{why.detail}, and so are those of each window alone"
+        why.detail += f" and of the first {fewer} in one batch" * (fewer > 1)
+    elif right(np.take_along_axis(tokens, np.argsort(tokens < 0, axis=1, kind="stable"), axis=1)):
+        why.title = f"{why.title} where padding stands before bytes"
+        why.detail = f"{why.detail}, and so are those with all padding behind the bytes"
+    else:
+        why.title = f"{why.title} where the text is padded"
 
 
 @probe(**ONE, vocab=256, wide=140, fixed=("heads", "width", "group", "context", "vocab", "wide"))
@@ -104,14 +117,52 @@ def many_embeddings_get_their_gradients(
         config = config_of(layers=layers, heads=heads, width=width, group_size=group, context=context, vocab=vocab)
         weights = draw_weights(draw, config, "float64")
         tokens = (draw_tokens(draw, "plain", batch, length) + (vocab - VOCAB)).astype(np.int16)
-        used = model_oracle.used_weights(weights, model_oracle.signs_of(weights, group), group)
-        wanted = model_oracle.gradients(used, tokens, config)["embed"].astype(np.float64)
-        got = run_of(answer, weights, tokens, config)()["embed"]
-        title = f"the gradient of embed is wrong where that is {vocab} x {width}"
-        expect.same("the gradient of embed", got, wanted, title, within=STRUCTURE)
+        _require_like_oracle(answer, weights, tokens, config, ["embed"], f"where that is {vocab} x {width}")
 
     with expect.only_beside(lambda: right(VOCAB, width)):
         right(vocab, wide)
+
+
+@probe({**ONE, "times": 300}, {**TWO, "times": 3_000}, fixed=("heads", "width", "group", "context", "times"))
+def scores_far_below_zero_leave_bytes_to_come_unseen(
+    answer: Answer, draw: Draw, *, layers: int, heads: int, width: int, group: int, context: int, length: int,
+    batch: int, times: int,
+) -> None:  # fmt: skip
+    """Compare gradients where a position's score of itself is far below zero: bytes to come have no share all the same.
+
+    Those of wq and wk are left out: they are nearly 0, and large keys and queries multiply what rounding leaves.
+    """
+    _require_offered(answer)
+    config = config_of(layers=layers, heads=heads, width=width, group_size=group, context=context, vocab=VOCAB)
+    weights, tokens = draw_weights(draw, config, "float64"), draw_tokens(draw, "plain", batch, length)
+    queries = {name: w for name, w in weights.items() if name.endswith(".wq")}
+    names = [name for name in way_back(layers) if not name.endswith((".wq", ".wk"))]
+
+    def right(times: int) -> None:
+        larger = {name: times * w for name, w in queries.items()}
+        given = {**weights, **larger, **{f"{name[:-1]}k": -w for name, w in larger.items()}}
+        _require_like_oracle(answer, given, tokens, config, names, f"where wq and wk are {times:,} times as large")
+
+    try:
+        with expect.only_beside(lambda: right(1)):
+            right(times)
+    except ProbeFailure as why:
+        if why.obstacle is None and why.title.endswith("not finite"):
+            why.fault_of = "finite_training"
+        raise
+
+
+def _require_like_oracle(
+    answer: Answer, weights: dict[str, Floats], tokens: Bytes, config: Mapping[str, Any], names: Sequence[str],
+    where: str,
+) -> None:  # fmt: skip
+    """Require the named gradients to be the oracle's but for their digits."""
+    group = config["group_size"]
+    used = model_oracle.used_weights(weights, model_oracle.signs_of(weights, group), group)
+    wanted, got = model_oracle.gradients(used, tokens, config), run_of(answer, weights, tokens, config)()
+    for name in names:
+        title = f"the gradient of {name} is wrong {where}"
+        expect.same(f"the gradient of {name}", got[name], wanted[name].astype(np.float64), title, within=STRUCTURE)
 
 
 def _judged(
@@ -259,7 +310,8 @@ def _draw_matrix(draw: Draw, shape: tuple[int, ...], group: int, dtype: str) -> 
 def draw_tokens(draw: Draw, text: str, batch: int, length: int) -> Bytes:
     """Return windows (batch,length+1): bytes that differ within a window or repeat, or padding among them.
 
-    Of padding the first window holds one inside, the second two and one before; a third holds one byte alone.
+    Of padding windows hold one, two, three, one, ... inside, and every second one more before; of three and more the
+    last holds one byte alone.
     """
     count = length + 1
     if text == "plain":
@@ -270,7 +322,7 @@ def draw_tokens(draw: Draw, text: str, batch: int, length: int) -> Bytes:
     tokens[:, 0] = tokens[:, min(1, length - 1)]
     if text == "padded":
         for i, row in enumerate(tokens):
-            row[1 + draw.rng.permutation(count - 2)[: 1 + i]] = PADDING
+            row[1 + draw.rng.permutation(count - 2)[: 1 + i % 3]] = PADDING
             row[0] = PADDING if i % 2 else row[0]
         if batch > 2:
             tokens[-1, 1:] = PADDING

@@ -111,7 +111,8 @@ def _layer_back(dx: LongArray, kept: Layer, own: Used, found: Used, config: Mapp
 
 def _shares(q: LongArray, k: LongArray) -> LongArray:
     """Return how much of each position (T,T) a head takes at each, none of a later one."""
-    raised = np.exp(q @ k.T / np.sqrt(np.longdouble(q.shape[1]))) * np.tri(len(q))
+    scores = np.where(np.tri(len(q), dtype=bool), q @ k.T / np.sqrt(np.longdouble(q.shape[1])), -np.inf)
+    raised = np.exp(scores - scores.max(axis=1, keepdims=True))
     return np.asarray(raised / raised.sum(axis=1, keepdims=True))
 
 

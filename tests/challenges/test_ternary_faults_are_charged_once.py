@@ -187,11 +187,27 @@ def test_weights_of_other_names_are_charged_once() -> None:
     assert {evidence[id].rests_on for id in FORM} == {"learns"}
 
 
+def test_training_is_finite_after_every_number_of_steps() -> None:
+    wrong = next(m for m in CODE.mutants if m.name == "nothing between warm-up and the last step")
+    evidence = judged(CODE.source(wrong), "configs", "seeds", "short_texts")
+    assert faulty(evidence) == {"configs"}
+    assert evidence["configs"].title == "weights are not finite"
+    assert evidence["configs"].counterexample is not None
+    assert evidence["configs"].counterexample.case == {"kind": "11 steps"}
+
+
 def test_gradients_that_cannot_be_taken_are_charged_once() -> None:
     raising = "\n\ndef gradients(weights, tokens, config):\n    return weights['layers']\n"
     evidence = judged(CODE.source() + raising, "model_gradients", "window_errors")
     assert faulty(evidence) == {"model_gradients"}
     assert evidence["window_errors"].rests_on == "model_gradients"
+
+
+def test_scores_that_overflow_are_charged_to_finite_training_alone() -> None:
+    wrong = next(m for m in CODE.mutants if m.name == "softmax overflows")
+    evidence = judged(CODE.source(wrong), "finite_training", "model_gradients")
+    assert faulty(evidence) == {"finite_training"}
+    assert evidence["model_gradients"].rests_on == "finite_training"
 
 
 @pytest.mark.parametrize("criterion", ["projection", "linear", "gradients"])
@@ -211,7 +227,15 @@ def test_a_fault_of_the_layer_is_not_charged_to_the_models_gradients(criterion: 
         ("embedding in float32", "the gradient of embed loses digits"),
         ("padding keeps its places", "the gradients of all weights are wrong where padding stands before bytes"),
         ("padding out of the loss alone", "the gradients of all weights are wrong where padding stands before bytes"),
-        ("mean of means", "the gradients of all weights are wrong where windows of different lengths are in one batch"),
+        (
+            "mean of means",
+            "the gradients of all weights are wrong where 2 windows of different lengths are in one batch",
+        ),
+        (
+            "means of eight windows",
+            "the gradients of all weights are wrong where 9 windows of different lengths are in one batch",
+        ),
+        ("bytes to come at -1e4", "the gradient of norm is wrong where wq and wk are 300 times as large"),
     ],
 )
 def test_the_weight_next_to_the_fault_is_named(mutant: str, title: str) -> None:
