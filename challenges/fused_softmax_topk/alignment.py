@@ -1,4 +1,4 @@
-"""Logits that begin at any float: an answer that misreads them is charged for that once, by `alignment`."""
+"""Arrays that begin at any number: an answer that takes them for aligned is charged for that once, by `alignment`."""
 
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -9,7 +9,7 @@ from harness.probing.sizes import Case
 from .binding import Floats, Launched, launch, normal, served
 
 ALIGNMENT = "alignment"
-ASTRAY = "logits off a 16-byte boundary are read as if they were on one"
+ASTRAY = "arrays off a 16-byte boundary are accessed as if they were on one"
 ROWS, VOCAB, K = 3, 1000, 5
 """Rows that all begin at a 16-byte boundary where the logits do."""
 
@@ -17,8 +17,8 @@ _MISREADS: WeakKeyDictionary[Answer, bool] = WeakKeyDictionary()
 """By answer: whether it fails off a boundary."""
 
 
-def launch_watched(answer: Answer, draw: Draw, logits: Floats, k: int, shift: int, **more: Any) -> Launched:
-    """Launch with logits so many bytes off a 16-byte boundary, and require no access to be misaligned.
+def launch_watched(answer: Answer, draw: Draw, logits: Floats, k: int, shift: int = 0, **more: Any) -> Launched:
+    """Launch with logits, or outputs, so many bytes off a 16-byte boundary, and require no access to be misaligned.
 
     Raises:
         ProbeFailure: one is, or as `launch`.
@@ -29,7 +29,9 @@ def launch_watched(answer: Answer, draw: Draw, logits: Floats, k: int, shift: in
     except NotMeasurable:  # where accesses are not watched, the device itself refuses to read astray
         return launch(answer, draw, logits, k, shift=shift, **more)
     astray = [defect for defect in located(answer, run.report).found() if defect.kind == "misaligned"]
-    expect.that(not astray, ASTRAY, f"{shift} bytes past a boundary: {astray[0].text}" if astray else "")
+    shifts = {"logits": shift, **more.get("output_shifts", {})}
+    where = ", ".join(f"{name} {by} bytes past a boundary: " for name, by in shifts.items() if by)
+    expect.that(not astray, ASTRAY, f"{where}{astray[0].text}" if astray else "")
     return run
 
 

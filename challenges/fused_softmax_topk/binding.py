@@ -7,6 +7,7 @@ whether it was written, whether its index is legal, whether it belongs there, an
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -138,15 +139,19 @@ def serving(answer: Answer, case: Case) -> Case:
     return {**case, "k": k}
 
 
-def call(answer: Answer, draw: Draw, logits: Floats, k: int, *, shift: int = 0, **options: Any) -> DeviceCall:
+def call(
+    answer: Answer, draw: Draw, logits: Floats, k: int, *, shift: int = 0,
+    output_shifts: Mapping[str, int] = MappingProxyType({}), **options: Any,
+) -> DeviceCall:  # fmt: skip
     """Call the answer's function with any k; the outputs have room for at least one entry a row.
 
-    `shift` is by how many bytes the logits are off the alignment of device memory; the rest is as for
-    `harness.probing.launching.launch`.
+    `shift` is by how many bytes the logits are off the alignment of device memory, `output_shifts` has the same of the
+    outputs by name; the rest is as for `harness.probing.launching.launch`.
     """
     rows, vocab = logits.shape
     room = (rows, max(k, 1))
-    outputs = OutputBuffer("probs", room), OutputBuffer("indices", room, "int32")
+    outputs = [OutputBuffer(name, room, dtype, output_shifts.get(name, 0))
+               for name, dtype in (("probs", "float32"), ("indices", "int32"))]  # fmt: skip
     arguments = (InputBuffer("logits", logits, shift), rows, vocab, k, *outputs, STREAM)
     return launch_symbol(answer, draw, SYMBOL, arguments, **options)
 

@@ -5,9 +5,10 @@
 
 /// The k largest softmax probabilities of each row, with their columns.
 ///
-/// All pointers are device pointers. Work is put on `stream` and may still run when the function returns.
+/// All pointers are device pointers, aligned as their numbers are and no more. Work is put on `stream` and may still run
+/// when the function returns.
 ///
-/// logits   (rows, vocab), row-major, aligned as a float and no more; never changed
+/// logits   (rows, vocab), row-major; never changed
 /// rows     1 or more
 /// vocab    1 or more, any number
 /// k        1 to min(vocab, max_k); max_k is 256 unless submission.toml states another under [capabilities]

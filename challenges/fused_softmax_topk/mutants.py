@@ -39,6 +39,12 @@ LAST_SORT = "    const Partial total = merge_block(partial);\n    keep_best(pool
 PROBS = "        probs[i] = expf(logit_of(pool.keys[i]) - total.max) / total.sum;\n"
 BITS = "    const uint32_t bits = __float_as_uint(logit);\n"
 INDICES = "        indices[i] = column_of(pool.keys[i]);\n"
+FOUR_PROBS = """\
+    const auto prob = [&](int i) { return expf(logit_of(pool.keys[i]) - total.max) / total.sum; };
+    for (int i = VECTOR * threadIdx.x; k % VECTOR == 0 && i < k; i += VECTOR * THREADS) {
+        *reinterpret_cast<float4*>(probs + i) = {prob(i), prob(i + 1), prob(i + 2), prob(i + 3)};
+    }
+"""
 OUTPUTS = f"    for (int i = threadIdx.x; i < k; i += THREADS) {{\n{PROBS}"
 SERVE = "    serve_row(logits + row * vocab, vocab, k, probs + row * k, indices + row * k);\n"
 REFUSE = "    if (rows < 1 || k < 1 || k > vocab || k > MAX_K) return cudaErrorInvalidValue;\n"
@@ -234,6 +240,8 @@ FORM = (
                   (BODY, BODY.replace("(row + head)", "(reinterpret_cast<uintptr_t>(row + head) & ~uintptr_t(15))")))),
     Mutant("vector loads by vocab % 4 alone", "takes every row to begin at a 16-byte boundary where 4 divides vocab",
            criterion="alignment", edits=((PAST, PAST.replace("= static", "= vocab % VECTOR == 0 ? 0 : static")),)),
+    Mutant("outputs taken for aligned", "stores four probabilities at once where 4 divides k", criterion="alignment",
+           edits=((OUTPUTS, FOUR_PROBS + OUTPUTS.replace("probs[i] =", "if (k % VECTOR) probs[i] =")),)),
     Mutant("default stream", "launches on the default stream", criterion="stream_order",
            edits=((LAUNCH, LAUNCH.replace(", 0, stream>>>", ">>>")),)),
 )  # fmt: skip

@@ -33,6 +33,14 @@ STORED = "    pool.keys[place] = key_of(logit, column);\n"
 PLACE = "        if (__syncthreads_or(place >= CAPACITY - TILE)) floor = keep_best(pool, k);\n"
 COUNTED = "    const int count = pool.count;\n"
 DUE = "        if (__syncthreads_or((first / THREADS & (first / THREADS + 1)) == 0)) floor = keep_best(pool, k);\n"
+SERVED = "int* __restrict__ indices) {\n    __shared__ Pool pool;\n"
+FIRST_FLOOR = "    uint32_t floor = keep_best(pool, k);\n"
+IN_TURNS = f"""\
+    uint32_t before = 0;
+    for (size_t row = blockIdx.x; row < rows; row += gridDim.x) {{
+    {SERVE.replace(");", ", before);")}        __syncthreads();
+    }}
+"""
 KEEP_FIRST = "    static const int first = vocab;\n    if (vocab > first && first >= k) vocab = first;\n"
 
 
@@ -50,6 +58,15 @@ SIZES = (
                   (SERVE, SERVE.replace("row *", "size_t{row} *")))),
     Mutant("rows along y", "asks for a grid of more than 65,535 blocks along y", criterion="any_size",
            edits=(_launched("dim3(1, rows)"), (ROW, ROW.replace("blockIdx.x", "blockIdx.y")))),
+    Mutant("floor of the row before", "keeps a row's floor for the next until k columns set another",
+           criterion="rows",
+           edits=((SERVED, SERVED.replace("indices)", "indices, uint32_t& before)")),
+                  (FIRST_FLOOR, f"{FIRST_FLOOR}    if (floor == 0) floor = before;\n"),
+                  (MERGED + "    keep_best", MERGED + "    before = keep_best"),
+                  ("softmax_topk_kernel(const float* logits, int vocab,",
+                   "softmax_topk_kernel(const float* logits, size_t rows, int vocab,"),
+                  (ROW + SERVE, IN_TURNS),
+                  (LAUNCH, LAUNCH.replace("<<<rows,", "<<<min(rows, 432),").replace("(logits,", "(logits, rows,")))),
     Mutant("every second row of many", "leaves every second row after the 1,183rd unwritten", criterion="any_size",
            edits=((SERVE, "    if (row < 1183 || row % 2 == 0)\n    " + SERVE),)),
     Mutant("tail dropped in long rows", "drops the last columns of rows of more than 1,183", criterion="any_size",

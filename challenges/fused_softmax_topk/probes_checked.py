@@ -58,13 +58,14 @@ def rising_rows_are_held_within_bounds(answer: Answer, draw: Draw, *, rows: int,
     _sound(answer, draw, logits, k)
 
 
-@probe(*({"shift": shift, "vocab": vocab} for shift in (4, 12) for vocab in (1000, 1003)), rows=3, k=5,
-       traced=False, fixed=("shift",), fit=serving)  # fmt: skip
-def unaligned_logits_are_read_within_bounds(
-    answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int, shift: int
+@probe(*({"array": "logits", "shift": shift, "vocab": vocab, "k": 5} for shift in (4, 12) for vocab in (1000, 1003)),
+       *({"array": output, "shift": 4, "vocab": 1000, "k": 8} for output in ("probs", "indices")), rows=3,
+       traced=False, fixed=("array", "shift"), fit=serving)  # fmt: skip
+def unaligned_arrays_are_held_within_bounds(
+    answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int, array: str, shift: int
 ) -> None:
-    """The same for logits off a 16-byte boundary."""
-    _sound(answer, draw, normal(draw, rows, vocab), k, shift=shift)
+    """The same for logits, or an output, off a 16-byte boundary."""
+    _sound(answer, draw, normal(draw, rows, vocab), k, shift, array)
 
 
 @probe(*SHAPES[1:], *UNEVEN[2:], floors={"k": 1}, traced=False, fit=serving)
@@ -87,10 +88,11 @@ def what_is_watched_does_the_work(answer: Answer, draw: Draw, *, rows: int, voca
             same_work(lambda run=run: run, lambda seed=seed: launch(answer, draw, logits, k, seed=seed))
 
 
-def _sound(answer: Answer, draw: Draw, logits: Floats, k: int, shift: int = 0) -> None:
+def _sound(answer: Answer, draw: Draw, logits: Floats, k: int, shift: int = 0, array: str = "logits") -> None:
     where = f"rows = {logits.shape[0]}, vocab = {logits.shape[1]}, k = {k}"
-    astray = f", logits {shift} bytes off" if shift else ""
-    report = watch(answer, draw, logits, k, astray, mode="check", shift=shift, guard=0)
+    astray = f", {array} {shift} bytes off" if shift else ""
+    shifts = {"shift": shift} if array == "logits" else {"output_shifts": {array: shift}}
+    report = watch(answer, draw, logits, k, astray, mode="check", guard=0, **shifts)
     try:
         require_sound_accesses(answer, report, f"{where}{astray}")
     except ProbeFailure as why:
@@ -100,7 +102,7 @@ def _sound(answer: Answer, draw: Draw, logits: Floats, k: int, shift: int = 0) -
 
 
 def _is_sound(answer: Answer, draw: Draw, logits: Floats, k: int) -> bool:
-    """Say whether the same launch is sound with logits on a 16-byte boundary."""
+    """Say whether the same launch is sound with all on a 16-byte boundary."""
     try:
         _sound(answer, draw, logits, k)
     except ProbeFailure:

@@ -116,13 +116,31 @@ def a_tail_of_any_length_counts(answer: Answer, draw: Draw, *, rows: int, vocab:
     right_under(title, answer, draw, raised, k)
 
 
-@probe(*({"shift": shift, "vocab": vocab} for shift in (4, 8, 12) for vocab in (64, 1000, 1003)), rows=3, k=5,
-       fixed=("shift", "rows", "k"), fit=serving)  # fmt: skip
+@probe(*({"shift": shift, "vocab": vocab, "k": k} for shift in (4, 8, 12)
+         for vocab, k in ((64, 5), (1000, 8), (1003, 5))), rows=3, fixed=("shift", "rows", "k"),
+       fit=serving)  # fmt: skip
 def logits_need_no_alignment(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int, shift: int) -> None:
     """Logits that begin 4, 8 or 12 bytes past an aligned address, in rows of even and odd length."""
     logits = normal(draw, rows, vocab)
     watched = partial(launch_watched, answer, draw, logits, k, shift)
     right_under("logits off a 16-byte boundary are not served", answer, draw, logits, k, launched=watched)
+
+
+@probe(*({"output": output, "shift": shift, "k": k} for output in ("probs", "indices")
+         for shift, k in ((4, 8), (8, 100), (12, 256))), rows=3, vocab=1000,
+       fixed=("output", "shift", "rows", "vocab", "k"), fit=serving)  # fmt: skip
+def outputs_need_no_alignment(
+    answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int, output: str, shift: int
+) -> None:
+    """One output that begins 4, 8 or 12 bytes past an aligned address, where four entries fill 16 bytes of the others.
+
+    It is judged by the same launch with all on a boundary, watched as well: what is misaligned there is so in any case.
+    """
+    logits = normal(draw, rows, vocab)
+    watched, plainly = (partial(launch_watched, answer, draw, logits, k, output_shifts=shifts)
+                        for shifts in ({output: shift}, {}))  # fmt: skip
+    right_under(f"{output} off a 16-byte boundary is not served", answer, draw, logits, k, launched=watched,
+                plainly=plainly)  # fmt: skip
 
 
 @probe({"rows": 2, "vocab": 50257, "k": 50}, {"rows": 1, "vocab": 70000, "k": 8},

@@ -3,15 +3,20 @@
 Where launches are compared, memory that nobody wrote holds NaN in both: what is read there is no other row.
 """
 
+from functools import partial
+
 import numpy as np
 
-from harness.probing import Answer, Draw, ProbeFailure, expect, probe
+from harness.probing import Answer, CallTimedOut, Draw, NotMeasurable, ProbeFailure, expect, probe
 from harness.probing.failures import FaultElsewhere
 
-from .binding import Floats, Launched, launch, serving
-from .judging import alive, legal_indices, right, tolerance
+from .binding import LARGEST_K, Floats, Launched, call, launch, serving, spaced
+from .judging import alive, legal_indices, require_right, right, tolerance
 
 MIXED = "a row depends on other rows"
+HIGHEST = 100.0
+"""Of falling rows the first lies so far above zero and the last so far below: exp() of the distance is beyond float32.
+"""
 
 
 @probe({"rows": 40}, {"rows": 1}, {"rows": 2}, {"rows": 3}, {"rows": 7}, {"rows": 33}, {"rows": 257}, vocab=67, k=3,
@@ -43,9 +48,7 @@ def rows_together_equal_rows_alone(answer: Answer, draw: Draw, *, rows: int, voc
 def the_order_of_rows_does_not_matter(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int) -> None:
     """T10: rows in another order come to the same in that order."""
     logits, order = scaled(draw, rows, vocab), draw.permutation(rows)
-    plain, moved = (
-        launch(answer, draw, each, k, fill="nan") for each in (logits, np.ascontiguousarray(logits[order]))
-    )
+    plain, moved = (launch(answer, draw, each, k, fill="nan") for each in (logits, np.ascontiguousarray(logits[order])))
     with expect.only_beside(lambda: right(launch(answer, draw, logits[:1], k, fill="nan"), answer, draw)):
         legal_indices(moved)
     alive(plain)
@@ -53,6 +56,38 @@ def the_order_of_rows_does_not_matter(answer: Answer, draw: Draw, *, rows: int, 
         raise FaultElsewhere("a call returns what an earlier one returned", f"rows = {rows}, in another order")
     for place, row in enumerate(order):
         _agree(moved, place, plain, int(row), f"row {row} at place {place}")
+
+
+@probe(rows=2500, vocab=301, k=LARGEST_K, fixed=("rows", "vocab", "k"), slow_fails=False, fit=serving)
+def falling_rows_are_right(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int) -> None:
+    """T09: more rows than a device runs blocks at once, each lower than all before it.
+
+    A block that serves several rows may keep nothing of one for the next: a maximum, a sum, or a logit to be beaten.
+    All blocks are run only where some leave a doubt, and first with fewer rows: a launch of all may take seconds.
+    """
+    fall = np.linspace(HIGHEST, -HIGHEST, rows, dtype=np.float32)
+    logits = spaced(draw, rows, vocab, low=-1.0, high=1.0) + fall[:, None]
+    if _seems_right(answer, draw, logits, k):
+        return
+    judge = lambda count: right(launch(answer, draw, logits[:count], k), answer, draw)  # noqa: E731
+    with expect.only_beside(partial(judge, 1)):
+        for count in (1, rows // 4, rows):
+            judge(count)
+
+
+def _seems_right(answer: Answer, draw: Draw, logits: Floats, k: int) -> bool:
+    """Say whether some blocks of a launch, those at both ends of its grid, write rows, and only right ones."""
+    try:
+        back = call(answer, draw, logits, k, mode="sample")
+        written = np.all([back.regions[name].changed[back.regions[name].inside].reshape(len(logits), k).all(axis=1)
+                          for name in ("probs", "indices")], axis=0)  # fmt: skip
+        if written.any():
+            require_right(Launched.of(back, logits, k).part(written))
+    except CallTimedOut:  # as all blocks then do
+        raise
+    except (ProbeFailure, NotMeasurable):
+        return False
+    return bool(written.any())
 
 
 def scaled(draw: Draw, rows: int, vocab: int) -> Floats:

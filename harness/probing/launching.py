@@ -72,11 +72,12 @@ class InputBuffer:
 
 @dataclass(frozen=True)
 class OutputBuffer:
-    """Device memory that a call writes, in elements of four bytes or more."""
+    """Device memory that a call writes, in elements of four bytes or more. See `InputBuffer`."""
 
     name: str
     shape: tuple[int, ...]
     dtype: str = "float32"
+    shift: int = 0
 
     def __post_init__(self) -> None:
         if np.dtype(self.dtype).itemsize < NARROWEST:
@@ -90,9 +91,10 @@ class OutputBuffer:
     def laid_out(self, draw: Draw, guard: int) -> tuple[Values, int]:
         """See `InputBuffer.laid_out`."""
         dtype = np.dtype(self.dtype)
-        size = int(np.prod(self.shape)) + 2 * guard
+        lead = guard + self.shift // dtype.itemsize
+        size = lead + int(np.prod(self.shape)) + guard
         word = np.dtype(f"u{dtype.itemsize}").type
-        return draw.rng.integers(0, np.iinfo(word).max, size, word, endpoint=True).view(dtype), guard
+        return draw.rng.integers(0, np.iinfo(word).max, size, word, endpoint=True).view(dtype), lead
 
 
 Argument = int | float | str | InputBuffer | OutputBuffer

@@ -209,8 +209,9 @@ def test_an_order_lost_near_zero_alone_is_charged_to_ties() -> None:
     assert {id for id, e in found.items() if e.faulty} == {"ties"}
 
 
-def test_vectors_read_off_their_boundary_are_charged_by_alignment_alone() -> None:
-    (mutant,) = (one for one in CODE.mutants if one.name == "vector loads by vocab % 4 alone")
+@pytest.mark.parametrize("name", ["vector loads by vocab % 4 alone", "outputs taken for aligned"])
+def test_vectors_off_their_boundary_are_charged_by_alignment_alone(name: str) -> None:
+    (mutant,) = (one for one in CODE.mutants if one.name == name)
     with open_in_sandbox(CODE, CODE.source(mutant)) as misread:
         found = evidence(misread, ("alignment", "memory_safety", "any_size"))
     assert {id for id, e in found.items() if e.faulty} == {"alignment"}

@@ -1,14 +1,20 @@
 """Every faulty kernel fails the criterion it names, every right one passes, and null answers earn nothing."""
 
+from collections import deque
+from typing import Any
+
+import numpy as np
 import pytest
 from corpora import SEED, SHARE, assert_caught, assert_enough, drawn_mutants, drawn_variants
-from softmax_topk_answers import CODE, answer, exact
+from numpy.typing import NDArray
+from softmax_topk_answers import CODE, Floats, Launch, answer, exact
 
 from harness.model import Evidence, Outcome
 from harness.mutation.checks.check import assess, open_in_sandbox
 from harness.mutation.checks.null_answer import NullAnswer, NullValues
 from harness.mutation.checks.tampering import TamperedAnswer
 from harness.probing import Mutant, Variant
+from harness.probing.probe import run
 
 RIGHT = drawn_variants(CODE)
 GRADED = {
@@ -91,6 +97,30 @@ def test_worthless_values_in_place_of_the_right_ones_fail_the_anchor(kind: str) 
         (anchor,) = assess(CODE, null, SEED, CODE.challenge.anchor)
     assert (anchor.outcome, anchor.obstacle) == (Outcome.FAILED, None)
     assert tells_of_values(anchor)
+
+
+def test_a_block_keeps_nothing_of_one_row_for_the_next() -> None:
+    """Each of 432 blocks begins a row with the k-th largest logit of its last, where k is more than its threads."""
+    floors = deque[float](maxlen=432)
+
+    def row(logits: Floats, k: int) -> tuple[Floats, NDArray[np.int64]]:
+        floor = floors[0] if len(floors) == floors.maxlen and k > 128 else -np.inf
+        hidden = np.where((np.arange(len(logits)) < 128) | (logits > floor), logits, -np.inf)
+        floors.append(np.sort(logits)[-k])
+        columns = np.argsort(-hidden, kind="stable")[:k]
+        weights = np.exp(logits - logits.max())
+        return weights[columns] / weights.sum(), columns
+
+    def in_new_blocks(plain: Launch) -> Launch:
+        def launch(*arguments: Any, **options: Any) -> tuple[Any, ...]:
+            floors.clear()
+            return plain(*arguments, **options)
+
+        return launch
+
+    (seen,) = assess(CODE, answer(row, around=in_new_blocks), SEED, "rows")
+    assert (seen.outcome, seen.fault_of) == (Outcome.FAILED, "")
+    assert run(CODE.probes["falling_rows_are_right"], answer(exact), SEED).passed
 
 
 def test_what_a_device_does_not_watch_is_unsupported_and_nothing_else() -> None:
