@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 from softmax_topk_answers import CODE, Floats, Row, answer, exact
 
-from harness.model import Evidence, Outcome
+from harness.model import Evidence, GradeProfile, Outcome
 from harness.probing.challenge_code.local_answer import LocalAnswer
 from harness.probing.draw import Draw
 from harness.probing.evidence.criteria import probe_criterion, seed_of
@@ -81,6 +81,18 @@ def test_a_fault_that_only_special_logits_show_is_named_after_them() -> None:
         return probs * (0.5 if np.isneginf(logits).any() else 1), columns
 
     assert _judged("special_values", answer(spoilt_by_infinity)).title == "-inf is not served"
+
+
+def test_a_reward_sees_columns_outside_a_row_of_too_few_finite_logits() -> None:
+    def behind_the_row(logits: Floats, k: int) -> tuple[Floats, NDArray[np.int64]]:
+        probs, columns = exact(logits, k)
+        return probs, np.where(np.isneginf(logits[columns]), len(logits), columns)
+
+    criterion = CODE.challenge.criterion("special_values")
+    assert criterion.id in GradeProfile.REWARD.criteria(CODE.challenge)
+    for seed in range(3):
+        seen = probe_criterion(CODE, criterion, answer(behind_the_row), seed, explain=False, brief=True)
+        assert seen.outcome is Outcome.FAILED
 
 
 @pytest.mark.parametrize(("unwritten", "seen"), [(1, ""), (0, "rows are never written")])
