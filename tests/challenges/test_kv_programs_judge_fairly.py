@@ -180,8 +180,6 @@ def test_a_cache_without_the_slot_or_layer_of_a_call_is_no_smaller_one():
         ("every_page_released_is_free", "prefill not stored", "any_history"),
     ],
 )
-def test_an_option_is_charged_where_the_same_calls_go_right_without_it_and_plain_programs_where_they_go_wrong(
-    probe, fault, owner
-):
+def test_an_option_is_charged_only_where_the_same_calls_go_right_without_it(probe, fault, owner):
     seen = run(CODE.probes[probe], local(FAULTY[fault]), seed=5)
     assert seen.fault_of == owner
