@@ -89,6 +89,21 @@ def test_what_an_option_was_seen_to_break_itself_is_charged_whatever_else_fails_
     assert charged(code, any_size=(DRAWN, WRONG), paged=(DRAWN, WRONG)) == {"any_size"}
 
 
+def test_what_rests_on_a_criterion_that_rests_on_another_rests_on_that(code):
+    """Else a record names a cause that does not fail, and cannot be read back."""
+    seen = {"values": (FIXED, WRONG), "any_size": (DRAWN, WRONG), "paged": (DRAWN, WRONG | {"fault_of": "any_size"})}
+
+    def evidence(c):
+        if c.id not in seen:
+            return Evidence.of(c, Outcome.PASSED)
+        probe, first = seen[c.id]
+        return Evidence.of(c, Outcome.FAILED, counterexample=Counterexample(probe=probe), **first)
+
+    found = {e.criterion: e for e in charge_once(code, map(evidence, code.challenge.criteria))}
+    assert {id: e.rests_on for id, e in found.items() if e.rests_on} == {"any_size": "values", "paged": "values"}
+    assert found["paged"].detail.startswith("could not be told apart from `values`, which fails: ")
+
+
 @pytest.fixture
 def options(code):
     """`any_size`, and two options that rest on it, one on the other as well; each has fixed cases and drawn ones."""

@@ -117,7 +117,7 @@ def charge_once(code: ChallengeCode, evidence: Iterable[Evidence], *, marked: bo
         why = f"was not measured, for `{other}` fails" if _measures(code, e) else _format_not_apart(other)
         return _replace_fields(e, **UNSHOWN, outcome=Outcome.NOT_RUN, rests_on=other, detail=f"{why}: {e.seen}")
 
-    return _set_properties_apart(code, _follow_causes([settle(e) for e in items]))
+    return _follow_causes(_set_properties_apart(code, [settle(e) for e in items]))
 
 
 def _follow_causes(items: Sequence[Evidence]) -> list[Evidence]:
@@ -125,8 +125,11 @@ def _follow_causes(items: Sequence[Evidence]) -> list[Evidence]:
     causes = {e.criterion: e.rests_on for e in items if e.outcome is Outcome.NOT_RUN and e.rests_on}
 
     def settle(e: Evidence) -> Evidence:
-        cause = causes.get(e.rests_on or "")
-        return settle(e.model_copy(update={"rests_on": cause})) if cause and cause != e.criterion else e
+        between, cause = e.rests_on or "", causes.get(e.rests_on or "")
+        if e.outcome is not Outcome.NOT_RUN or not cause or cause == e.criterion:
+            return e
+        detail = e.detail.replace(_format_not_apart(between), _format_not_apart(cause))
+        return settle(e.model_copy(update={"rests_on": cause, "detail": detail}))
 
     return [settle(e) for e in items]
 
