@@ -1,6 +1,6 @@
 """Probes of options that a submission claims: heads that share keys, and other numbers of queries than of keys."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -18,9 +18,10 @@ SHARED = ((4, 2, 1), (4, 1, 10), (6, 2, 10), (6, 3, 10), (4, 2, 10), (8, 4, 10))
 """Heads, how many sets of keys and values they share, and their length."""
 FEWER = ((1, 9, 4), (3, 10, 4), (5, 6, 1), (7, 20, 30), (9, 19, 8))
 """Queries, more keys, and the tile size; the mask crosses one tile of keys, or two."""
-MANY = tuple({"N": 2, "M": M, "tile": 10_000, "causal": True, "dtype": "float64", "D": 2, "share": 1, "B": 1, "G": 1}
-             for M in (2**15 + 1, 2**16 + 1))  # fmt: skip
+MANY = {"N": 2, "M": 2**16 + 1, "tile": 10_000, "causal": True, "dtype": "float64", "D": 2, "share": 1, "B": 1, "G": 1}
 """Few queries and one key more than numbers of two bytes count: what they do not count is hidden, or not, by chance."""
+COUNTED = (2**16, 2**15)
+"""Numbers of keys that two bytes count, without a sign and with one."""
 DECODED = {"N": 1, "M": 2, "tile": 2, "causal": True, "dtype": "float32", "D": 132, "share": 1, "B": 2, "G": 1_030}
 """Single queries of more than 2,048 heads over the batch, with more than 128 features: kernels divide their work in
 other ways there."""
@@ -83,11 +84,11 @@ def heads_share_keys_and_values(
     """Query head h has the keys and values of number h // (H / G), whose gradients add up over the heads."""
     given = _draw(draw, B, G, share, N, N, D, tile, dtype, causal)
     k, v = (shared.repeat(share, axis=1) for shared in (given.k, given.v))
-    _right(answer, given, draw, "a result is wrong where heads share keys and values", given.but(k=k, v=v))
+    _right(answer, given, draw, "a result is wrong where heads share keys and values", [given.but(k=k, v=v)])
 
 
 @probe(*({"N": N, "M": M, "tile": tile, "causal": c, "dtype": d, "D": D, "share": share} for N, M, tile in FEWER
-         for D, d, share in ((5, "float64", 1), (64, "float32", 2)) for c in (True, False)), *MANY, DECODED,
+         for D, d, share in ((5, "float64", 1), (64, "float32", 2)) for c in (True, False)), MANY, DECODED,
        B=2, G=2, drawn=Drawn(AXES, 10, cost, 5e4, {**BOTH, "share": SHARES}, adjust=fewer), fit=with_fewer)  # fmt: skip
 def fewer_queries_see_the_last_keys(
     answer: Answer, draw: Draw, *, B: int, G: int, share: int, N: int, M: int, D: int, tile: int, dtype: str,
@@ -127,7 +128,7 @@ def _right_beside_as_many(answer: Answer, of: Callable[..., Inputs], share: int,
     queries, keys = given.q.shape[2], given.k.shape[2]
     plain = (of(share, N=length, M=length) for length in (queries, keys) if length <= AS_MANY)
     try:
-        _right(answer, given, draw, title, *plain)
+        _right(answer, given, draw, title, plain)
     except FaultElsewhere:
         if share == 1:
             raise
@@ -135,8 +136,8 @@ def _right_beside_as_many(answer: Answer, of: Callable[..., Inputs], share: int,
     except ProbeFailure as why:
         if share > 1 and _is_right(answer, of(1), draw):
             why.title = f"{title} that heads share"
-        elif keys > AS_MANY and _is_right(answer, of(share, M=keys - 1), draw):
-            why.title = f"{title}, more than {keys - 1:,}"
+        elif keys > AS_MANY and (held := next((M for M in COUNTED if _is_right(answer, of(share, M=M), draw)), 0)):
+            why.title = f"{title}, with {keys:,} keys and not with {held:,}"
         raise
 
 
@@ -149,7 +150,7 @@ def _is_right(answer: Answer, given: Inputs, draw: Draw) -> bool:
     return True
 
 
-def _right(answer: Answer, given: Inputs, draw: Draw, title: str, *plain: Inputs) -> None:
+def _right(answer: Answer, given: Inputs, draw: Draw, title: str, plain: Iterable[Inputs]) -> None:
     """Require right results of both passes where other calls, which lack what is asked for alone, are right."""
 
     def without() -> None:

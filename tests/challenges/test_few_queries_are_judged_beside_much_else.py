@@ -30,7 +30,7 @@ LAST = {"flash_attention": "    return o\n", "flash_attention_backward": "    re
 def test_a_mask_that_counts_in_two_bytes_is_named_by_the_keys(challenge: str, mask: str, width: str, most: str) -> None:
     found = judged(challenge, (mask.format(KEYS), mask.format(f"{KEYS}.astype(np.{width})")))
     assert not found.passed and found.title.endswith(
-        f"is wrong where there are fewer queries than keys, more than {most}"
+        f"is wrong where there are fewer queries than keys, with 65,537 keys and not with {most}"
     )
 
 
