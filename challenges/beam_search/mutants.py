@@ -63,6 +63,10 @@ FINISHED = (
             ("    return beams\n", "    return [beam for beam in beams if beam.finished] or beams\n")),
     _mutant("ends at the first EOS", "ends a prompt when one of its beams has taken EOS", "finished_beams",
             (STOP, "        if any(beam.finished for beam in beams):\n")),
+    _mutant("ends when K ever ended", "ends a prompt once K beams have taken EOS, those pushed out since among them",
+            "finished_beams", (START, START + "    ended = set()\n"),
+            (STOP, "        ended |= {beam.tokens for beam in beams if beam.finished}\n"
+                   "        if len(ended) >= width or all(beam.finished for beam in beams):\n")),
     _mutant("ends when the best is finished", "ends a prompt when its best beam has taken EOS", "finished_beams",
             (STOP, "        if beams[0].finished:\n")),
     _mutant("finished continued", "continues beams that have taken EOS", "finished_beams",

@@ -13,6 +13,8 @@ from .searches import NEAR, Results, Search, drawn
 
 DRAWS = 4
 """Searches that are drawn for each plainer check: not every one shows the fault."""
+WIDEST = 3
+"""Beams of which more than K end without a long search for such a model."""
 EOS_SCORE = "a beam that took EOS has another score than its tokens"
 CERTAIN_EOS = "the results are wrong where beams take a certain EOS"
 
@@ -107,9 +109,16 @@ def stay(draw: Draw, *, width: int, steps: int, vocab: int) -> Search:
 
 
 def compete(draw: Draw, *, width: int, steps: int, vocab: int) -> Search:
-    """Return a search in which better beams push out one that ended; with K = 1 none can, and the search ends."""
-    return drawn(draw, vocab=vocab, lengths=[2], width=width, steps=steps, ends="even later", spread=4.0,
-                 wanted=lambda search: search.expected[0].displaced or width == 1)  # fmt: skip
+    """Return a search in which better beams push out one that ended, up to `WIDEST` after K have ended.
+
+    With K = 1 none is pushed out, and the search ends.
+    """
+
+    def wanted(search: Search) -> bool:
+        one = search.expected[0]
+        return width == 1 or (one.early if width <= WIDEST else one.displaced)
+
+    return drawn(draw, vocab=vocab, lengths=[2], width=width, steps=steps, ends="even later", spread=4.0, wanted=wanted)
 
 
 def mix(draw: Draw, *, width: int, steps: int, vocab: int) -> Search:

@@ -26,7 +26,7 @@ from .binding import (
 from .probes_laws import NOT_FOLLOWED
 
 SHIFT_BITS = {"float64": 18, "float32": 9}
-"""Multiples of 2^-bits stay exact when 1e10 (float64: below 2^34, 53 bits) or 1e4 (float32: 2^14, 24 bits) is added."""
+"""Multiples of 2^-bits stay exact when 1e10 (float64: below 2^34, 53 bits) or 2e4 (float32: 2^15, 24 bits) is added."""
 DRAWS = 3
 LADDER = {"B": 2, "T": 3, "D": 16}
 
@@ -44,11 +44,12 @@ def a_large_mean_costs_no_more_than_it_must(
     return _shifted(answer, draw, given, offset, "offset_error_ratio_64")
 
 
-@probe(*({"offset": c} for c in (64.0, 1e2, 1e4)), **LADDER, dtype="float32", floors={"D": 3})
+@probe(*({"offset": c} for c in (64.0, 1e2, 1e4)), {"offset": 2e4, "B": 1, "D": 1024}, **LADDER, dtype="float32",
+       floors={"D": 3})  # fmt: skip
 def a_large_mean_costs_no_more_than_it_must_in_single(
     answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str, offset: float
 ) -> dict[str, float]:
-    """L02, L05 in float32, to 1e4."""
+    """L02, L05 in float32, to 1e4, and in wide rows to 2e4."""
     given = draw_on_grid(draw, B, T, D, dtype, SHIFT_BITS[dtype])
     return _shifted(answer, draw, given, offset, "offset_error_ratio_32")
 

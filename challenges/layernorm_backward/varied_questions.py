@@ -29,8 +29,9 @@ MISSED = {
 """What is said of a check that misses all faults of a group."""
 EVEN = "one dy for a whole row, and gamma of ones"
 """Where dx is nothing but rounding, as it is of the sum of all outputs of a new layer."""
+UNLIKE = "rows of unlike spread"
 RIGHT_POINTS = (
-    "zero rows of dy", "no dy", EVEN, "dy near 1e-30", "dy near 1e30", "one feature", "one row", "odd shape",
+    "zero rows of dy", "no dy", EVEN, "dy near 1e-30", "dy near 1e30", "one feature", "one row", "odd shape", UNLIKE,
 )  # fmt: skip
 SCALES = {"dy near 1e-30": 1e-30, "dy near 1e-3": 1e-3, "dy near 1e30": 1e30}
 """What dy is multiplied by. Faults are shown where an ordinary absolute tolerance, of 1e-5 or so, sees them, and the
@@ -114,6 +115,8 @@ def _point(draw: Draw, kind: str) -> Inputs:
         return given.but(dy=given.dy * (np.arange(T) % 2)[:, None])
     if kind == EVEN:
         return given.but(dy=np.repeat(given.dy[..., :1], D, axis=-1), gamma=np.ones(D))
+    if kind == UNLIKE:
+        return given.but(x=given.x * np.where(np.arange(T) % 2, 1.0, 0.05)[:, None])
     if kind == "no dy":
         return given.but(dy=0.0 * given.dy)
     return given.but(dy=given.dy * SCALES.get(kind, 1.0))

@@ -22,6 +22,7 @@ class Expected:
         gap: the smallest difference of two scores in any pool; infinite where no pool holds two.
         outlived: whether a finished beam was kept through a later step.
         displaced: whether a finished beam was pushed out by a later one.
+        early: whether the search went on after as many beams had ended as are kept, one pushed out among them.
     """
 
     beams: tuple[tuple[tuple[int, ...], np.longdouble], ...]
@@ -31,6 +32,7 @@ class Expected:
     gap: float
     outlived: bool
     displaced: bool
+    early: bool
 
 
 def search(
@@ -40,6 +42,7 @@ def search(
     """One prompt, step by step; `model` gives a row of log-probabilities for each of several sequences."""
     kept: list[Beam] = [((), np.longdouble(0), np.longdouble(0))]
     calls, gap, outlived, displaced, taken = 0, np.inf, False, False, 0
+    early, ended = False, set[tuple[int, ...]]()
     for length in range(1, steps + 1):
         done = [one for one in kept if one[0][-1:] == (eos,)]
         going = [one for one in kept if one[0][-1:] != (eos,)]
@@ -47,6 +50,7 @@ def search(
             break
         taken += 1
         calls += len(going)
+        early |= len(ended) >= width
         logprobs = model([(*prompt, *tokens) for tokens, _, _ in going])
         best = (-logprobs).argsort(axis=1)[:, : 2 * width]
         rows = np.arange(len(going))[:, None]
@@ -64,8 +68,9 @@ def search(
             beam, rank = divmod(place - len(done), best.shape[1])
             kept.append(((*going[beam][0], int(best[beam, rank])), pool[place], sums[beam, rank]))
         held = {tokens for tokens, _, _ in kept}
+        ended |= {tokens for tokens in held if tokens[-1] == eos}
         outlived |= any(tokens in held for tokens, _, _ in done)
         displaced |= any(tokens not in held for tokens, _, _ in done)
     beams = tuple((tokens, score) for tokens, score, _ in kept)
     finished = tuple(tokens[-1] == eos for tokens, _ in beams)
-    return Expected(beams, finished, calls, taken, gap, outlived, displaced)
+    return Expected(beams, finished, calls, taken, gap, outlived, displaced, early)
