@@ -43,6 +43,10 @@ ARRAYS = ("q", "k", "v", "do")
 NOISE = "{} differs between identical calls"
 STRANGE = 1e3
 """Times as large: scores of what is strange are a million times those of the others."""
+ENDS = (1e-15, 1e15)
+"""The sizes of entries that are served in float32."""
+ALONE = {"batch item": np.s_[-1:], "head": np.s_[:, -1:]}
+"""The last of its kind, by kind."""
 PLAIN = {"B": 2, "H": 3, "N": 12, "tile": 4}
 WIDTHS = tuple({**PLAIN, "D": D, "dtype": dtype} for D, dtype in ((64, "float32"), (128, "float64")))
 WIDE_TILES = {"B": 1, "H": 1, "N": 150, "D": 64, "tile": 70, "dtype": "float32"}
@@ -134,7 +138,7 @@ def what_is_strange_stays_alone(
     given = draw_inputs(draw, B, H, N, D, tile, dtype)
     plain = alive(results(answer, given), given)
     for part, place, strange, names in (
-        ("batch item", np.s_[-1:], ARRAYS, FIELDS), ("head", np.s_[:, -1:], ARRAYS, FIELDS),
+        *((part, place, ARRAYS, FIELDS) for part, place in ALONE.items()),
         ("query", np.s_[:, :, -2:-1], ("q",), ("o", "dq")),
     ):  # fmt: skip
         arrays = {name: getattr(given, name).copy() for name in strange}
@@ -145,6 +149,28 @@ def what_is_strange_stays_alone(
             getattr(got, name)[place] = getattr(plain, name)[place]
         title, doing = f"{{}} of a {part} depends on the others".format, f"another {part} {STRANGE:g} times as large"
         alike(got, plain, title, doing, answer, given, draw, names)
+
+
+@probe({"part": "batch item"}, {"part": "head"}, **PLAIN, D=8, dtype="float32", fixed=("part",), floors=LEAST)
+def a_huge_do_stays_alone(
+    answer: Answer, draw: Draw, *, part: str, B: int, H: int, N: int, D: int, tile: int, dtype: str
+) -> None:
+    """The largest do in one head or batch item leaves the results of the others as they were, which have the smallest v
+    and do."""
+    low, high = ENDS
+    given = draw_inputs(draw, B, H, N, D, tile, dtype)
+    small = given.but(v=given.v * low, do=given.do * low)
+    plain, do, place = alive(results(answer, small), small), small.do.copy(), ALONE[part]
+    do[place] = np.clip(given.do[place], -1, 1) * high
+    got = results(answer, small.but(do=do))
+    for name in FIELDS:
+        one, other = getattr(got, name), getattr(plain, name)
+        unit = abs(other).max()  # differences of entries below 1 are judged beside 1
+        one[place] = other[place]
+        one /= unit
+        other /= unit
+    doing = f"do of another {part} times {high / low:g}; in units of the largest entry"
+    alike(got, plain, f"{{}} of a {part} depends on do of the others".format, doing, answer, small, draw, FIELDS)
 
 
 @probe(*WIDTHS)
