@@ -40,7 +40,7 @@ def wide_tiles(**sizes: int) -> Mapping[str, int]:
     B=2, H=1, N=9, D=5, tile=4, back=5, causal=True, floors={"N": 2},
     drawn=Drawn(
         {"B": Axis(1, 300), "H": Axis(1, 300), "N": Axis(2, 300), "D": Axis(1, 400), "tile": Axis(1, 400),
-         "back": Axis(1, 400)}, 60, cost, 8e5,
+         "back": Axis(1, 400)}, 55, cost, 7.5e5,
         {"dtype": DTYPES, "causal": (True, True, False), "q": ROWS, "k": ROWS, "v": ROWS, "do": ROWS, "scores": SCORES,
          "sized": SIZED},
         adjust=wide_tiles,
@@ -76,7 +76,7 @@ def any_size_is_right(
 @probe(
     {"N": 280, "causal": False, "tiles": "long"}, {"N": 950, "causal": True, "tiles": "short"},
     dtype="float32", scores="plain", floors={"N": 2},
-    drawn=Drawn({"N": Axis(150, 1200)}, 12, lambda N: float(N), 1200.0, {**LARGE, "tiles": tuple(SHARES)}, 700.0),
+    drawn=Drawn({"N": Axis(150, 1200)}, 11, lambda N: float(N), 1200.0, {**LARGE, "tiles": tuple(SHARES)}, 700.0),
 )  # fmt: skip
 def any_long_sequence_is_right(
     answer: Answer, draw: Draw, *, N: int, dtype: str, causal: bool, scores: str, tiles: str
