@@ -51,6 +51,8 @@ WAY_BACK = ("w_down", "w_up", "norm2", "wo", "wv", "wk", "wq", "norm1")
 
 ONE = {"layers": 1, "heads": 1, "width": 8, "group": 4, "context": 5, "length": 5, "batch": 1}
 TWO = {"layers": 2, "heads": 2, "width": 12, "group": 4, "context": 6, "length": 6, "batch": 2}
+LONG = {**ONE, "context": 40, "length": 40, "batch": 2}
+"""More bytes than NumPy sorts without exchanging equal ones."""
 PLAIN = {"text": "plain", "dtype": "float64"}
 
 
@@ -61,6 +63,7 @@ PLAIN = {"text": "plain", "dtype": "float64"}
     {**ONE, **PLAIN, "length": 3, "batch": 2},
     {**ONE, **PLAIN, "heads": 2, "text": "padded", "batch": 3},
     {**ONE, **PLAIN, "text": "padded", "batch": MANY},
+    {**LONG, **PLAIN, "text": "padded"},
     {**TWO, **PLAIN},
     {**TWO, **PLAIN, "group": 5, "text": "padded"},
     {**TWO, "text": "repeated", "dtype": "float32"},
@@ -72,7 +75,7 @@ def every_gradient_matches_the_oracle(
     batch: int, text: str, dtype: str,
 ) -> dict[str, float]:  # fmt: skip
     """Compare the gradients of all weights for one batch: one and two layers, several heads, short windows, bytes that
-    repeat within a window, padding inside and around, many windows, and groups that do not divide a row."""
+    repeat within a window, padding inside and around, many and long windows, and groups that do not divide a row."""
     _require_offered(answer)
     config = config_of(layers=layers, heads=heads, width=width, group_size=group, context=context, vocab=VOCAB)
     weights, tokens = draw_weights(draw, config, dtype), draw_tokens(draw, text, batch, length)
