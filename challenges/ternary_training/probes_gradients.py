@@ -146,6 +146,29 @@ def scores_far_below_zero_leave_bytes_to_come_unseen(
         given = {**weights, **larger, **{f"{name[:-1]}k": -w for name, w in larger.items()}}
         _require_like_oracle(answer, given, tokens, config, names, f"where wq and wk are {times:,} times as large")
 
+    _require_right_where_larger(right, times)
+
+
+@probe({**ONE, "times": 3_000}, {**TWO, "times": 10_000}, fixed=("heads", "width", "group", "context", "times"))
+def gates_far_from_zero_have_their_slope(
+    answer: Answer, draw: Draw, *, layers: int, heads: int, width: int, group: int, context: int, length: int,
+    batch: int, times: int,
+) -> None:  # fmt: skip
+    """Compare gradients where SiLU is taken of numbers so far from zero, on both sides, that their exp overflows."""
+    _require_offered(answer)
+    config = config_of(layers=layers, heads=heads, width=width, group_size=group, context=context, vocab=VOCAB)
+    weights, tokens = draw_weights(draw, config, "float64"), draw_tokens(draw, "plain", batch, length)
+
+    def right(times: int) -> None:
+        given = {name: times * w if name.endswith(".w_up") else w for name, w in weights.items()}
+        where = f"where w_up is {times:,} times as large"
+        _require_like_oracle(answer, given, tokens, config, way_back(layers), where)
+
+    _require_right_where_larger(right, times)
+
+
+def _require_right_where_larger(right: Callable[[int], None], times: int) -> None:
+    """Require what is right of weights to be so where some are larger; what overflows there is `finite_training`'s."""
     try:
         with expect.only_beside(lambda: right(1)):
             right(times)

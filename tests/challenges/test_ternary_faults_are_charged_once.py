@@ -203,8 +203,11 @@ def test_gradients_that_cannot_be_taken_are_charged_once() -> None:
     assert evidence["window_errors"].rests_on == "model_gradients"
 
 
-def test_scores_that_overflow_are_charged_to_finite_training_alone() -> None:
-    wrong = next(m for m in CODE.mutants if m.name == "softmax overflows")
+@pytest.mark.parametrize("name", ["softmax overflows", "SiLU overflows", "slope of SiLU overflows"])
+def test_what_overflows_is_charged_to_finite_training_alone(name: str) -> None:
+    """Rewards judge no training of this kind: there gradients that are not finite are charged where they are seen."""
+    wrong = next(m for m in CODE.mutants if m.name == name)
+    assert faulty(judged(CODE.source(wrong), "model_gradients")) == {"model_gradients"}
     evidence = judged(CODE.source(wrong), "finite_training", "model_gradients")
     assert faulty(evidence) == {"finite_training"}
     assert evidence["model_gradients"].rests_on == "finite_training"
