@@ -286,6 +286,14 @@ OWN_PROJECTION = {"project": "s = 2 * s"}
 """The layer multiplies by what it projects."""
 
 
+def test_a_dtype_is_judged_where_a_group_is_short_and_a_refusal_there_is_not() -> None:
+    wrong = next(m for m in CODE.mutants if m.name == "short group in float64")
+    assert faulty(judged(CODE.source(wrong), "dtype", "ragged_groups", "accuracy")) == {"dtype"}
+    end = CODE.module("lines").PROJECT
+    refusing = CODE.source().replace(end, f"    _require(counts[-1] == group_size, 'short')\n{end}")
+    assert faulty(judged(refusing, "dtype", "ragged_groups")) == {"ragged_groups"}
+
+
 def test_a_layer_that_is_right_for_its_own_projection_is_charged_with_the_projection_alone() -> None:
     evidence = judged(wrapped("reference", OWN_PROJECTION), "projection", "linear", "gradients")
     assert faulty(evidence) == {"projection"}
