@@ -287,6 +287,10 @@ IMPOSSIBLE = (
             ("        if logprobs[token] == -np.inf:  # impossible here\n            break\n", "")),
     _mutant("impossible tokens unlikely", "takes a log-probability of -inf for a very small one", "impossible_tokens",
             (ORDER, "    logprobs = np.maximum(logprobs, -1e9)\n" + ORDER)),
+    _mutant("impossible tokens before possible ones",
+            "stops at the first impossible one of the 2 K likeliest of many tokens, which it does not sort",
+            "impossible_tokens",
+            (ORDER, ORDER + "    if len(logprobs) > 8 * width:\n        order = order[: 2 * width][::-1]\n")),
     _mutant("impossible tokens end a beam", "drops a beam of which some token is impossible", "impossible_tokens",
             (ORDER, ORDER + "    if np.isneginf(logprobs).any():\n        return []\n")),
 )  # fmt: skip

@@ -33,6 +33,8 @@ SEARCHES = 39
 LONG = {"width": Axis(1, 4), "steps": Axis(9, 24), "vocab": Axis(8, 64), "prompts": Axis(1, 2), "length": Axis(1, 8)}
 LONG_SETTINGS = {"alpha": (*ALPHAS[1:], 1.0), "ends": ("never", "rare"), "sure": tuple(SURE)}
 LONG_SEARCHES = 10
+FEW_ARE_POSSIBLE = 1.4
+"""Below it are all but about one number in twenty, of those by which tokens are impossible."""
 FEW = 6
 """Models drawn before a drawn search is made shorter."""
 DEPENDS = "a prompt depends on the others"
@@ -191,17 +193,18 @@ def small_vocabularies_are_served(answer: Answer, draw: Draw, *, vocab: int, wid
 
 
 @probe({"vocab": 6, "width": 2, "ends": "never"}, {"vocab": 4, "width": 8, "ends": "even"},
-       {"vocab": 2, "width": 5, "ends": "even"}, steps=3, fixed=("vocab", "width", "steps"))  # fmt: skip
+       {"vocab": 2, "width": 5, "ends": "even"}, {"vocab": 60, "width": 4, "ends": "never", "barred": FEW_ARE_POSSIBLE},
+       steps=3, barred=0.0, fixed=("vocab", "width", "steps", "barred"))  # fmt: skip
 def impossible_tokens_are_never_taken(
-    answer: Answer, draw: Draw, *, vocab: int, width: int, ends: str, steps: int
+    answer: Answer, draw: Draw, *, vocab: int, width: int, ends: str, steps: int, barred: float
 ) -> None:
-    """About half of the tokens have log-probability -inf after each sequence; some searches find fewer than K beams.
+    """About half of the tokens have log-probability -inf after each sequence, or all but a few of many.
 
-    One prompt and no penalty, which are judged elsewhere.
+    Some searches find fewer than K beams. One prompt and no penalty, which are judged elsewhere.
     """
     for length in (2, 1):
         plain = drawn(draw, vocab=vocab, lengths=[length], width=width, steps=steps, ends=ends)
-        search = redrawn(draw, replace(plain, barred=True))
+        search = redrawn(draw, replace(plain, barred=barred))
         served = expect.works("log-probabilities of -inf are not served")
         with apart_from_plainer(answer, draw, search), expect.only_beside(partial(plain.judge, answer)), served:
             search.judge(answer, "some tokens are impossible")

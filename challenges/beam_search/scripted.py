@@ -22,7 +22,7 @@ def scripted(seed, vocab, *script):
     return model
 
 
-def distributed(seed, vocab, eos, spread, bias, first_bias, prompts, barred=False, certain=False):
+def distributed(seed, vocab, eos, spread, bias, first_bias, prompts, barred=None, certain=False):
     """The same model for several sequences at once, tuples of tokens: a row of log-probabilities for each.
 
     Args:
@@ -33,7 +33,8 @@ def distributed(seed, vocab, eos, spread, bias, first_bias, prompts, barred=Fals
         bias: added to the logit of EOS.
         first_bias: added to it as well where the sequence is one of `prompts`.
         prompts: lists of tokens.
-        barred: whether after each sequence about half of the tokens are impossible, of log-probability -inf.
+        barred: below which of about normal numbers from -2 to 2 a token is impossible, of log-probability -inf; one
+            token is possible after any sequence. None for none.
         certain: whether `bias` is taken away, and not added, after two sequences of three.
     """
     starts = {tuple(prompt) for prompt in prompts}
@@ -46,8 +47,8 @@ def distributed(seed, vocab, eos, spread, bias, first_bias, prompts, barred=Fals
     def distributions(sequences):
         logits = spread * numbers([hashed(seed, sequence) for sequence in sequences], places)
         logits[:, eos] += [bias_of(sequence) for sequence in sequences]
-        if barred:
-            odd = numbers([hashed(seed + 1, sequence) for sequence in sequences], places) < 0
+        if barred is not None:
+            odd = numbers([hashed(seed + 1, sequence) for sequence in sequences], places) < barred
             odd[range(len(sequences)), [hashed(seed + 2, sequence) % vocab for sequence in sequences]] = False
             logits[odd] = -np.inf
         return logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)

@@ -60,7 +60,7 @@ class Search:
         eos: the token.
         ends: how often EOS is taken, of `EOS`, `LATER` and `CERTAIN`.
         spread: how sure the model is.
-        barred: whether tokens may be impossible, of log-probability -inf.
+        barred: which tokens are impossible, of log-probability -inf: half of them at 0, more above; None for none.
     """
 
     seed: int
@@ -72,7 +72,7 @@ class Search:
     eos: int
     ends: str
     spread: float
-    barred: bool = False
+    barred: float | None = None
 
     @property
     def _script(self) -> tuple[Any, ...]:

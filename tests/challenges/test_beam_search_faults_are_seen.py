@@ -125,6 +125,16 @@ def test_a_wrong_score_of_eos_hides_no_fault_that_shows_without_it(name: str, cr
     assert failing(judged(CODE, CODE.source(mutant))) == {"eos_score", criterion}
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_few_possible_tokens_of_many_are_asked_for_by_every_seed(seed: int) -> None:
+    """Fewer than the 2 K that an answer may look for before it sorts them."""
+    mutant = next(mutant for mutant in CODE.mutants if mutant.name == "impossible tokens before possible ones")
+    answer = LocalAnswer(module_of("answer", CODE.source(mutant)))
+    criterion = CODE.challenge.criterion("impossible_tokens")
+    evidence = probe_criterion(CODE, criterion, answer, seed, explain=False, brief=True)
+    assert (evidence.outcome, evidence.title) == (Outcome.FAILED, "there are too few results")
+
+
 REFUSED = {
     "length_penalty": "alpha == 0",
     "every_width": "width == 1",
