@@ -310,6 +310,8 @@ RARE = (
             (TAKE, TAKE.replace("token == eos", "token is eos"))),
     _mutant("four prompts", "gives every prompt after the fourth the results of the first", "any_search",
             (RETURN, "    return [*results[:4], *[results[0]] * (len(results) - 4)]\n")),
+    _mutant("ranked in single precision", "ranks scores rounded to single precision, and returns them as they are",
+            "any_search", (RANK, RANK.replace("score(beam, alpha),", "np.float32(score(beam, alpha)),"))),
     _mutant("likely tokens only", "drops tokens with a probability below one in a hundred and fifty", "any_search",
             (TOKENS,
              "    for token in [one for one in order[: 2 * width] if logprobs[one] > -5.0] or [order[0]]:\n")),

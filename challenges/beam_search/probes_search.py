@@ -20,7 +20,7 @@ from .plainer import (
     score_eos,
     stay,
 )
-from .searches import EOS, Search, drawn, redrawn, same_results
+from .searches import EOS, EXACT, Search, drawn, redrawn, same_results
 
 ALPHAS = (0.0, 0.6, 1.5)
 SURE = {"plain": 1.0, "flat": 0.6, "sure": 2.5}
@@ -35,6 +35,10 @@ LONG_SETTINGS = {"alpha": (*ALPHAS[1:], 1.0), "ends": ("never", "rare"), "sure":
 LONG_SEARCHES = 10
 FEW_ARE_POSSIBLE = 1.4
 """Below it are all but about one number in twenty, of those by which tokens are impossible."""
+CLOSE = 3e-6
+"""Between two scores near -72, where single precision resolves 7.6e-6."""
+CLEAR = 0.3
+"""The same where nothing takes one score for the other. Single precision does not hold -72 + 0.3."""
 FEW = 6
 """Models drawn before a drawn search is made shorter."""
 DEPENDS = "a prompt depends on the others"
@@ -259,6 +263,25 @@ def any_long_search_is_right(
     search = _searched(draw, width, steps, vocab, prompts, length, alpha, ends, SURE[sure])
     with apart_from_plainer(answer, draw, search, alpha):
         search.judge(answer)
+
+
+@probe({"width": 2}, {"width": 3}, steps=2, vocab=9, length=2, fixed=("width", "steps", "vocab"))
+def close_scores_are_ranked(answer: Answer, draw: Draw, *, width: int, steps: int, vocab: int, length: int) -> None:
+    """Two scores differ by less than single precision resolves so far from 0; either is the larger in turn.
+
+    Scores that lack the digits themselves are judged elsewhere.
+    """
+
+    def clear(search: Search) -> None:
+        for one in (replace(search, nearest=nearest) for nearest in (CLEAR, -CLEAR)):
+            one.compare(one.ask(answer), within=EXACT, title="digits of a score are lost")
+
+    for sign in (1, -1):
+        given = drawn(draw, vocab=vocab, lengths=[length], width=width, steps=steps)
+        search = redrawn(draw, replace(given, nearest=sign * CLOSE))
+        ranked = expect.renamed("the smaller of two close scores is ranked before the larger")
+        with apart_from_plainer(answer, draw, search), expect.only_beside(partial(clear, search)), ranked:
+            search.judge(answer, f"two scores of a pool are {CLOSE:g} apart")
 
 
 @probe(width=1, steps=1010, vocab=3, length=2, fixed=("width", "vocab", "length"))
