@@ -20,7 +20,7 @@ from .plainer import (
     score_eos,
     stay,
 )
-from .searches import EOS, Search, drawn, redrawn, same_results
+from .searches import EOS, EXACT, Search, drawn, redrawn, same_results
 
 ALPHAS = (0.0, 0.6, 1.5)
 SURE = {"plain": 1.0, "flat": 0.6, "sure": 2.5}
@@ -33,6 +33,12 @@ SEARCHES = 39
 LONG = {"width": Axis(1, 4), "steps": Axis(9, 24), "vocab": Axis(8, 64), "prompts": Axis(1, 2), "length": Axis(1, 8)}
 LONG_SETTINGS = {"alpha": (*ALPHAS[1:], 1.0), "ends": ("never", "rare"), "sure": tuple(SURE)}
 LONG_SEARCHES = 10
+FEW_ARE_POSSIBLE = 1.4
+"""Below it are all but about one number in twenty, of those by which tokens are impossible."""
+CLOSE = 3e-6
+"""Between two scores near -72, where single precision resolves 7.6e-6."""
+CLEAR = 0.3
+"""The same where nothing takes one score for the other. Single precision does not hold -72 + 0.3."""
 FEW = 6
 """Models drawn before a drawn search is made shorter."""
 DEPENDS = "a prompt depends on the others"
@@ -191,17 +197,18 @@ def small_vocabularies_are_served(answer: Answer, draw: Draw, *, vocab: int, wid
 
 
 @probe({"vocab": 6, "width": 2, "ends": "never"}, {"vocab": 4, "width": 8, "ends": "even"},
-       {"vocab": 2, "width": 5, "ends": "even"}, steps=3, fixed=("vocab", "width", "steps"))  # fmt: skip
+       {"vocab": 2, "width": 5, "ends": "even"}, {"vocab": 60, "width": 4, "ends": "never", "barred": FEW_ARE_POSSIBLE},
+       steps=3, barred=0.0, fixed=("vocab", "width", "steps", "barred"))  # fmt: skip
 def impossible_tokens_are_never_taken(
-    answer: Answer, draw: Draw, *, vocab: int, width: int, ends: str, steps: int
+    answer: Answer, draw: Draw, *, vocab: int, width: int, ends: str, steps: int, barred: float
 ) -> None:
-    """About half of the tokens have log-probability -inf after each sequence; some searches find fewer than K beams.
+    """About half of the tokens have log-probability -inf after each sequence, or all but a few of many.
 
-    One prompt and no penalty, which are judged elsewhere.
+    Some searches find fewer than K beams. One prompt and no penalty, which are judged elsewhere.
     """
     for length in (2, 1):
         plain = drawn(draw, vocab=vocab, lengths=[length], width=width, steps=steps, ends=ends)
-        search = redrawn(draw, replace(plain, barred=True))
+        search = redrawn(draw, replace(plain, barred=barred))
         served = expect.works("log-probabilities of -inf are not served")
         with apart_from_plainer(answer, draw, search), expect.only_beside(partial(plain.judge, answer)), served:
             search.judge(answer, "some tokens are impossible")
@@ -256,6 +263,25 @@ def any_long_search_is_right(
     search = _searched(draw, width, steps, vocab, prompts, length, alpha, ends, SURE[sure])
     with apart_from_plainer(answer, draw, search, alpha):
         search.judge(answer)
+
+
+@probe({"width": 2}, {"width": 3}, steps=2, vocab=9, length=2, fixed=("width", "steps", "vocab"))
+def close_scores_are_ranked(answer: Answer, draw: Draw, *, width: int, steps: int, vocab: int, length: int) -> None:
+    """Two scores differ by less than single precision resolves so far from 0; either is the larger in turn.
+
+    Scores that lack the digits themselves are judged elsewhere.
+    """
+
+    def clear(search: Search) -> None:
+        for one in (replace(search, nearest=nearest) for nearest in (CLEAR, -CLEAR)):
+            one.compare(one.ask(answer), within=EXACT, title="digits of a score are lost")
+
+    for sign in (1, -1):
+        given = drawn(draw, vocab=vocab, lengths=[length], width=width, steps=steps)
+        search = redrawn(draw, replace(given, nearest=sign * CLOSE))
+        ranked = expect.renamed("the smaller of two close scores is ranked before the larger")
+        with apart_from_plainer(answer, draw, search), expect.only_beside(partial(clear, search)), ranked:
+            search.judge(answer, f"two scores of a pool are {CLOSE:g} apart")
 
 
 @probe(width=1, steps=1010, vocab=3, length=2, fixed=("width", "vocab", "length"))

@@ -7,6 +7,9 @@ import numpy as np
 
 SEEN = 96
 """Last tokens that tell a sequence from others of its length: all, but in a search so long that all would cost much."""
+LEVEL = 72.0
+"""How far apart the two likeliest tokens are where two sequences of two tokens score alike; all others are further
+below."""
 GOLDEN, MIX, ROUND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, (1 << 64) - 1
 MIXED = tuple((np.uint64(shift), np.uint64(factor)) for shift, factor in ((30, MIX), (27, 0x94D049BB133111EB), (31, 1)))
 """By how much numbers of 64 bits are shifted and multiplied until all their bits depend on each other."""
@@ -22,7 +25,7 @@ def scripted(seed, vocab, *script):
     return model
 
 
-def distributed(seed, vocab, eos, spread, bias, first_bias, prompts, barred=False, certain=False):
+def distributed(seed, vocab, eos, spread, bias, first_bias, prompts, barred=None, certain=False, nearest=None):
     """The same model for several sequences at once, tuples of tokens: a row of log-probabilities for each.
 
     Args:
@@ -33,8 +36,11 @@ def distributed(seed, vocab, eos, spread, bias, first_bias, prompts, barred=Fals
         bias: added to the logit of EOS.
         first_bias: added to it as well where the sequence is one of `prompts`.
         prompts: lists of tokens.
-        barred: whether after each sequence about half of the tokens are impossible, of log-probability -inf.
+        barred: below which of about normal numbers from -2 to 2 a token is impossible, of log-probability -inf; one
+            token is possible after any sequence. None for none.
         certain: whether `bias` is taken away, and not added, after two sequences of three.
+        nearest: how much better than the second beam of one token, with its likeliest next token, the first scores with
+            its second likeliest; None for any.
     """
     starts = {tuple(prompt) for prompt in prompts}
     places = np.arange(1, vocab + 1, dtype=np.uint64) * np.uint64(GOLDEN)
@@ -46,10 +52,15 @@ def distributed(seed, vocab, eos, spread, bias, first_bias, prompts, barred=Fals
     def distributions(sequences):
         logits = spread * numbers([hashed(seed, sequence) for sequence in sequences], places)
         logits[:, eos] += [bias_of(sequence) for sequence in sequences]
-        if barred:
-            odd = numbers([hashed(seed + 1, sequence) for sequence in sequences], places) < 0
+        if barred is not None:
+            odd = numbers([hashed(seed + 1, sequence) for sequence in sequences], places) < barred
             odd[range(len(sequences)), [hashed(seed + 2, sequence) % vocab for sequence in sequences]] = False
             logits[odd] = -np.inf
+        if nearest is not None:
+            rows, two = np.arange(len(logits)), np.argsort(-logits, axis=1)[:, :2]
+            logits -= 4 * LEVEL
+            logits[rows, two[:, 0]] = 0.0
+            logits[rows, two[:, 1]] = [nearest * (sequence not in starts) - LEVEL for sequence in sequences]
         return logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
 
     return distributions

@@ -60,7 +60,8 @@ class Search:
         eos: the token.
         ends: how often EOS is taken, of `EOS`, `LATER` and `CERTAIN`.
         spread: how sure the model is.
-        barred: whether tokens may be impossible, of log-probability -inf.
+        barred: which tokens are impossible, of log-probability -inf: half of them at 0, more above; None for none.
+        nearest: how much better one of two sequences of two tokens scores, below 0 how much worse; None for any.
     """
 
     seed: int
@@ -72,13 +73,15 @@ class Search:
     eos: int
     ends: str
     spread: float
-    barred: bool = False
+    barred: float | None = None
+    nearest: float | None = None
 
     @property
     def _script(self) -> tuple[Any, ...]:
         bias, first = (one * max(self.spread, 1.0) for one in (EOS | LATER | CERTAIN)[self.ends])
         prompts = [list(prompt) for prompt in self.prompts]
-        return (self.seed, self.vocab, self.eos, self.spread, bias, first, prompts, self.barred, self.ends in CERTAIN)
+        certain = self.ends in CERTAIN
+        return (self.seed, self.vocab, self.eos, self.spread, bias, first, prompts, self.barred, certain, self.nearest)
 
     @property
     def calls_allowed(self) -> int:

@@ -2,7 +2,7 @@
 
 from harness.probing import Variant
 
-from .mutants import ASK, BEST, ITEM, POOL, RESULT, SCORE, STOP, SUM, TOKENS
+from .mutants import ASK, BEST, ITEM, ORDER, POOL, RESULT, SCORE, STOP, SUM, TOKENS
 
 VARIANTS = (
     Variant("lockstep", "takes all prompts through each step together, in arrays; finds the best by partition",
@@ -16,6 +16,11 @@ VARIANTS = (
     Variant("K tokens a beam", "continues each beam with its K best tokens: no further one can be among the K best",
             edits=((TOKENS, "    for token in order[:width]:\n"),)),
     Variant("all tokens", "continues each beam with every token", edits=((TOKENS, "    for token in order:\n"),)),
+    Variant("sorted after a partition", "finds the 2 K likeliest of many tokens by a partition, and sorts these",
+            edits=((ORDER, "    order = np.arange(len(logprobs))\n"
+                           "    if len(order) > 8 * width:\n"
+                           "        order = np.argpartition(logprobs, -2 * width)[-2 * width :]\n"
+                           "    order = order[np.argsort(-logprobs[order])]\n"),)),
     Variant("to the last step", "goes through all steps, even where nothing is left to be continued",
             edits=((STOP, "        if not beams:\n"),)),
     Variant("NumPy numbers", "returns tokens and scores as NumPy scalars, beams as tuples",

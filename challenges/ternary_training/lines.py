@@ -8,6 +8,7 @@ SCALE = "    s = np.add.reduceat(np.abs(w), starts, axis=1) / counts.astype(w.dt
 RATIO = "    ratio = np.divide(w, wide, out=np.zeros_like(w), where=wide > 0)\n"
 T = "    t = np.clip(np.rint(ratio), -1, 1).astype(np.int8)\n"
 PROJECT = "    return t, s\n"
+EXPANDED = "    return t * np.repeat(s, counts, axis=1)\n"
 FORWARD_CHECK = (
     '    _require(x.ndim == 2 and x.shape[1:] == w.shape[1:], f"x has shape {x.shape}, w {w.shape}")\n'
 )

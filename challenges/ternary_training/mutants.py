@@ -8,6 +8,7 @@ from .lines import (
     DW,
     DX,
     EMBED,
+    EXPANDED,
     FORWARD,
     FORWARD_CHECK,
     GROUP_CHECK,
@@ -187,6 +188,11 @@ PROJECTION = (
     Mutant(
         "scales in float64", "returns float64 scales whatever w is", criterion="dtype",
         edits=((SCALE, SCALE.replace("counts.astype(w.dtype)", "counts")),),
+    ),
+    Mutant(
+        "short group in float64", "returns float64 scales where the last group is short", criterion="dtype",
+        edits=((PROJECT, "    s = s if counts[-1] == group_size else s.astype(np.float64)\n" + PROJECT),
+               (EXPANDED, EXPANDED.replace("\n", ".astype(w.dtype)\n"))),
     ),
     Mutant(
         "wrong shapes pass", "multiplies what has not the right shape", criterion="argument_errors",

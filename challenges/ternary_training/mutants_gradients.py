@@ -130,6 +130,9 @@ GRADIENTS = (
     _mutant("padding predicted", "predicts padding as the last byte", (ONLY_BYTES, "")),
     _mutant("padding keeps its places", "leaves padding out of the loss and reads it as byte 0",
             (IN_ORDER, "    order = np.tile(np.arange(tokens.shape[1]), (len(tokens), 1))\n")),
+    _mutant("order lost in long windows", "turns the first bytes around where windows longer than 16 hold padding",
+            (IN_ORDER, IN_ORDER + "    if tokens.shape[1] > 16 and (tokens < 0).any():\n"
+                       "        order[:, :9] = order[:, 8::-1]\n")),
     _mutant("padding out of the loss alone", "leaves padding in its places, and takes no loss of it or behind it",
             (IN_ORDER, "    order = np.tile(np.arange(tokens.shape[1]), (len(tokens), 1))\n"),
             (LABELS, LABELS + "    labels = np.where(rows[:, :-1] < 0, -1, labels)\n")),

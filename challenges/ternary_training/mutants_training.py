@@ -9,6 +9,7 @@ from .lines import (
     BATCH,
     CAUSAL,
     CLIPPED,
+    DUP,
     EMBED,
     GATE,
     LENGTH,
@@ -87,6 +88,11 @@ LEARNING = (
         "SiLU overflows", "takes exp(x) / (1 + exp(x)) for the gate, which is NaN for large x",
         criterion="finite_training",
         edits=((GATE, "    gate = np.exp(up) / (1.0 + np.exp(up))\n"),),
+    ),
+    Mutant(
+        "slope of SiLU overflows", "takes exp(x) / (1 + exp(x)) for the gate on the way back alone, NaN for large x",
+        criterion="finite_training",
+        edits=((DUP, "    gate = np.exp(up) / (1.0 + np.exp(up))\n" + DUP),),
     ),
     Mutant(
         "elements clipped", "clips elements instead of the norm, and takes plain steps", criterion="near_the_reference",

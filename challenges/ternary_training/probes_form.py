@@ -12,11 +12,12 @@ from .bounds import require_within, right_on_plain_inputs
 ROOM = 1 << 16
 
 
-@probe(*({"dtype": dtype} for dtype in DTYPES), rows=3, columns=12, out=4, group=4, fixed=("group",))
+@probe(*({"columns": columns, "dtype": dtype} for columns in (12, 10, 3) for dtype in DTYPES), rows=3, out=4, group=4,
+       fixed=("columns", "group"))  # fmt: skip
 def results_have_the_dtype_of_the_inputs(
     answer: Answer, draw: Draw, *, rows: int, columns: int, out: int, group: int, dtype: str
 ) -> None:
-    """t is int8; s, y, dx and dw are float32 for float32 and float64 for float64."""
+    """t is int8; s, y, dx and dw are float32 for float32 and float64 for float64, in short groups too."""
     given = draw_inputs(draw, rows, columns, out, group, dtype)
     room = Tree(ROOM)
     t, s = answer.call("project", given.w, group, returns=(room, room))
@@ -30,7 +31,8 @@ def results_have_the_dtype_of_the_inputs(
         if values is None:
             continue
         found = values.dtype.name if isinstance(values, np.ndarray) else type(values).__name__
-        expect.that(found == wanted, f"{name} has another dtype than it must", f"{found} for {dtype} inputs")
+        seen = f"{found} for {dtype} inputs of {columns} entries in groups of {group}"
+        expect.that(found == wanted, f"{name} has another dtype than it must", seen)
     expect.alive("y", y, given.x, given.w)
 
 

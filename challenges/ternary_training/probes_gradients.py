@@ -51,6 +51,8 @@ WAY_BACK = ("w_down", "w_up", "norm2", "wo", "wv", "wk", "wq", "norm1")
 
 ONE = {"layers": 1, "heads": 1, "width": 8, "group": 4, "context": 5, "length": 5, "batch": 1}
 TWO = {"layers": 2, "heads": 2, "width": 12, "group": 4, "context": 6, "length": 6, "batch": 2}
+LONG = {**ONE, "context": 40, "length": 40, "batch": 2}
+"""More bytes than NumPy sorts without exchanging equal ones."""
 PLAIN = {"text": "plain", "dtype": "float64"}
 
 
@@ -61,6 +63,7 @@ PLAIN = {"text": "plain", "dtype": "float64"}
     {**ONE, **PLAIN, "length": 3, "batch": 2},
     {**ONE, **PLAIN, "heads": 2, "text": "padded", "batch": 3},
     {**ONE, **PLAIN, "text": "padded", "batch": MANY},
+    {**LONG, **PLAIN, "text": "padded"},
     {**TWO, **PLAIN},
     {**TWO, **PLAIN, "group": 5, "text": "padded"},
     {**TWO, "text": "repeated", "dtype": "float32"},
@@ -72,7 +75,7 @@ def every_gradient_matches_the_oracle(
     batch: int, text: str, dtype: str,
 ) -> dict[str, float]:  # fmt: skip
     """Compare the gradients of all weights for one batch: one and two layers, several heads, short windows, bytes that
-    repeat within a window, padding inside and around, many windows, and groups that do not divide a row."""
+    repeat within a window, padding inside and around, many and long windows, and groups that do not divide a row."""
     _require_offered(answer)
     config = config_of(layers=layers, heads=heads, width=width, group_size=group, context=context, vocab=VOCAB)
     weights, tokens = draw_weights(draw, config, dtype), draw_tokens(draw, text, batch, length)
@@ -143,6 +146,29 @@ def scores_far_below_zero_leave_bytes_to_come_unseen(
         given = {**weights, **larger, **{f"{name[:-1]}k": -w for name, w in larger.items()}}
         _require_like_oracle(answer, given, tokens, config, names, f"where wq and wk are {times:,} times as large")
 
+    _require_right_where_larger(right, times)
+
+
+@probe({**ONE, "times": 3_000}, {**TWO, "times": 10_000}, fixed=("heads", "width", "group", "context", "times"))
+def gates_far_from_zero_have_their_slope(
+    answer: Answer, draw: Draw, *, layers: int, heads: int, width: int, group: int, context: int, length: int,
+    batch: int, times: int,
+) -> None:  # fmt: skip
+    """Compare gradients where SiLU is taken of numbers so far from zero, on both sides, that their exp overflows."""
+    _require_offered(answer)
+    config = config_of(layers=layers, heads=heads, width=width, group_size=group, context=context, vocab=VOCAB)
+    weights, tokens = draw_weights(draw, config, "float64"), draw_tokens(draw, "plain", batch, length)
+
+    def right(times: int) -> None:
+        given = {name: times * w if name.endswith(".w_up") else w for name, w in weights.items()}
+        where = f"where w_up is {times:,} times as large"
+        _require_like_oracle(answer, given, tokens, config, way_back(layers), where)
+
+    _require_right_where_larger(right, times)
+
+
+def _require_right_where_larger(right: Callable[[int], None], times: int) -> None:
+    """Require what is right of weights to be so where some are larger; what overflows there is `finite_training`'s."""
     try:
         with expect.only_beside(lambda: right(1)):
             right(times)

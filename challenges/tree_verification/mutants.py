@@ -150,6 +150,12 @@ CLOSE = (
             (CHOICES, "    choices = logits.astype(np.float32).argmax(axis=1)\n")),
     _mutant("rounded logits", "rounds logits to six decimals before it compares them", "close_logits",
             (CHOICES, "    choices = np.round(logits, 6).argmax(axis=1)\n")),
+    _mutant("probabilities compared", "takes the argmax of the softmax, in which close logits may tie", "close_logits",
+            (CHOICES, "    weights = np.exp(logits - logits.max(axis=1, keepdims=True))\n"
+                      "    choices = (weights / weights.sum(axis=1, keepdims=True)).argmax(axis=1)\n")),
+    _mutant("log-probabilities compared", "takes the argmax of the log-softmax, in which close logits may tie",
+            "close_logits",
+            (CHOICES, "    choices = (logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)).argmax(axis=1)\n")),
     _mutant("the first of close logits", "takes the first logit within 1e-6 of the largest", "close_logits",
             (CHOICES, "    choices = (logits >= logits.max(axis=1, keepdims=True) - 1e-6).argmax(axis=1)\n")),
     _mutant("the last part of the vocabulary", "takes the later of equal logits in parts of 64 tokens", "equal_logits",

@@ -29,7 +29,9 @@ TREES = 40
 LARGE = 300
 """Nodes of a large tree: more than a byte counts."""
 CLOSE = 2.0**-30
-"""Between two logits near 4.5, where single precision resolves 2**-22: it survives a softmax in double precision."""
+"""Between two logits near 4.5, where single precision resolves 2**-22."""
+CLOSEST = 2.0**-60
+"""Between two logits at 0, of which a softmax in double precision makes equal probabilities."""
 CLEAR = 0.25
 """The same where nothing takes one logit for the other; both are above all others."""
 MOST = 110.0 * 110.0
@@ -69,8 +71,12 @@ def large_masks_are_exact(answer: Answer, draw: Draw, *, form: str, prompt: int,
 
 @probe({"shape": "chain"}, {"shape": "binary"}, prompt=3, vocab=13, fixed=("vocab",))
 def close_logits_are_told_apart(answer: Answer, draw: Draw, *, shape: str, prompt: int, vocab: int) -> None:
-    """In each row the two largest logits differ by less than single precision resolves; the larger is the later."""
-    _decoded_with_gap(answer, draw, shape, prompt, vocab, CLOSE, "the smaller of two close logits is taken")
+    """In each row the two largest logits differ by less than single precision resolves; the larger is the later.
+
+    They also differ by less than their probabilities can.
+    """
+    for gap in (CLOSE, CLOSEST):
+        _decoded_with_gap(answer, draw, shape, prompt, vocab, gap, "the smaller of two close logits is taken")
 
 
 @probe({"shape": "chain"}, {"shape": "binary"}, prompt=3, vocab=300, fixed=("vocab",))

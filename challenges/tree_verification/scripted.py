@@ -8,7 +8,8 @@ import numpy as np
 GOLDEN, MIX, MIX_2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 SHIFTS = (np.uint64(30), MIX), (np.uint64(27), MIX_2), (np.uint64(31), np.uint64(1))
 TOP = 4.5
-"""The two largest logits of a row that are close; all others are below 4."""
+"""The two largest logits of a row that are close; all others are below 4. Where it would swallow their gap they are at
+0, and all others as far below."""
 HIDDEN = -1e9
 """Of an additive mask, at most this is as good as minus infinity."""
 ORDERS = ("branches depth first", "branches breadth first", "branches in any order")
@@ -68,8 +69,10 @@ def hashing(seed, vocab, gap, shift):
         found = (mixed(states[:, None] + places) >> np.uint64(11)).astype(float) / 2.0**50 - 4.0
         if gap is not None:
             rows, two = np.arange(len(found)), np.sort(np.argsort(-found, axis=1)[:, :2], axis=1)
-            found[rows, two[:, 0]] = TOP
-            found[rows, two[:, 1]] = TOP + gap
+            top = 0.0 if gap and TOP + gap == TOP else TOP
+            found += top - TOP
+            found[rows, two[:, 0]] = top
+            found[rows, two[:, 1]] = top + gap
         return found
 
     return pairs, logits

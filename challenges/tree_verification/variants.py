@@ -40,9 +40,8 @@ VARIANTS = (
                     .replace("positions))", "np.array(positions, dtype=np.int32)))")),)),
     Variant("arguments by name", "passes mask and positions by name",
             edits=((ASK, ASK.replace("mask, positions", "positions=positions, mask=mask")),)),
-    Variant("probabilities compared", "takes the argmax of the softmax",
-            edits=((CHOICES, "    weights = np.exp(logits - logits.max(axis=1, keepdims=True))\n"
-                             "    choices = (weights / weights.sum(axis=1, keepdims=True)).argmax(axis=1)\n"),)),
+    Variant("taken from the sorted row", "takes the first of the largest logits in a stable order",
+            edits=((CHOICES, '    choices = np.argsort(-logits, axis=1, kind="stable")[:, 0]\n'),)),
     Variant("all accepted", "returns the next token among the accepted ones",
             edits=((RETURN, "    return [*accepted, wanted], None\n"),
                    (VERIFIED, VERIFIED + "        accepted, next_token = accepted[:-1], accepted[-1]\n")),

@@ -125,6 +125,32 @@ def test_a_wrong_score_of_eos_hides_no_fault_that_shows_without_it(name: str, cr
     assert failing(judged(CODE, CODE.source(mutant))) == {"eos_score", criterion}
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_few_possible_tokens_of_many_are_asked_for_by_every_seed(seed: int) -> None:
+    """Fewer than the 2 K that an answer may look for before it sorts them."""
+    mutant = next(mutant for mutant in CODE.mutants if mutant.name == "impossible tokens before possible ones")
+    answer = LocalAnswer(module_of("answer", CODE.source(mutant)))
+    criterion = CODE.challenge.criterion("impossible_tokens")
+    evidence = probe_criterion(CODE, criterion, answer, seed, explain=False, brief=True)
+    assert (evidence.outcome, evidence.title) == (Outcome.FAILED, "there are too few results")
+
+
+def test_scores_closer_than_single_precision_resolves_are_ranked_in_brief() -> None:
+    mutant = next(mutant for mutant in CODE.mutants if mutant.name == "ranked in single precision")
+    answer = LocalAnswer(module_of("answer", CODE.source(mutant)))
+    for seed in range(3):
+        found = probe_criterion(CODE, CODE.challenge.criterion("any_search"), answer, seed, explain=False, brief=True)
+        assert found.outcome is Outcome.FAILED
+        assert found.title == "the smaller of two close scores is ranked before the larger"
+
+
+@pytest.mark.parametrize("name", ["ranked in single precision", "float32 sums"])
+def test_single_precision_is_charged_where_it_shows(name: str) -> None:
+    """In the scores themselves, or where two of them are ranked."""
+    mutant = next(mutant for mutant in CODE.mutants if mutant.name == name)
+    assert failing(judged(CODE, CODE.source(mutant))) == {mutant.criterion}
+
+
 REFUSED = {
     "length_penalty": "alpha == 0",
     "every_width": "width == 1",

@@ -203,8 +203,11 @@ def test_gradients_that_cannot_be_taken_are_charged_once() -> None:
     assert evidence["window_errors"].rests_on == "model_gradients"
 
 
-def test_scores_that_overflow_are_charged_to_finite_training_alone() -> None:
-    wrong = next(m for m in CODE.mutants if m.name == "softmax overflows")
+@pytest.mark.parametrize("name", ["softmax overflows", "SiLU overflows", "slope of SiLU overflows"])
+def test_what_overflows_is_charged_to_finite_training_alone(name: str) -> None:
+    """Rewards judge no training of this kind: there gradients that are not finite are charged where they are seen."""
+    wrong = next(m for m in CODE.mutants if m.name == name)
+    assert faulty(judged(CODE.source(wrong), "model_gradients")) == {"model_gradients"}
     evidence = judged(CODE.source(wrong), "finite_training", "model_gradients")
     assert faulty(evidence) == {"finite_training"}
     assert evidence["model_gradients"].rests_on == "finite_training"
@@ -281,6 +284,14 @@ def test_what_fails_where_a_group_is_short_is_left_to_that_criterion() -> None:
 
 OWN_PROJECTION = {"project": "s = 2 * s"}
 """The layer multiplies by what it projects."""
+
+
+def test_a_dtype_is_judged_where_a_group_is_short_and_a_refusal_there_is_not() -> None:
+    wrong = next(m for m in CODE.mutants if m.name == "short group in float64")
+    assert faulty(judged(CODE.source(wrong), "dtype", "ragged_groups", "accuracy")) == {"dtype"}
+    end = CODE.module("lines").PROJECT
+    refusing = CODE.source().replace(end, f"    _require(counts[-1] == group_size, 'short')\n{end}")
+    assert faulty(judged(refusing, "dtype", "ragged_groups")) == {"ragged_groups"}
 
 
 def test_a_layer_that_is_right_for_its_own_projection_is_charged_with_the_projection_alone() -> None:

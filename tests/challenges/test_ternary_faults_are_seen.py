@@ -60,6 +60,7 @@ def test_there_are_as_many_faults_and_variants_as_promised() -> None:
         ("weights stepped in place", "gradients_come_of_their_arguments_alone"),
         ("gradients of all calls", "gradients_come_of_their_arguments_alone"),
         ("weights as they lie in memory", "gradients_of_views_are_served"),
+        ("order lost in long windows", "every_gradient_matches_the_oracle"),
     ],
 )
 def test_gradients_that_keep_change_or_misread_what_they_get_are_seen(name: str, probe: str) -> None:

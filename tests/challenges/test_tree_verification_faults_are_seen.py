@@ -178,6 +178,20 @@ def test_another_fault_of_trees_leaves_close_and_equal_logits_to_the_chain(name:
         assert evidence.outcome is Outcome.PASSED
 
 
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", ["probabilities compared", "log-probabilities compared"])
+def test_logits_that_differ_by_less_than_their_probabilities_can_are_told_apart(name: str, seed: int) -> None:
+    """Equal logits do not show that an answer looks at probabilities."""
+    mutant = next(mutant for mutant in CODE.mutants if mutant.name == name)
+    answer = LocalAnswer(module_of("answer", CODE.source(mutant)))
+    close, equal = (
+        probe_criterion(CODE, CODE.challenge.criterion(id), answer, seed, explain=False, brief=True)
+        for id in ("close_logits", "equal_logits")
+    )
+    assert (close.outcome, close.title) == (Outcome.FAILED, "the smaller of two close logits is taken")
+    assert equal.outcome is Outcome.PASSED
+
+
 CUT = {"wrong": "    return accepted, wanted\n", "ended": "            return accepted, None\n"}
 
 
