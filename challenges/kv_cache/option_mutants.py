@@ -33,6 +33,16 @@ TILES = """\
     if {when}:
         both = np.tile(both, (1, 1, cache.num_heads // cache.num_kv_heads, 1))
 """
+SHARED_STEP = """\
+    check(cache, layer, slots, q, k, v, [1] * len(slots))
+    full = len(slots) > 1 and cache.lengths[layer, slots].min() >= cache.page
+    shared = full and len({{cache.tables[layer][slot][0] for slot in slots}}) == 1
+    window, cache.window = cache.window, None if shared and {when} else cache.window
+    out = prefill(cache, layer, slots, q, k, v, [1] * len(slots))
+    cache.window = window
+    return out
+"""
+STEP_OF_PAGES = "    return prefill(cache, layer, slots, q, k, v, [1] * len(slots))\n"
 
 
 def _slots_folded(count: int) -> tuple[tuple[str, str], ...]:
@@ -302,6 +312,23 @@ COPIED = (
         criterion="fork",
         edits=((COPY_TO_FORK, COPY_TO_FORK.replace("read(src)", "read(src)\n        if cache.window:\n"
                                                    "            rows = [part[-1:] for part in rows]")),),
+    ),
+    Mutant(
+        "window of shared tokens",
+        "shows slots of one decode all their tokens, not their window, where they share the first 64",
+        criterion="fork",
+        file="variants/shared_pages.py",
+        edits=(
+            ("PLAIN_PAGE = 24\n", "PLAIN_PAGE = 64\n"),
+            (STEP_OF_PAGES, SHARED_STEP.format(when="cache.page == PLAIN_PAGE")),
+        ),
+    ),
+    Mutant(
+        "window of a shared page",
+        "shows slots of one decode all their tokens, not their window, where pages are asked for and one is shared",
+        criterion="fork",
+        file="variants/shared_pages.py",
+        edits=((STEP_OF_PAGES, SHARED_STEP.format(when="cache.page != PLAIN_PAGE")),),
     ),
     Mutant(
         "cut of the first layer",
