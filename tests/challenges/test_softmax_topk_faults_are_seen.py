@@ -146,6 +146,27 @@ def test_a_block_keeps_nothing_of_one_row_for_the_next() -> None:
     assert run(CODE.probes["falling_rows_are_right"], answer(exact), SEED).passed
 
 
+@pytest.mark.parametrize("far", [5.0, 9.0, 13.0, 15.5])
+def test_columns_far_below_a_peak_are_part_of_a_sum(far: float) -> None:
+    """A sum may lose what is less than a float32 sum may, as one of all terms in turn does, and no more."""
+
+    def row(logits: Floats, k: int) -> tuple[Floats, NDArray[np.int64]]:
+        probs, columns = exact(logits, k)
+        peak = logits[:256].max()
+        skipped = (np.arange(len(logits)) >= 256) & (logits < peak - far)
+        weights = np.exp(logits - logits.max())
+        return probs * (weights.sum() / weights[~skipped].sum()), columns
+
+    def in_turn(logits: Floats, k: int) -> tuple[Floats, NDArray[np.int64]]:
+        columns = exact(logits, k)[1]
+        weights = np.exp(logits - logits.max())
+        return weights[columns] / np.cumsum(weights, dtype=np.float32)[-1], columns
+
+    probe = CODE.probes["many_far_logits_are_summed"]
+    assert not run(probe, answer(row), SEED).passed
+    assert run(probe, answer(exact), SEED).passed and run(probe, answer(in_turn), SEED).passed
+
+
 def test_what_a_device_does_not_watch_is_unsupported_and_nothing_else() -> None:
     """The same answer in NumPy: there is nothing to watch or to count, and all the rest passes."""
     evidence = assess(CODE, answer(exact), SEED, share=SHARE)
