@@ -33,6 +33,18 @@ TILES = """\
     if {when}:
         both = np.tile(both, (1, 1, cache.num_heads // cache.num_kv_heads, 1))
 """
+NO_PAGES = "        self.free: list[Rows] = []\n"
+TAKE_CELLS = """\
+def take_cells(store, slot, n, size):
+    store.cells += [None] * (size - len(store.cells))
+    for first in range(size - n + 1):
+        if store.cells[first : first + n] == [None] * n:
+            store.cells[first : first + n] = [slot] * n
+            return
+    raise ValueError("no neighbouring cells")
+
+
+"""
 SHARED_STEP = """\
     check(cache, layer, slots, q, k, v, [1] * len(slots))
     full = len(slots) > 1 and cache.lengths[layer, slots].min() >= cache.page
@@ -170,6 +182,26 @@ RELEASED = (
         "takes the pages of a slot back again where the slot is released while it is empty",
         criterion="paged",
         edits=((GIVE_BACK, GIVES_BACK_AGAIN.format(when="self.paged")),),
+    ),
+    Mutant(
+        "neighbouring cells",
+        "takes a prompt only where so many neighbouring cells of an arena of all slots are free",
+        criterion="capacity",
+        edits=(
+            (
+                GIVE_BACK,
+                "        self.cells = [None if owner == slot else owner for owner in self.cells]\n" + GIVE_BACK,
+            ),
+            (
+                CUT,
+                "        for cell in [at for at, owner in enumerate(self.cells) if owner == slot][length:]:\n"
+                "            self.cells[cell] = None\n" + CUT,
+            ),
+            (NO_PAGES, NO_PAGES + "        self.cells: list[int | None] = []\n"),
+            (KEEP_PROMPT, "        take_cells(store, slot, n, len(store.tables) * cache.max_length)\n" + KEEP_PROMPT),
+            (KEEP_STEP, "        take_cells(store, slot, 1, len(store.tables) * cache.max_length)\n" + KEEP_STEP),
+            ("def decode(", TAKE_CELLS + "def decode("),
+        ),
     ),
     Mutant(
         "same array remembered",

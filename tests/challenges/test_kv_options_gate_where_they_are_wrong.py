@@ -63,6 +63,7 @@ def test_a_window_that_takes_too_many_tokens_is_part_of_a_reward_and_gives_no_wr
         ("fork onto itself", "every_kind_of_fork_is_right"),
         ("fork shares a page", "every_kind_of_fork_is_right"),
         ("copied for one token", "every_kind_of_fork_is_right"),
+        ("neighbouring cells", "a_released_slot_takes_max_length"),
         ("window of shared tokens", "every_kind_of_fork_is_right"),
         ("window of a shared page", "every_kind_of_fork_is_right"),
         ("cut one too long", "every_kind_of_cut_is_right"),
