@@ -10,6 +10,11 @@ RAISE = f"    if (logit > partial.max) {{\n{RESCALE}        partial.max = logit;
 START = "    Partial partial = {-FLT_MAX, 0.0f};  // finite"
 MERGE = "    both.sum = a.sum * expf(a.max - both.max) + b.sum * expf(b.max - both.max);\n"
 ADD_ONE = "        add(partial, logit);\n"
+NEAR_PEAK = "    if (!(fmaxf(fmaxf(logits.x, logits.y), fmaxf(logits.z, logits.w)) < peak - 15.5f))\n"
+PEAK = "    const float peak = logit_of(pool.keys[0]);\n    __syncthreads();\n"
+OF_VECTOR = "take_vector(float4 logits, int column, Pool& pool, uint32_t floor, "
+CALL_OF_VECTOR = "take_vector(now, head + vector * VECTOR, pool, floor, partial)"
+FIRST_SORT = "    uint32_t floor = keep_best(pool, k);\n"
 ADD_FOUR = "    add(partial, logits);\n"
 LEADER = "    if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = mine;\n"
 WARPS = "    for (int warp = 1; warp < WARPS; ++warp) total = merge(total, of_warp[warp]);\n"
@@ -158,6 +163,11 @@ VALUES = (
            edits=((ADD_ONE, "        if (begin > 0) add(partial, logit);\n"),)),
     Mutant("tail not summed", "leaves the last columns, when they fill no vector, out of the sum", criterion="values",
            edits=((ADD_ONE, "        if (begin == 0) add(partial, logit);\n"),)),
+    Mutant("columns far below a peak skipped", "sums no four columns that lie more than 15.5 below the largest logit "
+           "that the block has sorted", criterion="values",
+           edits=((OF_VECTOR, OF_VECTOR.replace("floor,", "floor, float peak,")), (ADD_FOUR, NEAR_PEAK + ADD_FOUR),
+                  (CALL_OF_VECTOR, CALL_OF_VECTOR.replace("floor,", "floor, peak,")),
+                  (FIRST_SORT, FIRST_SORT + PEAK))),
     Mutant("maximum starts at zero", "takes the maximum of a row to be 0 at least", criterion="stability",
            edits=((START, START.replace("-FLT_MAX", "0.0f")),)),
     Mutant("maximum starts at -10,000", "takes the maximum of a row to be -10,000 at least", criterion="stability",

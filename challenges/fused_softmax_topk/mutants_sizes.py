@@ -42,6 +42,19 @@ IN_TURNS = f"""\
     }}
 """
 KEEP_FIRST = "    static const int first = vocab;\n    if (vocab > first && first >= k) vocab = first;\n"
+PARTIAL = "    Partial partial = {-FLT_MAX, 0.0f};  // finite"
+SUM_OF_TURNS = IN_TURNS.replace("uint32_t before", "float sum").replace("before", "sum")
+
+
+def _in_turns(loop: str, given: str) -> tuple[tuple[str, str], ...]:
+    """Serve rows by 432 blocks in turns, which give each row what is left of the one before."""
+    return (
+        (SERVED, SERVED.replace("indices)", f"indices, {given})")),
+        ("softmax_topk_kernel(const float* logits, int vocab,",
+         "softmax_topk_kernel(const float* logits, size_t rows, int vocab,"),
+        (ROW + SERVE, loop),
+        (LAUNCH, LAUNCH.replace("<<<rows,", "<<<min(rows, 432),").replace("(logits,", "(logits, rows,")),
+    )  # fmt: skip
 
 
 def _launched(grid: str) -> tuple[str, str]:
@@ -60,13 +73,13 @@ SIZES = (
            edits=(_launched("dim3(1, rows)"), (ROW, ROW.replace("blockIdx.x", "blockIdx.y")))),
     Mutant("floor of the row before", "keeps a row's floor for the next until k columns set another",
            criterion="rows",
-           edits=((SERVED, SERVED.replace("indices)", "indices, uint32_t& before)")),
+           edits=(*_in_turns(IN_TURNS, "uint32_t& before"),
                   (FIRST_FLOOR, f"{FIRST_FLOOR}    if (floor == 0) floor = before;\n"),
-                  (MERGED + "    keep_best", MERGED + "    before = keep_best"),
-                  ("softmax_topk_kernel(const float* logits, int vocab,",
-                   "softmax_topk_kernel(const float* logits, size_t rows, int vocab,"),
-                  (ROW + SERVE, IN_TURNS),
-                  (LAUNCH, LAUNCH.replace("<<<rows,", "<<<min(rows, 432),").replace("(logits,", "(logits, rows,")))),
+                  (MERGED + "    keep_best", MERGED + "    before = keep_best"))),
+    Mutant("sum scaled to nothing", "scales the sum of the row before by 0, which leaves NaN as it is",
+           criterion="special_values",
+           edits=(*_in_turns(SUM_OF_TURNS, "float& sum"), (PARTIAL, PARTIAL.replace("0.0f", "sum * 0.0f")),
+                  (MERGED, "    sum = partial.sum;\n" + MERGED))),
     Mutant("every second row of many", "leaves every second row after the 1,183rd unwritten", criterion="any_size",
            edits=((SERVE, "    if (row < 1183 || row % 2 == 0)\n    " + SERVE),)),
     Mutant("tail dropped in long rows", "drops the last columns of rows of more than 1,183", criterion="any_size",

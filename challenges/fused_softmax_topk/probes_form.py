@@ -14,6 +14,7 @@ from .alignment import launch_watched
 from .binding import Floats, Launched, call, launch, max_k, normal, outputs, serving, spaced
 from .infinities import INFINITE, right_with_infinities, tail_masked
 from .judging import alive, right, right_under
+from .probes_rows import DISTURBED
 
 TIED = "equal logits are not served"
 PLAIN_VOCAB = 1000
@@ -90,9 +91,8 @@ def spoilt_rows_leave_others_alone(answer: Answer, draw: Draw, *, rows: int, voc
     logits[0::6, vocab // 3] = np.nan
     logits[2::6, vocab // 2] = np.inf
     logits[4::6] = -np.inf
-    title = "a row of NaN or infinities disturbs others"
     between = lambda **more: launch(answer, draw, logits, k, **more).part(~spoilt)  # noqa: E731
-    right_under(title, answer, draw, logits, k, launched=between)
+    right_under(DISTURBED, answer, draw, logits, k, launched=between)
 
 
 @probe({"rows": 1, "vocab": 1, "k": 1}, {"rows": 1, "vocab": 5, "k": 5}, {"rows": 2, "vocab": 31, "k": 7},

@@ -6,14 +6,16 @@ Where launches are compared, memory that nobody wrote holds NaN in both: what is
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from harness.probing import Answer, CallTimedOut, Draw, NotMeasurable, ProbeFailure, expect, probe
 from harness.probing.failures import FaultElsewhere
 
-from .binding import LARGEST_K, Floats, Launched, call, launch, serving, spaced
-from .judging import alive, legal_indices, require_right, right, tolerance
+from .binding import LARGEST_K, Floats, Launched, call, launch, normal, serving, spaced
+from .judging import alive, legal_indices, require_right, right, right_under, tolerance
 
 MIXED = "a row depends on other rows"
+DISTURBED = "a row of NaN or infinities disturbs others"
 HIGHEST = 100.0
 """Of falling rows the first lies so far above zero and the last so far below: exp() of the distance is beyond float32.
 """
@@ -75,12 +77,27 @@ def falling_rows_are_right(answer: Answer, draw: Draw, *, rows: int, vocab: int,
             judge(count)
 
 
-def _seems_right(answer: Answer, draw: Draw, logits: Floats, k: int) -> bool:
-    """Say whether some blocks of a launch, those at both ends of its grid, write rows, and only right ones."""
+@probe({"rows": 1100}, {"rows": 2500}, vocab=67, k=3, fixed=("rows", "vocab", "k"), slow_fails=False, fit=serving)
+def rows_after_spoilt_ones_are_right(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int) -> None:
+    """T20: rows in whose first half, and in every seventh behind it, a logit is NaN or +inf; the others are right.
+
+    Half of them are more than a device runs blocks at once: a sum or a maximum that is NaN stays so in the next row of
+    a block unless it is set anew. Blocks are run as for falling rows.
+    """
+    logits, row = normal(draw, rows, vocab), np.arange(rows)
+    good = (row >= rows // 2) & (row % 7 > 0)
+    logits[~good, vocab // 3] = np.where(row % 2, np.nan, np.inf)[~good]
+    if not _seems_right(answer, draw, logits, k, good):
+        others = lambda **more: launch(answer, draw, logits, k, **more).part(good)  # noqa: E731
+        right_under(DISTURBED, answer, draw, logits, k, launched=others)
+
+
+def _seems_right(answer: Answer, draw: Draw, logits: Floats, k: int, good: NDArray[np.bool_] | bool = True) -> bool:
+    """Say whether some blocks of a launch, those at both ends of its grid, write good rows, and only right ones."""
     try:
         back = call(answer, draw, logits, k, mode="sample")
         written = np.all([back.regions[name].changed[back.regions[name].inside].reshape(len(logits), k).all(axis=1)
-                          for name in ("probs", "indices")], axis=0)  # fmt: skip
+                          for name in ("probs", "indices")], axis=0) & good  # fmt: skip
         if written.any():
             require_right(Launched.of(back, logits, k).part(written))
     except CallTimedOut:  # as all blocks then do

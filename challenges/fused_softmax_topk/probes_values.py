@@ -20,6 +20,7 @@ from .rounding import UNIT
 SMALL = {"rows": 2, "vocab": 5, "k": 2}
 MIDDLE = {"rows": 3, "vocab": 100, "k": 8}
 LARGE = {"rows": 5, "vocab": 3001, "k": 32}
+FAR_BELOW = "thousands of logits far below the largest give wrong probabilities"
 
 
 @probe(MIDDLE, SMALL, LARGE, floors={"vocab": 2}, fit=serving)
@@ -54,6 +55,19 @@ def the_maximum_may_come_at_any_column(answer: Answer, draw: Draw, *, rows: int,
     logits = normal(draw, rows, vocab)
     logits[:, at] = logits.max(axis=1) + np.float32(4)
     _right_probabilities_under("probabilities depend on where the maximum lies", answer, draw, logits, k)
+
+
+@probe(*({"vocab": 4003, "depth": depth} for depth in (8.0, 12.0, 16.0)), rows=2, k=4,
+       fixed=("rows", "depth", "k"))  # fmt: skip
+def many_far_logits_are_summed(answer: Answer, draw: Draw, *, rows: int, vocab: int, depth: float, k: int) -> None:
+    """A first logit above all the others, which are thousands: together they are worth more than sums may lose.
+
+    Each is worth more than half a unit in the last place of the first, 2^-24: exp(-16.6). Deeper ones, added to it one
+    by one, are lost in float32.
+    """
+    logits = normal(draw, rows, vocab) / 64
+    logits[:, 0] = depth
+    _right_probabilities_under(FAR_BELOW, answer, draw, logits, k)
 
 
 @probe({"vocab": 7, "k": 3}, {"vocab": 1500, "k": 64}, rows=3, floors={"vocab": 2}, fit=serving)

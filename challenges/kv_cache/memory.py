@@ -1,6 +1,6 @@
 """Resident memory of the answer's process, read from outside after its allocator gave back what is free."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,7 +63,8 @@ def resident(answer: Answer) -> int:
 
 def grown(
     answer: Answer, draw: Draw, shape: Shape, length: int, room: int,
-    after: Callable[[Cache, Tokens], object] = lambda cache, tokens: None, together: bool = True, **options: Any,
+    after: Callable[[Cache, Tokens], object] = lambda cache, tokens: None, together: bool = True, stepped: int = 0,
+    **options: Any,
 ) -> int:  # fmt: skip
     """Bytes by which the process grows with a new cache that holds tokens in every slot of every layer.
 
@@ -75,21 +76,32 @@ def grown(
         room: max_length.
         after: what to do in the end with the cache, and the tokens that it was given.
         together: whether all slots are filled by one call, or each by its own.
+        stepped: how many of a slot's tokens, the last, come one by one, by decodes, and not by a prompt.
         **options: of the cache.
     """
     numbers = draw.normal(shape.slots, shape.kv_heads, length, shape.head_dim, dtype="float32")
     tokens = Tokens(numbers, numbers, numbers)
-    Cache(answer, tokens, slots=1, room=room, **options).prefill([0], tokens.rows(0))  # what a first use leaves behind
+    one = Cache(answer, tokens, slots=1, room=room, **options)
+    _fill(one, tokens.rows(0), 0, [0], min(stepped, 1))  # what a first use leaves behind
     answer.forget()
     before = resident(answer)
     cache = Cache(answer, tokens, layers=shape.layers, slots=shape.slots, room=room, **options)
     for layer in range(shape.layers):
         for slots in (range(shape.slots),) if together else zip(range(shape.slots)):
-            cache.prefill(slots, tokens.rows(*slots), layer=layer)
+            _fill(cache, tokens.rows(*slots), layer, slots, stepped)
     size = resident(answer) - before
     after(cache, tokens)
     answer.forget()
     return size
+
+
+def _fill(cache: Cache, tokens: Tokens, layer: int, slots: Sequence[int], stepped: int) -> None:
+    """Give slots their tokens: a prompt, and the last ones by a decode each."""
+    prompt = tokens.length - stepped
+    if prompt:
+        cache.prefill(slots, tokens.part(0, prompt), layer=layer)
+    for at in range(prompt, tokens.length):
+        cache.decode(slots, tokens.part(at, at + 1), layer=layer)
 
 
 def slopes(answer: Answer, draw: Draw, shape: Shape, length: int, *, together: bool = True) -> tuple[float, float]:

@@ -53,6 +53,17 @@ CHUNK_ALONE = """\
         out[row, :, :n] = attend(q[row, :, :n], chunk[:, 0], chunk[:, 1], 0, cache.window)
 """
 
+
+def _stored_as_decoded(top: int) -> tuple[tuple[str, str], ...]:
+    """Store groups as they are where a decode fills them and codes reach up to `top`."""
+    loop, whole = "        while len(rows):\n", "    if not top:\n        return group[0]\n"
+    return (
+        (loop, "        one = len(rows) == 1\n" + loop),
+        ("code(self.last, self.top)", f"code(self.last, 0 if one and self.top == {top} else self.top)"),
+        (whole, whole.replace("not top", "len(group) == 1")),
+    )
+
+
 READ_SLOT_0 = (
     (PREFILL, PREFILL.replace("store, slot", "store, 0")),
     (DECODE, DECODE.replace("store, slot", "store, 0")),
@@ -913,6 +924,20 @@ OPTIONS = (
         "accepts int8 and stores full precision",
         criterion="int8",
         edits=(('"int8": 8', '"int8": None'),),
+    ),
+    Mutant(
+        "int8 of prompts alone",
+        "stores a group of tokens in full precision at int8 where a decode brings its last one",
+        criterion="int8",
+        file="variants/coded_groups.py",
+        edits=_stored_as_decoded(127),
+    ),
+    Mutant(
+        "int4 of prompts alone",
+        "stores a group of tokens in full precision at int4 where a decode brings its last one",
+        criterion="int4",
+        file="variants/coded_groups.py",
+        edits=_stored_as_decoded(7),
     ),
     Mutant(
         "int4 halves swapped",

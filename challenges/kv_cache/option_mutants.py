@@ -33,6 +33,28 @@ TILES = """\
     if {when}:
         both = np.tile(both, (1, 1, cache.num_heads // cache.num_kv_heads, 1))
 """
+NO_PAGES = "        self.free: list[Rows] = []\n"
+TAKE_CELLS = """\
+def take_cells(store, slot, n, size):
+    store.cells += [None] * (size - len(store.cells))
+    for first in range(size - n + 1):
+        if store.cells[first : first + n] == [None] * n:
+            store.cells[first : first + n] = [slot] * n
+            return
+    raise ValueError("no neighbouring cells")
+
+
+"""
+SHARED_STEP = """\
+    check(cache, layer, slots, q, k, v, [1] * len(slots))
+    full = len(slots) > 1 and cache.lengths[layer, slots].min() >= cache.page
+    shared = full and len({{cache.tables[layer][slot][0] for slot in slots}}) == 1
+    window, cache.window = cache.window, None if shared and {when} else cache.window
+    out = prefill(cache, layer, slots, q, k, v, [1] * len(slots))
+    cache.window = window
+    return out
+"""
+STEP_OF_PAGES = "    return prefill(cache, layer, slots, q, k, v, [1] * len(slots))\n"
 
 
 def _slots_folded(count: int) -> tuple[tuple[str, str], ...]:
@@ -160,6 +182,26 @@ RELEASED = (
         "takes the pages of a slot back again where the slot is released while it is empty",
         criterion="paged",
         edits=((GIVE_BACK, GIVES_BACK_AGAIN.format(when="self.paged")),),
+    ),
+    Mutant(
+        "neighbouring cells",
+        "takes a prompt only where so many neighbouring cells of an arena of all slots are free",
+        criterion="capacity",
+        edits=(
+            (
+                GIVE_BACK,
+                "        self.cells = [None if owner == slot else owner for owner in self.cells]\n" + GIVE_BACK,
+            ),
+            (
+                CUT,
+                "        for cell in [at for at, owner in enumerate(self.cells) if owner == slot][length:]:\n"
+                "            self.cells[cell] = None\n" + CUT,
+            ),
+            (NO_PAGES, NO_PAGES + "        self.cells: list[int | None] = []\n"),
+            (KEEP_PROMPT, "        take_cells(store, slot, n, len(store.tables) * cache.max_length)\n" + KEEP_PROMPT),
+            (KEEP_STEP, "        take_cells(store, slot, 1, len(store.tables) * cache.max_length)\n" + KEEP_STEP),
+            ("def decode(", TAKE_CELLS + "def decode("),
+        ),
     ),
     Mutant(
         "same array remembered",
@@ -302,6 +344,23 @@ COPIED = (
         criterion="fork",
         edits=((COPY_TO_FORK, COPY_TO_FORK.replace("read(src)", "read(src)\n        if cache.window:\n"
                                                    "            rows = [part[-1:] for part in rows]")),),
+    ),
+    Mutant(
+        "window of shared tokens",
+        "shows slots of one decode all their tokens, not their window, where they share the first 64",
+        criterion="fork",
+        file="variants/shared_pages.py",
+        edits=(
+            ("PLAIN_PAGE = 24\n", "PLAIN_PAGE = 64\n"),
+            (STEP_OF_PAGES, SHARED_STEP.format(when="cache.page == PLAIN_PAGE")),
+        ),
+    ),
+    Mutant(
+        "window of a shared page",
+        "shows slots of one decode all their tokens, not their window, where pages are asked for and one is shared",
+        criterion="fork",
+        file="variants/shared_pages.py",
+        edits=((STEP_OF_PAGES, SHARED_STEP.format(when="cache.page != PLAIN_PAGE")),),
     ),
     Mutant(
         "cut of the first layer",

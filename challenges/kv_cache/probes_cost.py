@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from statistics import median
 
 from harness.numerics import Exponent, distinct, fit_exponent
@@ -43,6 +44,8 @@ LIGHT, LIGHT_LENGTH = Shape(layers=1, kv_heads=1, head_dim=128, slots=16), 128
 """For what takes too long to fill `WIDE`: a sixteenth of its work, and each slot filled by a call of its own."""
 OVERHEAD = 1.6
 """Bytes held over bytes of keys and values: half as much again is still in proportion, a second copy is not."""
+STEPPED = replace(WIDE, slots=2)
+"""For tokens that come one by one, `STATED_LENGTH` of them: designs leave no more than half as many uncoded."""
 LEAST = 0.4
 """Below this the tokens cannot be held, whatever they are packed into."""
 NO_REPORT = "`memory_bytes` is not offered"
@@ -197,17 +200,20 @@ def memory_bytes_says_what_is_held(
 
 @probe(kind="int8", traced=False, slow_fails=False, measures=True)
 def int8_takes_fewer_bytes(answer: Answer, draw: Draw, *, kind: str) -> dict[str, float]:
-    """Resident bytes of a full cache at int8 over those without quantisation."""
+    """Resident bytes of a full cache at int8 over those without quantisation, filled by prompts, and by decodes."""
     settle(answer)
     ratio = next(_compressions(answer, draw, kind))
     detail = "{} of the plain bytes, at most {} passes".format(*distinct(ratio, COMPRESSED[kind], 3))
     expect.that(ratio <= COMPRESSED[kind], "int8 takes no fewer bytes", detail, int8_bytes_ratio=ratio)
-    return {"int8_bytes_ratio": ratio}
+    return {"int8_bytes_ratio": ratio, **_require_decodes_compressed(answer, draw, kind)}
 
 
 @probe(kind="int4", traced=False, slow_fails=False, measures=True)
 def int4_takes_fewer_bytes(answer: Answer, draw: Draw, *, kind: str) -> dict[str, float]:
-    """Resident bytes of a full cache at int4 over those without quantisation, and over those at int8 if offered."""
+    """Resident bytes of a full cache at int4 over those without quantisation, and over those at int8 if offered.
+
+    Filled by decodes it is compared with a plain cache alone.
+    """
     settle(answer)
     ratios, limit = _compressions(answer, draw, kind, "int8"), COMPRESSED[kind]
     ratio = next(ratios)
@@ -216,7 +222,7 @@ def int4_takes_fewer_bytes(answer: Answer, draw: Draw, *, kind: str) -> dict[str
             limit = min(limit, INT4_OF_INT8 * next(ratios))
     detail = "{} of the plain bytes, at most {} passes".format(*distinct(ratio, limit, 3))
     expect.that(ratio <= limit, "int4 takes no fewer bytes", detail, int4_bytes_ratio=ratio)
-    return {"int4_bytes_ratio": ratio}
+    return {"int4_bytes_ratio": ratio, **_require_decodes_compressed(answer, draw, kind)}
 
 
 @probe(slots=8, fixed=("slots",), traced=False, slow_fails=False, measures=True)
@@ -294,12 +300,22 @@ def _require_in_proportion(taken: float, shape: Shape, when: str, figures: dict[
     return seen
 
 
-def _compressions(answer: Answer, draw: Draw, *kinds: str) -> Iterator[float]:
+def _compressions(answer: Answer, draw: Draw, *kinds: str, decoded: bool = False) -> Iterator[float]:
     """Yield the resident bytes of a full cache of each kind over those without quantisation, measured once."""
-    plain = grown(answer, draw, STATED, STATED_LENGTH, STATED_LENGTH)
+    shape, stepped = (STEPPED, STATED_LENGTH) if decoded else (STATED, 0)
+    fill = partial(grown, answer, draw, shape, STATED_LENGTH, STATED_LENGTH, stepped=stepped)
+    plain = fill()
     for kind in kinds:
-        packed = grown(answer, draw, STATED, STATED_LENGTH, STATED_LENGTH, quantization=kind)
-        yield round(packed / plain, 4) if plain > 0 else 1.0
+        yield round(fill(quantization=kind) / plain, 4) if plain > 0 else 1.0
+
+
+def _require_decodes_compressed(answer: Answer, draw: Draw, kind: str) -> dict[str, float]:
+    """Require a cache of codes that decodes alone fill to take fewer bytes than a plain one that they fill."""
+    ratio = next(_compressions(answer, draw, kind, decoded=True))
+    figures = {f"{kind}_bytes_ratio_of_decodes": ratio}
+    detail = "{} of the plain bytes, at most {} passes".format(*distinct(ratio, COMPRESSED[kind], 3))
+    expect.that(ratio <= COMPRESSED[kind], f"{kind} takes no fewer bytes for tokens of decodes", detail, **figures)
+    return figures
 
 
 def _exponent(cost: Callable[[int], float], contexts: Sequence[int], draw: Draw, rounds: int) -> Exponent:

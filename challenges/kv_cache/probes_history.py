@@ -3,7 +3,7 @@
 import contextlib
 import functools
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -144,6 +144,29 @@ def a_slot_holds_exactly_max_length(answer: Answer, draw: Draw, *, room: int, H:
     full.store([SLOT], tokens.part(0, room))
     _refused(full, tokens.part(room), lambda: full.store([SLOT], tokens.part(room)), "a prompt beyond max_length")
     _refused(small, tokens.part(room), lambda: small.store([SLOT], tokens), "a prompt longer than max_length")
+
+
+@probe({"room": 2, "H": 1, "D": 3, "dtype": "float64"}, {"room": 9, "H": 2, "D": 4, "dtype": "float32"},
+       floors={"room": 2})  # fmt: skip
+def a_released_slot_takes_max_length(answer: Answer, draw: Draw, *, room: int, H: int, D: int, dtype: str) -> None:
+    """K15, K16: a prompt of max_length fits a slot that is released, where all slots were filled in turns as well."""
+    tokens = normal(draw, 1, H, room, D, dtype)
+
+    def refill(slots: Sequence[int]) -> None:
+        cache = Cache(answer, tokens, slots=2, room=room)
+        for at, slot in itertools.product(range(room), slots):
+            cache.decode([slot], tokens.part(at, at + 1))
+        cache.release(0)
+        cache.store([0], tokens)
+
+    try:
+        refill([0])
+    except ArgumentsRejected:  # whether a release empties a slot is another criterion's matter
+        return
+    try:
+        refill([0, 1])
+    except ArgumentsRejected as why:
+        raise ProbeFailure("a call that fits is refused where slots were filled in turns", why.detail) from None
 
 
 @probe({"room": 3, "B": 1, "H": 1, "D": 4, "dtype": "float64"}, {"room": 3, "B": 2, "H": 1, "D": 4, "dtype": "float64"},

@@ -40,15 +40,16 @@ EXTREME = (STEEP, *MAGNITUDES)
 DTYPES = ("float64", "float32")
 WITHOUT = "any_history"
 """The criterion of programs without options."""
-BESIDE: Mapping[str, tuple[str, Mapping[str, int | str]]] = {
-    "shared heads": ("gqa", {"groups": 2}),
-    "windows": ("sliding_window", {"window": 5}),
-    "pages": ("paged", {"page_size": 3}),
-    "int8": ("quantized:int8", {"quantization": "int8"}),
-    "int4": ("quantized:int4", {"quantization": "int4"}),
+BESIDE: Mapping[str, tuple[tuple[str, ...], Mapping[str, int | str]]] = {
+    "shared heads": (("gqa",), {"groups": 2}),
+    "windows": (("sliding_window",), {"window": 5}),
+    "pages": (("paged",), {"page_size": 3}),
+    "int8": (("quantized:int8",), {"quantization": "int8"}),
+    "int4": (("quantized:int4",), {"quantization": "int4"}),
+    "windows in pages": (("sliding_window", "paged"), {"window": 5, "page_size": 3}),
 }
 """Options that caches may have beside the one that a program is about: what claims them, and how they are asked for."""
-NO_WINDOW = ("", *(option for option in BESIDE if option != "windows"))
+NO_WINDOW = ("", *(option for option, (claims, _) in BESIDE.items() if "sliding_window" not in claims))
 """What a window no longer shows a cache need not hold, so that nothing is said of cuts under one."""
 SLOTS_OF_A_PLAN, MORE_THAN_A_BYTE = (4,), (260,)
 SMALL = {"other": tuple(range(1, 21))}
@@ -179,9 +180,9 @@ def _find_outcome(run: Run, program: Program, draw: int) -> str:
 
 
 def _takes_both(answer: Answer, options: Mapping[str, int | str], other: str) -> bool:
-    """Whether the answer claims an option, and takes it beside others."""
-    claim, keywords = BESIDE[other]
-    if not claimed(answer, claim):
+    """Whether the answer claims some options, and takes them beside others."""
+    claims, keywords = BESIDE[other]
+    if not all(claimed(answer, claim) for claim in claims):
         return False
     asked = {**options, **keywords}
     groups = asked.pop("groups", 1)

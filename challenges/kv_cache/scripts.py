@@ -23,7 +23,7 @@ FORKED, FURTHER = 41, 26
 """Tokens of a slot that is copied, inside a block of 16 or 32, and those that take it past 64."""
 
 PACKED = 66
-"""Tokens of which two query heads a key/value head make more than 128 queries."""
+"""Tokens that fill a block of 64; two query heads a key/value head make more than 128 queries of them."""
 
 
 class Script(Writer):
@@ -62,6 +62,7 @@ class Script(Writer):
         create, long, short = self._started()
         if create.option("quantization"):
             self._copy_far(create)
+        self._copy_full(create)
         self._fill_each(create, [0, 3], [long, short])
         self._copy(create, 0, 3)
         self._copy(create, 1, 3)
@@ -129,6 +130,14 @@ class Script(Writer):
         self._copy(create, 3, 1)
         for slot in (3, 1):
             self._feed(create, 0, [slot], [FURTHER])
+        self._feed(create, 0, [3, 1], [1, 1], decode=True)
+        for slot in (3, 1):
+            self._drop(create, slot)
+
+    def _copy_full(self, create: Create) -> None:
+        """Copy a slot of more tokens than a block of 64, and take source and copy, which share it, on in one call."""
+        self._feed(create, 0, [3], [PACKED])
+        self._copy(create, 3, 1)
         self._feed(create, 0, [3, 1], [1, 1], decode=True)
         for slot in (3, 1):
             self._drop(create, slot)

@@ -18,6 +18,7 @@ from harness.mutation.checks.check import assess, open_in_sandbox
 from harness.mutation.checks.null_answer import NullAnswer
 from harness.probing import Answer, CallTimedOut, Draw, Mutant, Variant
 from harness.probing.challenge_code.code import ChallengeCode
+from harness.probing.probe import run
 from harness.workspace import Workspace
 
 WORKSPACE = Workspace(Path(__file__).parents[2])
@@ -80,6 +81,13 @@ def test_bytes_that_do_not_change_with_the_slots_are_said_to_be_the_same() -> No
     with open_in_sandbox(CODE, CODE.source(fault)) as answer:
         (report,) = assess(CODE, answer, SEED, "memory_report")
     assert report.detail.endswith("with 1 and with 2 slots filled it says the same")
+
+
+def test_codes_that_decodes_never_reach_are_seen_in_the_bytes_of_decodes() -> None:
+    fault = next(mutant for mutant in CODE.mutants if mutant.name == "int8 of prompts alone")
+    with open_in_sandbox(CODE, CODE.source(fault)) as answer:
+        found = run(CODE.probes["int8_takes_fewer_bytes"], answer, SEED, shrink=False)
+    assert found.title == "int8 takes no fewer bytes for tokens of decodes"
 
 
 def before_each_prefill(statement: str) -> str:

@@ -1,6 +1,7 @@
 """Every faulty kernel fails the criterion it names, every right one passes, and null answers earn nothing."""
 
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -99,6 +100,35 @@ def test_worthless_values_in_place_of_the_right_ones_fail_the_anchor(kind: str) 
     assert tells_of_values(anchor)
 
 
+def starts_with_no(kept: deque[float]) -> Callable[[Launch], Launch]:
+    """Clear at each launch what an answer keeps from row to row."""
+
+    def around(plain: Launch) -> Launch:
+        def launch(*arguments: Any, **options: Any) -> tuple[Any, ...]:
+            kept.clear()
+            return plain(*arguments, **options)
+
+        return launch
+
+    return around
+
+
+@pytest.mark.parametrize("blocks", [1, 108, 432, 528, 1000])
+def test_a_block_keeps_no_nan_of_one_row_for_the_next(blocks: int) -> None:
+    """Each of some blocks scales the sum of its last row by 0, whatever that sum is, and adds it to the next."""
+    sums = deque[float](maxlen=blocks)
+
+    def row(logits: Floats, k: int) -> tuple[Floats, NDArray[np.int64]]:
+        probs, columns = exact(logits, k)
+        left = sums[0] if len(sums) == blocks else 0.0
+        sums.append(np.exp(logits - logits.max()).sum() + 0 * left)
+        return probs + 0 * left, columns
+
+    found = run(CODE.probes["rows_after_spoilt_ones_are_right"], answer(row, around=starts_with_no(sums)), SEED)
+    assert (found.passed, found.title) == (False, "a row of NaN or infinities disturbs others")
+    assert run(CODE.probes["rows_after_spoilt_ones_are_right"], answer(exact), SEED).passed
+
+
 def test_a_block_keeps_nothing_of_one_row_for_the_next() -> None:
     """Each of 432 blocks begins a row with the k-th largest logit of its last, where k is more than its threads."""
     floors = deque[float](maxlen=432)
@@ -111,16 +141,30 @@ def test_a_block_keeps_nothing_of_one_row_for_the_next() -> None:
         weights = np.exp(logits - logits.max())
         return weights[columns] / weights.sum(), columns
 
-    def in_new_blocks(plain: Launch) -> Launch:
-        def launch(*arguments: Any, **options: Any) -> tuple[Any, ...]:
-            floors.clear()
-            return plain(*arguments, **options)
-
-        return launch
-
-    (seen,) = assess(CODE, answer(row, around=in_new_blocks), SEED, "rows")
+    (seen,) = assess(CODE, answer(row, around=starts_with_no(floors)), SEED, "rows")
     assert (seen.outcome, seen.fault_of) == (Outcome.FAILED, "")
     assert run(CODE.probes["falling_rows_are_right"], answer(exact), SEED).passed
+
+
+@pytest.mark.parametrize("far", [5.0, 9.0, 13.0, 15.5])
+def test_columns_far_below_a_peak_are_part_of_a_sum(far: float) -> None:
+    """A sum may lose what is less than a float32 sum may, as one of all terms in turn does, and no more."""
+
+    def row(logits: Floats, k: int) -> tuple[Floats, NDArray[np.int64]]:
+        probs, columns = exact(logits, k)
+        peak = logits[:256].max()
+        skipped = (np.arange(len(logits)) >= 256) & (logits < peak - far)
+        weights = np.exp(logits - logits.max())
+        return probs * (weights.sum() / weights[~skipped].sum()), columns
+
+    def in_turn(logits: Floats, k: int) -> tuple[Floats, NDArray[np.int64]]:
+        columns = exact(logits, k)[1]
+        weights = np.exp(logits - logits.max())
+        return weights[columns] / np.cumsum(weights, dtype=np.float32)[-1], columns
+
+    probe = CODE.probes["many_far_logits_are_summed"]
+    assert not run(probe, answer(row), SEED).passed
+    assert run(probe, answer(exact), SEED).passed and run(probe, answer(in_turn), SEED).passed
 
 
 def test_what_a_device_does_not_watch_is_unsupported_and_nothing_else() -> None:
