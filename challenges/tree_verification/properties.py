@@ -28,6 +28,9 @@ APART = (
     ("chain, then a root", True),
 )  # fmt: skip
 """Forms in which a node's depth is not its place in the list, and whether the right path is the last or the first."""
+MINDING = (*APART, ("roots", False), ("chain, then a root", False), ("two chains in turn", False),
+           ("right before wrong siblings", True))  # fmt: skip
+"""More of them: of answers that are wrong elsewhere too, many show nothing of their positions."""
 LURES = 2
 """Tokens that each rejected node is tried with."""
 DRAWS = 4
@@ -60,9 +63,10 @@ def subtrees_are_rejected(answer: Answer, draw: Draw, prompt: int = 2, vocab: in
 def positions_do_no_harm(answer: Answer, draw: Draw, prompt: int = 2, vocab: int = 13) -> ProbeFailure | None:
     """Require that a model which minds positions is decoded like one that does not."""
     wrong: ProbeFailure | None = None
-    for shape, last in APART:
+    for shape, last in MINDING * DRAWS:
         tree = draw_tree(draw, SHAPES[shape], prompt=prompt, vocab=vocab, draft="right", ordered=True, last=last)
-        wrong = wrong or tree.failure(tree.mind(answer))
+        found = tree.failure(tree.mind(answer))  # asked of every tree, also once another fault is seen
+        wrong = wrong or found
     return wrong
 
 

@@ -51,6 +51,7 @@ LISTED = 40
 """Entries of a list that are shown."""
 NOT_GREEDY = "what is emitted is not what greedy decoding gives"
 MINDED = "what is emitted is wrong where the model minds positions"
+CHANGED = "what is emitted is wrong, and changes where the model minds positions"
 """Titles of faults that other criteria depend on."""
 PLACES = "positions are not those of the tokens"
 
@@ -229,14 +230,15 @@ class Verification:
         Both see by the right mask, so that a wrong one is not taken for wrong positions.
 
         Raises:
-            ProbeFailure: only what the former gives is wrong; nothing but the positions can be the cause.
+            ProbeFailure: the former gives another wrong result; nothing but the positions can be the cause.
         """
         ways = (replace(self, ordered=ordered) for ordered in (False, True))
         plain, minding = (way.ask(answer, model=way.masked) for way in ways)
-        failure = self.failure(minding) if self.failure(plain) is None else None
+        failure = self.failure(minding) if minding != plain else None
         if failure is not None:
+            title = MINDED if self.failure(plain) is None else CHANGED
             detail = f"{failure.detail}; {plain} where the model does not mind positions"
-            raise ProbeFailure(MINDED, detail, where=failure.where, expected=failure.expected, got=failure.got,
+            raise ProbeFailure(title, detail, where=failure.where, expected=failure.expected, got=failure.got,
                                diagnosis=self._placed_by(answer))  # fmt: skip
         return plain
 
