@@ -6,11 +6,12 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import harness
+from harness.cli import variables
 from harness.cli.check import command as check
 from harness.cli.cuda import commands as cuda
 from harness.cli.grading import ask, audit, grade, replay, review, serve
@@ -19,6 +20,9 @@ from harness.cli.workspace import attempt, cache, collection, doctor, importing,
 from harness.errors import HarnessError, JudgeError, NotFoundError, PrerequisiteError, StoreError
 from harness.grading.linear_algebra import compute_in_one_thread
 from harness.grading.process_hardening import make_undumpable
+
+if TYPE_CHECKING:
+    from typer._click.core import Command
 
 HELP = """Grade model-generated ML kernels by running them.
 
@@ -39,6 +43,9 @@ Exit codes:
   2    usage error: unknown name, malformed challenge or submission (all others were graded)
   3    the harness failed (judge error); this counts against no answer
   130  interrupted; finished grades are kept
+
+\b
+Every option can be set by a variable: HARNESS_GRADE_FAIL_UNDER=60 stands for `harness grade --fail-under 60`.
 """
 
 app = typer.Typer(
@@ -108,12 +115,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: words after `harness`; by default this process's.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
-    debug = "--debug" in given
+    debug = "--debug" in given or variables.is_on("HARNESS_DEBUG")
     notes = _Notes(logging.WARNING)
     logging.getLogger("harness").addHandler(notes)
     words = [a for a in given if a != "--debug"]
     try:
-        code = app(words, prog_name="harness", standalone_mode=False)
+        code = _build_command()(words, prog_name="harness", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 0
@@ -130,6 +137,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _flush()
 
 
+def _build_command() -> "Command":
+    command = typer.main.get_command(app)
+    variables.name_variables(command)
+    return command
+
+
 def _refuse(error: typer.TyperException | NotFoundError, words: Sequence[str], debug: bool) -> int:
     from typer._click.exceptions import ClickException, NoArgsIsHelpError
 
@@ -140,7 +153,7 @@ def _refuse(error: typer.TyperException | NotFoundError, words: Sequence[str], d
         return error.exit_code
     if not isinstance(error, (ClickException, NotFoundError)):
         raise error
-    return _fail(usage.describe_usage_error(error, typer.main.get_command(app), words), 2, debug)
+    return _fail(usage.describe_usage_error(error, _build_command(), words), 2, debug)
 
 
 def _fail(message: str, code: int, debug: bool) -> int:
