@@ -1,7 +1,6 @@
 """Output streams: results on stdout, the rest on stderr; colours and live displays only on a terminal."""
 
 import io
-import json
 import os
 import shutil
 import sys
@@ -31,6 +30,8 @@ def note(text: str) -> None:
 
 def data(value: Any) -> None:
     """Print a result as JSON."""
+    import json
+
     _print(json.dumps(value, indent=1, allow_nan=False), sys.stdout)
 
 
