@@ -79,7 +79,9 @@ def test_its_challenges_are_in_the_package(installed: Path, tmp_path: Path) -> N
     assert all(id in listed.stdout for id in ("layernorm_backward", "kv_cache", "fused_softmax_topk")), listed.stderr
     (wheel,) = (installed.parent / "dist").glob("*.whl")
     assert wheel.name.startswith("kernel_harness-")
-    assert not [name for name in zipfile.ZipFile(wheel).namelist() if "__pycache__" in name]
+    names = zipfile.ZipFile(wheel).namelist()
+    assert not [name for name in names if "__pycache__" in name]
+    assert "harness/py.typed" in names
 
 
 def test_it_grades_a_bundled_answer_in_tier_c(installed: Path, tmp_path: Path) -> None:
