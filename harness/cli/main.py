@@ -15,7 +15,7 @@ from harness.cli import variables
 from harness.cli.check import command as check
 from harness.cli.cuda import commands as cuda
 from harness.cli.grading import ask, audit, grade, replay, review, serve
-from harness.cli.results import compare, export, report, scoreboard, show, sign
+from harness.cli.results import compare, diff, export, report, scoreboard, show, sign
 from harness.cli.workspace import attempt, cache, collection, doctor, importing, init, ls, new, prompt, rm
 from harness.errors import HarnessError, JudgeError, NotFoundError, PrerequisiteError, StoreError
 from harness.grading.linear_algebra import compute_in_one_thread
@@ -39,7 +39,8 @@ First steps:
 EPILOG = """\b
 Exit codes:
   0    done, whatever the marks
-  1    a gate failed: --fail-under, a wrong verdict of `check`, a `replay` or an `audit` with another result
+  1    a gate failed: --fail-under, --fail-on-regression, a wrong verdict of `check`, a `replay` or an `audit` with
+       another result
   2    usage error: unknown name, malformed challenge or submission (all others were graded)
   3    the harness failed (judge error); this counts against no answer
   130  interrupted; finished grades are kept
@@ -62,6 +63,7 @@ app.command()(report.report)
 app.command()(scoreboard.scoreboard)
 app.command()(show.show)
 app.command()(compare.compare)
+app.command()(diff.diff)
 app.command()(replay.replay)
 app.command()(review.review)
 app.command()(ask.ask)
