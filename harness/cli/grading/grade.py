@@ -1,5 +1,6 @@
 """`harness grade`: grade submissions into records."""
 
+import contextlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -211,26 +212,27 @@ def _run(
     kind: str, workspace: "Workspace", folders: Sequence[Path], options: "Options", jobs: int | None,
     address: str | None,
 ) -> tuple[list["Graded | NotGraded"], bool]:  # fmt: skip
+    from harness.cli.grading.interrupts import GentleStop
     from harness.executors.base import NotGraded, grade_all
     from harness.executors.registry import new_executor
 
     _check_device(workspace, options.device)
     executor = new_executor(kind, workspace, options, jobs, address)
     results: list[Graded | NotGraded] = []
-    with output.ProgressLine(len(folders), executor.places) as steps:
-        try:
-            for result in grade_all(executor, folders, lambda folder, stage: steps.now(_format_name(folder), stage)):
-                results.append(result)
-                name = _format_name(result.folder)
-                if isinstance(result, NotGraded):
-                    steps.done(name, f"not graded: {name}")
-                else:
-                    steps.done(name, _summarise(result, steps.seconds(name)))
-        except KeyboardInterrupt:
-            rest = "run the same command again" + (" without --force" if options.force else "") + " to continue"
-            output.note(f"interrupted: {len(results)} of {len(folders)} are done and kept; {rest}")
-            return results, True
-    return results, False
+    steps = output.ProgressLine(len(folders), executor.places)
+    stop = GentleStop(executor.drain, lambda: steps.running)
+    with contextlib.suppress(KeyboardInterrupt), steps, stop:
+        for result in grade_all(executor, folders, lambda folder, stage: steps.now(_format_name(folder), stage)):
+            results.append(result)
+            name = _format_name(result.folder)
+            if isinstance(result, NotGraded):
+                steps.done(name, f"not graded: {name}")
+            else:
+                steps.done(name, _summarise(result, steps.seconds(name)))
+    if interrupted := len(results) < len(folders):
+        rest = "run the same command again" + (" without --force" if options.force else "") + " to continue"
+        output.note(f"interrupted: {len(results)} of {len(folders)} are done and kept; {rest}")
+    return results, interrupted
 
 
 def _format_name(folder: Path) -> str:
