@@ -14,7 +14,7 @@ import harness
 from harness.cli import variables
 from harness.cli.check import command as check
 from harness.cli.cuda import commands as cuda
-from harness.cli.grading import ask, audit, grade, replay, review, serve
+from harness.cli.grading import ask, audit, grade, replay, review, serve, tried
 from harness.cli.results import compare, diff, export, report, scoreboard, show, sign
 from harness.cli.workspace import attempt, cache, collection, doctor, importing, init, ls, new, prompt, rm
 from harness.errors import HarnessError, JudgeError, NotFoundError, PrerequisiteError, StoreError
@@ -59,6 +59,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(grade.grade)
+app.command("try")(tried.try_replies)
 app.command()(report.report)
 app.command()(scoreboard.scoreboard)
 app.command()(show.show)

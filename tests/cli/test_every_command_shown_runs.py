@@ -36,6 +36,7 @@ STANDS_FOR = {
     "FILE.cu": FAULTY, "tests/cuda/faults/broadcast_overwritten.cu": FAULTY, "URL": NOBODY,
     "glm-5": "one", "qwen3.6-27b": "two", "kv_cache": "rows", "ternary_training": "rows",
     "BOARD": ".", "../their-board": ".", "../board-before": ".", "RECORD": ONE,
+    "a.md": "reply.md", "b.md": "reply.md", "REPLY.md...": "reply.md",
     "softmax.cu": FAULTY, "main.cu": FAULTY, "./softmax": FAULTY, "./PROGRAM": FAULTY, "~/emulated": "FOLDER",
     "HOST:PORT": "127.0.0.1:1", "HEAD:6379": "127.0.0.1:1",
 }  # fmt: skip

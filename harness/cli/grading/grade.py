@@ -126,12 +126,12 @@ def grade(
     with replies.lay_out_names(workspace, names or (), challenge, entry) as (named, given, refused):
         folders = workspace.submissions() if everything else named
         _tell_beforehand(workspace, folders, options, refused)
-        results, interrupted = _run(executor, workspace, folders, options, jobs, address)
+        results, interrupted = run(executor, workspace, folders, options, jobs, address)
     results += refused
     sign_results(workspace, key, results)
-    _print(workspace, results, as_json, None if publish else replies.format_place(names or (), entry))
+    print_results(workspace, results, as_json, None if publish else replies.format_place(names or (), entry))
     _tell_omissions(workspace, results, options, given)
-    raise typer.Exit(130 if interrupted else _choose_exit_code(results, fail_under))
+    raise typer.Exit(130 if interrupted else choose_exit_code(results, fail_under))
 
 
 def _check_call(names: Sequence[str], everything: bool, unsafe: bool, publish: bool, challenge: str | None) -> None:
@@ -208,10 +208,11 @@ def _check_device(workspace: "Workspace", device: str) -> None:
         raise typer.BadParameter(f"--device {device}: no challenge here is answered in {titles}; leave it out")
 
 
-def _run(
+def run(
     kind: str, workspace: "Workspace", folders: Sequence[Path], options: "Options", jobs: int | None,
     address: str | None,
 ) -> tuple[list["Graded | NotGraded"], bool]:  # fmt: skip
+    """Grade folders with progress on stderr; return the results, and whether some are missing."""
     from harness.cli.grading.interrupts import GentleStop
     from harness.executors.base import NotGraded, grade_all
     from harness.executors.registry import new_executor
@@ -249,7 +250,14 @@ def _summarise(result: "Graded", seconds: float) -> str:
     return f"graded: {result.record.name} in {seconds:.1f} s, {result.reason}"
 
 
-def _print(workspace: "Workspace", results: Sequence["Graded | NotGraded"], as_json: bool, place: str | None) -> None:
+def print_results(
+    workspace: "Workspace", results: Sequence["Graded | NotGraded"], as_json: bool, place: str | None
+) -> None:
+    """Print a table of grades, or their records, and what to know about them.
+
+    Args:
+        place: arguments that name a single submission outside the workspace, whose record is printed; or None.
+    """
     from harness.executors.base import NotGraded
     from harness.report import formatting
 
@@ -356,7 +364,8 @@ def _build_row(result: "Graded") -> dict[str, str]:
     }
 
 
-def _choose_exit_code(results: Sequence["Graded | NotGraded"], fail_under: float | None) -> int:
+def choose_exit_code(results: Sequence["Graded | NotGraded"], fail_under: float | None) -> int:
+    """Return the exit code of these results."""
     from harness.errors import JudgeError, PrerequisiteError, StoreError
     from harness.executors.base import NotGraded
     from harness.model import Status
