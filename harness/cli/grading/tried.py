@@ -32,7 +32,7 @@ def try_replies(
     ] = Path("tried"),
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Grades at a time.")] = 1,
 ) -> None:
-    """Import replies, grade them, and write the page that shows them side by side.
+    """Import replies, grade them, and write a page of them.
 
     Each file is a model of its name. All goes into a workspace of its own, so that no board changes; a second run
     adds replies to it, and replaces those of the same name.
