@@ -41,8 +41,10 @@ test: environment
 	$(BIN)/python -m pytest -m 'not alone' -n $(TESTERS) --dist loadgroup
 	$(BIN)/python -m pytest -m alone
 
-# every corpus whole, and the attacks in every tier that works here
+# every corpus whole, the site, the package to publish, and the attacks in every tier that works here
 test-all: environment
+	@$(PIP) --editable '.[docs,release]' || \
+		echo "the extras docs and release could not be installed; their tests say what was not run" >&2
 	$(MAKE) test HARNESS_TEST_ALL=1
 	@set -e; for tier in $$($(BIN)/python -m tests.tiers_here); do \
 		echo "== attacks, tier $$tier"; $(BIN)/python -m tests.attacks --tier $$tier --page docs/security.md; done
