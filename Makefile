@@ -75,7 +75,8 @@ compilers: environment
 	done
 
 define WARM
-from harness.cuda import archive, host_compiler
+from harness.cuda.compilers import host_compiler
+from harness.cuda.emulator import archive
 print("building the emulated device (once)", flush=True)
 archive.runtime(host_compiler.host_compiler())
 endef

@@ -16,7 +16,9 @@ ROOT = Path(__file__).parents[1]
 
 def run(*words: str) -> str:
     env = {**os.environ, "PIP_NO_INDEX": "1"}
-    done = subprocess.run([sys.executable, "-m", *words], cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", *words], cwd=ROOT, env=env, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
