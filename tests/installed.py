@@ -5,10 +5,26 @@ import subprocess
 import sys
 import sysconfig
 import venv
+from collections.abc import Iterator
+from importlib.metadata import Distribution, distribution
 from pathlib import Path
+
+from packaging.requirements import Requirement
 
 OFFLINE = {"PIP_NO_INDEX": "1", "PIP_NO_DEPS": "1", "PIP_NO_BUILD_ISOLATION": "0", "PIP_CONFIG_FILE": os.devnull}
 """Variables that make pip build a package with what is there; this 0 is pip's way to say that there is no isolation."""
+
+
+def needed(name: str, seen: set[str] | None = None, without: str = "") -> Iterator[Distribution]:
+    """What an installation of `name` brings along, by the packages of this environment, `without` one of them."""
+    seen = set() if seen is None else seen
+    for line in distribution(name).requires or ():
+        requirement = Requirement(line)
+        asked = not requirement.marker or requirement.marker.evaluate({"extra": ""})
+        if asked and requirement.name.lower() not in {*seen, without}:
+            seen.add(requirement.name.lower())
+            yield distribution(requirement.name)
+            yield from needed(requirement.name, seen, without)
 
 
 def empty_environment(folder: Path) -> Path:
