@@ -35,7 +35,7 @@ def test_the_installed_size_is_bounded() -> None:
 if __name__ == "__main__":
     whole = megabytes()
     print(
-        f"{whole + own_megabytes():6.1f} MB, {own_megabytes():.1f} of them our own; of the others, with what each brings:"
+        f"{whole + own_megabytes():6.1f} MB, {own_megabytes():.1f} of them our own; dependencies with what each brings:"
     )
     asked = [Requirement(line) for line in distribution("kernel-harness").requires or ()]
     names = [requirement.name.lower() for requirement in asked if requirement.marker is None]

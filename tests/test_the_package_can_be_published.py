@@ -42,7 +42,7 @@ def test_the_distributions_build_and_pass_the_check(tmp_path: Path) -> None:
 def test_the_changelog_speaks_of_each_release_in_short() -> None:
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     releases = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
-    assert [release[: release.index("]") + 1] for release in releases] == ["[0.2.0]", "[0.1.0]"]
+    assert [release[: release.index("]") + 1] for release in releases][-2:] == ["[0.2.0]", "[0.1.0]"]
     for release in releases:
         assert len(release.rstrip().splitlines()) <= 60, release[:9]
         assert all(len(line) <= 120 for line in release.splitlines())
