@@ -70,6 +70,19 @@ def test_running_grades_end_and_are_kept(submit: Submit, root: Path, jobs: str) 
     assert err.count("graded: ") == running
 
 
+def test_a_second_one_drops_them(submit: Submit, root: Path) -> None:
+    submit("a")
+    submit("b", SLOW + (root / "references" / "rows" / "reference.py").read_text())
+    with grading(root, "--all") as process:
+        wait_for_the_second(process)
+        assert press(process)[0].startswith("stopping after 1 running grade; ")
+        answer, seconds = press(process)
+        assert answer == "dropping 1 running grade\n" and seconds < ANSWER_SECONDS
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130 and "interrupted: 1 of 2 are done and kept" in err and "Traceback" not in err
+    assert [path.stem for path in (root / "reports" / "records" / "rows").iterdir()] == ["a"]
+
+
 def test_what_ends_by_itself_is_no_interruption(submit: Submit, root: Path) -> None:
     submit("a")
     submit("b", SLOW + (root / "references" / "rows" / "reference.py").read_text())

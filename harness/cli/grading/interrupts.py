@@ -15,13 +15,9 @@ class GentleStop:
     Args:
         drain: drops what has not begun; called from a signal handler.
         count: returns how many grades run.
-
-    Attributes:
-        asked: True after a first Ctrl-C.
     """
 
     def __init__(self, drain: Callable[[], None], count: Callable[[], int]) -> None:
-        self.asked = False
         self._drain, self._count = drain, count
         # only the main thread may set handlers, and a job in the background of a shell ignores Ctrl-C
         main = threading.current_thread() is threading.main_thread()
@@ -37,9 +33,19 @@ class GentleStop:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # the next one raises KeyboardInterrupt
-        self.asked = True
+        signal.signal(signal.SIGINT, self._drop)
         self._drain()
         running = self._count()
-        what = "1 running grade; press again to drop it" if running == 1 else f"{running} running grades"
-        output.note(f"stopping after {what}" + ("" if running == 1 else "; press again to drop them"))
+        them = "it" if running == 1 else "them"
+        output.note(f"stopping after {_count_grades(running)}; press again to drop {them}")
+
+    def _drop(self, number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        output.note(
+            f"dropping {_count_grades(self._count())}"
+        )  # at once, for their sandboxes may take seconds to close
+        raise KeyboardInterrupt
+
+
+def _count_grades(number: int) -> str:
+    return f"{number} running grade{'s' * (number != 1)}"
