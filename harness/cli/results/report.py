@@ -1,5 +1,6 @@
 """`harness report`: write reports from records and reviews."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +11,7 @@ from harness.cli.results.scoreboard import SourceOption
 
 if TYPE_CHECKING:
     from harness.report.views.inputs import ReportInputs
+    from harness.report.views.mark_source import MarkSource
 
 
 def report(
@@ -28,7 +30,6 @@ def report(
 
     Grades nothing. Files whose content would not change are left alone. Reports on published marks go to published/.
     """
-    from harness.report.pages import render_all, write
     from harness.report.views.inputs import gather
     from harness.report.views.mark_source import MarkSource
     from harness.workspace import Workspace
@@ -36,15 +37,24 @@ def report(
     workspace = Workspace.find()
     material = gather(workspace)
     place = (folder or workspace.root / "reports").resolve()
-    changed, all = [], 0
-    for each in (MarkSource(source),) if source else MarkSource:
-        reports = render_all(material, each)
-        all += len(reports)
-        changed += write(reports, place / "published" if each is MarkSource.PUBLISHED else place)
+    changed, all = write_reports(material, place, [MarkSource(source)] if source else [*MarkSource])
     for path in changed:
         output.line(f"{'wrote' if path.exists() else 'removed'} {output.place(path)}")
     output.note(f"{len(changed)} of {all} reports changed in {output.place(place)}")
     _write_for_ci(material, junit, sarif)
+
+
+def write_reports(material: "ReportInputs", place: Path, sources: "Sequence[MarkSource]") -> tuple[list[Path], int]:
+    """Write the reports by these marks; return the changed files, and the number of all."""
+    from harness.report.pages import render_all, write
+    from harness.report.views.mark_source import MarkSource
+
+    changed, all = list[Path](), 0
+    for each in sources:
+        reports = render_all(material, each)
+        all += len(reports)
+        changed += write(reports, place / "published" if each is MarkSource.PUBLISHED else place)
+    return changed, all
 
 
 def _write_for_ci(material: "ReportInputs", junit: Path | None, sarif: Path | None) -> None:

@@ -1,6 +1,5 @@
 """`harness show`: one record, or the records of several attempts."""
 
-import json
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -31,6 +30,8 @@ def show(
     \b
     harness show qwen3.6-27b/kv_cache
     """
+    import json
+
     from harness.report import formatting
     from harness.report.views.origins import unfetched
     from harness.report.writers.record import shown_csv, shown_markdown
