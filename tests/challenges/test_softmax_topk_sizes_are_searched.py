@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from corpora import SEED
 from numpy.typing import NDArray
 from softmax_topk_answers import CODE, Floats, answer, exact
 
@@ -14,7 +13,9 @@ from harness.probing.draw import Draw
 from harness.probing.evidence.criteria import probe_criterion, seed_of
 from harness.probing.failures import ProbeFailure
 from harness.probing.probe import run
+from tests import shares
 
+SEED = shares.number()
 MANY_ROWS = CODE.probes["very_many_rows_are_served"]
 
 

@@ -53,9 +53,6 @@ def test_qwens_comments_go_on_outside_a_comment() -> None:
     assert line == "   Warp-level primitives"
 
 
-@pytest.mark.parametrize(("file", "text"), [
-    ("fused_softmax_topk_v2.cu", "expression must have a constant value"),
-    ("benchmark.cu", "this declaration has no storage class or type specifier"),
-])  # fmt: skip
-def test_qwens_other_files_do_not_compile_either(file: str, text: str) -> None:
-    assert compiled("qwen3.6-27b", file).errors[0].text == text
+def test_qwens_second_version_does_not_compile_either() -> None:
+    said = compiled("qwen3.6-27b", "fused_softmax_topk_v2.cu")
+    assert said.errors[0].text == "expression must have a constant value"
