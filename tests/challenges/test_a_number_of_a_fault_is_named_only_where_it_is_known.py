@@ -1,25 +1,21 @@
 """A diagnosis states a number of the known fault only where a fault with another number does not agree as well."""
 
-from pathlib import Path
-
 import pytest
 
 from harness.model import Evidence, Outcome
 from harness.probing.challenge_code.code import ChallengeCode
-from harness.probing.challenge_code.local_answer import LocalAnswer
-from harness.probing.challenge_code.mutants import Mutant, module_of
+from harness.probing.challenge_code.mutants import Mutant
 from harness.probing.evidence.criteria import probe_criterion, seed_of
-from harness.workspace import Workspace
+from tests.checkout import answer_of, code_of
 
-WORKSPACE = Workspace(Path(__file__).parents[2])
-CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("ternary_training"))
+CODE = code_of("ternary_training")
 FLUSHED = next(mutant for mutant in CODE.mutants if mutant.name == "tiny taken for zero")
-ATTENTION = ChallengeCode(WORKSPACE, WORKSPACE.challenge("flash_attention"))
+ATTENTION = code_of("flash_attention")
 POWERS = next(mutant for mutant in ATTENTION.mutants if mutant.name == "powers of two")
 
 
 def evidence(source: str, criterion: str, code: ChallengeCode = CODE) -> Evidence:
-    answer = LocalAnswer(module_of("answer", source))
+    answer = answer_of(source)
     return probe_criterion(code, code.challenge.criterion(criterion), answer, seed_of(5, criterion))
 
 

@@ -1,22 +1,16 @@
 """A faulty search is charged where its fault is, and drawn searches are what they say."""
 
-from pathlib import Path
-
 import pytest
 from any_design import SEED, designs, failing, judged
 
 from harness.model import Outcome
 from harness.probing import Draw, PropertyMutant
-from harness.probing.challenge_code.code import ChallengeCode
-from harness.probing.challenge_code.local_answer import LocalAnswer
-from harness.probing.challenge_code.mutants import module_of
 from harness.probing.evidence.charging import charge_once
 from harness.probing.evidence.criteria import probe_criterion, seed_of
 from harness.probing.evidence.root_causes import judge_without_conditions
-from harness.workspace import Workspace
+from tests.checkout import answer_of, code_of, mutated, probed
 
-WORKSPACE = Workspace(Path(__file__).parents[2])
-CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("beam_search"))
+CODE = code_of("beam_search")
 SEARCHES = CODE.module("searches")
 OPTIONS = tuple(c.id for c in CODE.challenge.criteria if c.capability)
 
@@ -91,8 +85,7 @@ def test_a_wrong_search_keeps_the_properties_that_it_has(name: str, charged: set
 )  # fmt: skip
 def test_a_wrong_score_of_eos_hides_no_fault_that_shows_without_it(name: str, criterion: str) -> None:
     """Where no beam takes EOS, where EOS is certain, and in the calls after the end of a search."""
-    mutant = next(mutant for mutant in CODE.mutants if mutant.name == name)
-    assert failing(judged(CODE, CODE.source(mutant))) == {"eos_score", criterion}
+    assert failing(judged(CODE, mutated(CODE, name))) == {"eos_score", criterion}
 
 
 REFUSED = {
@@ -108,19 +101,18 @@ def test_what_eos_in_a_prompt_breaks_is_charged_to_eos(holds: str) -> None:
     """Drawn prompts hold EOS by chance, and the only token of a vocabulary of one is EOS: no size is wrong."""
     called = f"return [\n        [([], 0.0)] if {holds} else _search(model, [prompt], width, steps, alpha, eos)[0]\n"
     called += "        for prompt in prompts\n    ]"
-    answer = LocalAnswer(module_of("answer", CODE.source() + HEAD.format(asked=PLAIN, called=called)))
-    probed = [c for c in CODE.challenge.criteria if c.probes and not c.capability]
-    found = [probe_criterion(CODE, c, answer, seed_of(SEED, c.id), explain=False) for c in probed]
+    answer = answer_of(CODE.source() + HEAD.format(asked=PLAIN, called=called))
+    required = [c.id for c in CODE.challenge.criteria if c.probes and not c.capability]
+    found = probed(CODE, answer, *required)
     evidence = charge_once(CODE, judge_without_conditions(CODE, found, answer))
     assert {e.criterion for e in evidence if e.faulty} == {"eos"}
 
 
 def test_a_penalty_that_is_wrong_without_eos_is_told_apart_from_dropped_beams() -> None:
     """A search in which no beam takes EOS shows nothing of finished beams."""
-    mutant = next(mutant for mutant in CODE.mutants if mutant.name == "finished dropped")
     called = "return [\n        [(tokens, score * max(len(tokens), 1) ** alpha) for tokens, score in beams]\n"
     called += "        for beams in _search(model, prompts, width, steps, alpha, eos)\n    ]"
-    evidence = judged(CODE, CODE.source(mutant) + HEAD.format(asked=PLAIN, called=called))
+    evidence = judged(CODE, mutated(CODE, "finished dropped") + HEAD.format(asked=PLAIN, called=called))
     assert {"finished_beams", "length_penalty"} <= failing(evidence)
 
 
@@ -129,25 +121,22 @@ def test_what_a_search_does_not_serve_is_charged_to_one_criterion(criterion: str
     """The others are judged on what it does serve, and none is said to fail."""
     called = f"if {REFUSED[criterion]}:\n        raise NotImplementedError\n    "
     called += "return _search(model, prompts, width, steps, alpha, eos)"
-    answer = LocalAnswer(module_of("answer", CODE.source() + HEAD.format(asked=PLAIN, called=called)))
-    probed = [c for c in CODE.challenge.criteria if c.probes]
-    found = [probe_criterion(CODE, c, answer, seed_of(SEED, c.id), explain=False, share=0.1) for c in probed]
+    answer = answer_of(CODE.source() + HEAD.format(asked=PLAIN, called=called))
+    asked = [c for c in CODE.challenge.criteria if c.probes]
+    found = [probe_criterion(CODE, c, answer, seed_of(SEED, c.id), explain=False, share=0.1) for c in asked]
     evidence = charge_once(CODE, judge_without_conditions(CODE, found, answer))
     assert failing({e.criterion: e for e in evidence}) == {criterion}
 
 
 def test_dropped_beams_are_not_charged_to_eos_the_penalty_or_small_vocabularies() -> None:
-    mutant = next(mutant for mutant in CODE.mutants if mutant.name == "finished dropped")
-    assert failing(judged(CODE, CODE.source(mutant))) == {"finished_beams"}
+    assert failing(judged(CODE, mutated(CODE, "finished dropped"))) == {"finished_beams"}
 
 
 @pytest.mark.parametrize("name", ["prompts share sums", "prompts share ends"])
 def test_what_goes_wrong_between_a_prompt_and_its_continuation_is_charged_to_their_independence(name: str) -> None:
     """By a call of two prompts; drawn searches that meet it by chance are judged with one prompt each."""
-    mutant, seed = next(mutant for mutant in CODE.mutants if mutant.name == name), 0
-    answer = LocalAnswer(module_of("answer", CODE.source(mutant)))
-    probed = [CODE.challenge.criterion(id) for id in ("independent_prompts", "any_search")]
-    found = [probe_criterion(CODE, c, answer, seed_of(seed, c.id), explain=False) for c in probed]
+    answer = answer_of(mutated(CODE, name))
+    found = probed(CODE, answer, "independent_prompts", "any_search", seed=0)
     assert all(e.outcome is Outcome.FAILED for e in found)
     charged, other = charge_once(CODE, judge_without_conditions(CODE, found, answer))
     assert (charged.outcome, charged.title) == (Outcome.FAILED, "a prompt depends on the others")
@@ -156,7 +145,7 @@ def test_what_goes_wrong_between_a_prompt_and_its_continuation_is_charged_to_the
 
 def test_a_wrong_penalty_is_shown_by_few_beams_and_few_tokens() -> None:
     mutant = next(mutant for mutant in CODE.mutants if mutant.name == "given up by its score")
-    answer = LocalAnswer(module_of("answer", CODE.source(mutant)))
+    answer = answer_of(CODE.source(mutant))
     criterion = CODE.challenge.criterion(mutant.criterion)
     evidence = probe_criterion(CODE, criterion, answer, seed_of(SEED, criterion.id))
     shown = [evidence.counterexample, *(one.counterexample for one in evidence.also)]
@@ -166,6 +155,6 @@ def test_a_wrong_penalty_is_shown_by_few_beams_and_few_tokens() -> None:
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("known", ["token is eos", "token == eos % 256"])
 def test_an_eos_that_is_unknown_for_its_size_is_seen_by_every_seed_in_brief(known: str, seed: int) -> None:
-    answer = LocalAnswer(module_of("answer", CODE.source().replace("token == eos", known)))
+    answer = answer_of(CODE.source().replace("token == eos", known))
     evidence = probe_criterion(CODE, CODE.challenge.criterion("any_search"), answer, seed, explain=False, brief=True)
     assert evidence.outcome is Outcome.FAILED

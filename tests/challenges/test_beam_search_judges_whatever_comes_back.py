@@ -1,16 +1,13 @@
 """Whatever a search returns or does with the model is a finding, in bounded time, and never a fault of ours."""
 
-from pathlib import Path
-
 import pytest
 
 from harness.model import Outcome
 from harness.mutation.checks.check import assess, open_in_sandbox
 from harness.probing.challenge_code.code import ChallengeCode
-from harness.workspace import Workspace
+from tests.checkout import WORKSPACE, code_of
 
-WORKSPACE = Workspace(Path(__file__).parents[2])
-CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("beam_search"))
+CODE = code_of("beam_search")
 HEAD = "def batched_beam_search(model, prompts, K, steps, alpha, eos):\n"
 FORM, OTHER = "the results do not have the form of the contract", "something else than the contract says"
 BAD = {

@@ -1,12 +1,8 @@
 """What an answer is judged by, its prompt asks for, in words that the rubric names."""
 
-from pathlib import Path
-
 import pytest
 
-from harness.workspace import Workspace
-
-WORKSPACE = Workspace(Path(__file__).parents[2])
+from tests.checkout import WORKSPACE
 
 
 @pytest.mark.parametrize("id", sorted(WORKSPACE.challenges()))

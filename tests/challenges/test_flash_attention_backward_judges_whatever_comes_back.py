@@ -1,17 +1,14 @@
 """Whatever a wrong attention, its cache or its backward returns or does is a finding about it, in bounded time."""
 
-from pathlib import Path
-
 import pytest
 
 from harness.model import Evidence, Outcome
 from harness.mutation.checks.check import open_in_sandbox
 from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.evidence.criteria import probe_criterion
-from harness.workspace import Workspace
+from tests.checkout import WORKSPACE
 from tests.shares import share
 
-WORKSPACE = Workspace(Path(__file__).parents[2])
 SECONDS = 1.0
 """Of a call: every good one takes a thousandth."""
 GRADIENTS = {

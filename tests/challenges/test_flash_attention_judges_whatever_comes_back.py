@@ -1,7 +1,6 @@
 """Whatever a wrong attention returns or does is a finding about it, in bounded time, and never a failure of ours."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -9,9 +8,8 @@ from harness.model import Evidence, Outcome
 from harness.mutation.checks.check import open_in_sandbox
 from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.evidence.criteria import probe_criterion
-from harness.workspace import Workspace
+from tests.checkout import WORKSPACE
 
-WORKSPACE = Workspace(Path(__file__).parents[2])
 SECONDS = 1.0
 """Of a call: every good one takes a thousandth."""
 BAD = {

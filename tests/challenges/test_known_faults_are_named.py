@@ -1,16 +1,12 @@
 """A known fault is found again under its name, on the smallest input that shows it."""
 
-from pathlib import Path
-
 import pytest
 
 from harness.mutation.checks.check import open_in_sandbox
-from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.evidence.criteria import probe_criterion, seed_of
-from harness.workspace import Workspace
 from tests import shares
+from tests.checkout import code_of
 
-WORKSPACE = Workspace(Path(__file__).parents[2])
 NAMED: list[tuple[str, str, dict[str, int]]] = [
     ("kv_cache", "prefill not stored", {"S": 1, "H": 1}),
     ("kv_cache", "cache never grows", {"steps": 3, "H": 1}),
@@ -34,7 +30,7 @@ NAMED: list[tuple[str, str, dict[str, int]]] = [
 
 @pytest.mark.parametrize(("challenge", "name", "smallest"), shares.share(NAMED, 6, lambda known: known[0]))
 def test_the_diagnosis_names_the_fault(challenge: str, name: str, smallest: dict[str, int]) -> None:
-    code = ChallengeCode(WORKSPACE, WORKSPACE.challenge(challenge))
+    code = code_of(challenge)
     (mutant,) = (m for m in code.mutants if m.name == name)
     criterion = code.challenge.criterion(mutant.criterion)
     with open_in_sandbox(code, code.source(mutant)) as answer:

@@ -1,18 +1,14 @@
 """What a cache costs and whether it has pages is measured where other faults and other designs leave it open."""
 
-from pathlib import Path
-
 import pytest
 
 from harness.model import Outcome
 from harness.mutation.checks.check import assess, open_in_sandbox
 from harness.probing import Answer, CallTimedOut, Draw
-from harness.probing.challenge_code.code import ChallengeCode
-from harness.workspace import Workspace
 from tests import shares
+from tests.checkout import code_of, mutated
 
-WORKSPACE = Workspace(Path(__file__).parents[2])
-CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("kv_cache"))
+CODE = code_of("kv_cache")
 SEED = shares.number()
 COPIES = """
 def create_cache(**sizes):
@@ -37,8 +33,7 @@ def test_a_copy_of_the_values_earns_nothing() -> None:
 
 
 def test_bytes_that_do_not_change_with_the_slots_are_said_to_be_the_same() -> None:
-    fault = next(mutant for mutant in CODE.mutants if mutant.name == "bytes of two slots")
-    with open_in_sandbox(CODE, CODE.source(fault)) as answer:
+    with open_in_sandbox(CODE, mutated(CODE, "bytes of two slots")) as answer:
         (report,) = assess(CODE, answer, SEED, "memory_report")
     assert report.detail.endswith("with 1 and with 2 slots filled it says the same")
 

@@ -1,16 +1,12 @@
 """Faults of a layer norm that rewards must see are seen by every seed in brief."""
 
-from pathlib import Path
-
 import pytest
 
-from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.challenge_code.local_answer import LocalAnswer
 from harness.probing.probe import run
-from harness.workspace import Workspace
+from tests.checkout import code_of
 
-WORKSPACE = Workspace(Path(__file__).parents[2])
-CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("layernorm_backward"))
+CODE = code_of("layernorm_backward")
 
 
 @pytest.mark.parametrize("seed", [1, 7])

@@ -1,20 +1,16 @@
 """The rebuilt layer norms and the baseline come out equal in correctness and stability, and apart where they differ."""
 
-from pathlib import Path
-
 import pytest
 
 from harness.model import Evidence, Outcome
 from harness.mutation.checks.check import assess
 from harness.probing.answers import SandboxedAnswer
-from harness.probing.challenge_code.code import ChallengeCode
 from harness.sandbox import WorkerSpec, detect, snapshot
-from harness.workspace import Workspace
 from tests import shares
+from tests.checkout import WORKSPACE, code_of
 from tests.reconstructed import folder_of
 
-WORKSPACE = Workspace(Path(__file__).parents[2])
-CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("layernorm_backward"))
+CODE = code_of("layernorm_backward")
 DIMENSIONS = ("correctness", "numerical_stability")
 TOLD_APART = ("cache_entries", "cache_bytes", "check_speed")
 CACHES = {"baseline": (3, 1.0), "glm-5": (3, 1.0), "minimax-m2.7": (12, 3.1), "qwen3.6-27b": (4, 1.0)}

@@ -1,7 +1,5 @@
 """Planted faults of every challenge fail the criterion they name, right answers pass, and null ones earn nothing."""
 
-from pathlib import Path
-
 import pytest
 
 from harness.model import Outcome
@@ -10,12 +8,11 @@ from harness.mutation.checks.check import assess, mutant_evidence, open_in_sandb
 from harness.mutation.checks.null_answer import NullAnswer
 from harness.probing import Mutant, Variant
 from harness.probing.challenge_code.code import ChallengeCode
-from harness.workspace import Workspace
 from tests import shares
+from tests.checkout import WORKSPACE, code_of
 
 SEED = shares.number()
-WORKSPACE = Workspace(Path(__file__).parents[2])
-CODES = {id: ChallengeCode(WORKSPACE, WORKSPACE.challenge(id)) for id in sorted(WORKSPACE.challenges())}
+CODES = {id: code_of(id) for id in sorted(WORKSPACE.challenges())}
 PROMISED = {
     "beam_search": (40, 8), "flash_attention": (60, 12), "flash_attention_backward": (60, 12),
     "fused_softmax_topk": (25, 20), "kv_cache": (30, 10), "layernorm_backward": (30, 10), "ternary_training": (80, 12),
@@ -28,11 +25,16 @@ TIMED = {"backward_speed", "decode_speed", "speed"}
 """No question of right or wrong: how fast an answer is, compared with the reference."""
 GROWTH = {"cost_growth", "decode_cost", "training_cost"}
 """What a busy machine may leave open."""
-MUTANTS = [
-    pytest.param(id, mutant, id=f"{id}-{mutant.name}", marks=pytest.mark.alone if mutant.criterion in TIMED else ())
-    for id, code in CODES.items()
-    for mutant in code.mutants
-]
+MUTANTS = {f"{id}-{mutant.name}": (id, mutant) for id, code in CODES.items() for mutant in code.mutants}
+OF_THE_ANCHOR = {name: id for name, (id, mutant) in MUTANTS.items() if mutant.criterion == CODES[id].challenge.anchor}
+IN_EVERY_RUN = shares.one_of_each(MUTANTS, OF_THE_ANCHOR.get)
+
+
+def marks(name: str) -> list[pytest.MarkDecorator]:
+    timed = MUTANTS[name][1].criterion in TIMED
+    return [pytest.mark.alone] * timed + [pytest.mark.every_run] * (name in IN_EVERY_RUN)
+
+
 RIGHT = [
     pytest.param(id, right, id=f"{id}-{right.name if right else 'reference'}")
     for id in IN_SANDBOX
@@ -40,7 +42,9 @@ RIGHT = [
 ]
 
 
-@pytest.mark.parametrize(("challenge", "mutant"), MUTANTS)
+@pytest.mark.parametrize(
+    ("challenge", "mutant"), [pytest.param(*case, id=name, marks=marks(name)) for name, case in MUTANTS.items()]
+)
 def test_a_mutant_fails_the_criterion_it_names(challenge: str, mutant: Mutant) -> None:
     """And by its own fault."""
     code = CODES[challenge]

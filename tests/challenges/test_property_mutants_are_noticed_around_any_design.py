@@ -8,19 +8,17 @@ from harness.languages import AnswerFiles
 from harness.mutation.checks.check import CheckResult, check_around
 from harness.probing import PropertyMutant
 from harness.probing.challenge_code.code import ChallengeCode
-from harness.workspace import Workspace
 from tests import shares
+from tests.checkout import WORKSPACE, code_of
 
-WORKSPACE = Workspace(Path(__file__).parents[2])
-CODES = [ChallengeCode(WORKSPACE, WORKSPACE.challenge(id)) for id in WORKSPACE.challenges()]
+CODES = [code_of(id) for id in WORKSPACE.challenges()]
 CASES = {
     f"{code.challenge.id}, {mutant.criterion}: {mutant.name} around {design.name if design else 'reference'}": (
         code, mutant, design
     )
     for code in CODES for mutant in code.property_mutants for design in code.designs(mutant.criterion)
 }  # fmt: skip
-ONE_IN = 8
-"""Of how many pairs of fault and design one is tried in one run of the tests."""
+IN_EVERY_RUN = shares.one_of_each(CASES, lambda case: CASES[case][0].challenge.id)
 
 
 def noticed(code: ChallengeCode, mutant: PropertyMutant, source: str, folder: Path) -> CheckResult:
@@ -29,7 +27,9 @@ def noticed(code: ChallengeCode, mutant: PropertyMutant, source: str, folder: Pa
     return check_around(code, shares.number(), mutant, "a design", AnswerFiles(folder, (name,)))
 
 
-@pytest.mark.parametrize("case", shares.share(CASES, ONE_IN, lambda case: case.partition(":")[0]))
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=pytest.mark.every_run if case in IN_EVERY_RUN else ()) for case in CASES]
+)
 def test_a_fault_around_a_right_answer_is_noticed(case: str, tmp_path) -> None:
     code, mutant, design = CASES[case]
     result = noticed(code, mutant, code.source(design), tmp_path)

@@ -1,17 +1,13 @@
 """Gradients that keep, change or misread what they get are seen, and an answer without gradients is not blamed."""
 
-from pathlib import Path
-
 import pytest
 
 from harness.mutation.checks.check import open_in_sandbox
-from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.probe import run
-from harness.workspace import Workspace
 from tests import shares
+from tests.checkout import code_of, mutated
 
-WORKSPACE = Workspace(Path(__file__).parents[2])
-CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("ternary_training"))
+CODE = code_of("ternary_training")
 SEED = shares.number()
 
 
@@ -24,8 +20,7 @@ SEED = shares.number()
     ],
 )
 def test_gradients_that_keep_change_or_misread_what_they_get_are_seen(name: str, probe: str) -> None:
-    mutant = next(mutant for mutant in CODE.mutants if mutant.name == name)
-    with open_in_sandbox(CODE, CODE.source(mutant)) as answer:
+    with open_in_sandbox(CODE, mutated(CODE, name)) as answer:
         found = run(CODE.probes[probe], answer, SEED, shrink=False)
     assert not found.passed and found.obstacle is None
 

@@ -1,7 +1,6 @@
 """The smallest failing input of a finding is never one that a right answer fails as well."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -11,12 +10,11 @@ from harness.probing.challenge_code.local_answer import LocalAnswer
 from harness.probing.failures import FaultElsewhere, TrivialOutput
 from harness.probing.probe import Probe, once
 from harness.probing.sizes import Case
-from harness.workspace import Workspace
+from tests.checkout import WORKSPACE, code_of
 
 LONG = 256
 """A size that makes a case slow; it shrinks as one of a short case does."""
-WORKSPACE = Workspace(Path(__file__).parents[2])
-EVERY = [ChallengeCode(WORKSPACE, WORKSPACE.challenge(name)) for name in WORKSPACE.challenges()]
+EVERY = [code_of(name) for name in WORKSPACE.challenges()]
 
 
 def smaller_cases(probe: Probe) -> Iterator[Case]:

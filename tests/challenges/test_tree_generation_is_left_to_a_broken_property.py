@@ -1,20 +1,16 @@
 """What `generate` does with a wrong verification is charged to the property that the verification breaks."""
 
-from pathlib import Path
-
 from harness.model import Obstacle
-from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.challenge_code.local_answer import LocalAnswer
 from harness.probing.probe import run
-from harness.workspace import Workspace
+from tests.checkout import code_of
 
-WORKSPACE = Workspace(Path(__file__).parents[2])
 TITLE = "what a node off the greedy path holds changes what is emitted"
 SEEDS = range(200)
 
 
 def test_generation_is_left_to_its_verifications_in_every_draw():
-    code = ChallengeCode(WORKSPACE, WORKSPACE.challenge("tree_verification"))
+    code = code_of("tree_verification")
     slot = next(mutant for mutant in code.mutants if mutant.name == "logits by slot")
     probe = code.probes["generation_is_greedy_decoding"]
     found = [run(probe, LocalAnswer(code.import_source(slot)), seed, shrink=False) for seed in SEEDS]

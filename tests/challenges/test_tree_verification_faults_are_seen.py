@@ -1,21 +1,16 @@
 """A faulty verification is charged where its fault is, and drawn trees are what they say."""
 
-from pathlib import Path
-
 import pytest
 from any_design import designs, failing, judged
 
 from harness.model import Evidence, Obstacle, Outcome
 from harness.mutation.checks.check import open_in_sandbox
 from harness.probing import Draw, Mutant, PropertyMutant
-from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.challenge_code.local_answer import LocalAnswer
-from harness.probing.challenge_code.mutants import module_of
 from harness.probing.evidence.criteria import probe_criterion
-from harness.workspace import Workspace
+from tests.checkout import answer_of, code_of, mutated
 
-WORKSPACE = Workspace(Path(__file__).parents[2])
-CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("tree_verification"))
+CODE = code_of("tree_verification")
 TREES, DRAWING, SCRIPTED = CODE.module("trees"), CODE.module("drawing"), CODE.module("scripted")
 WITHOUT_ITS_MASK = CODE.source().replace(
     "    mask = build_tree_mask(prompt_len, parents)\n    positions",
@@ -66,14 +61,13 @@ PADDED = [mutant for mutant in CODE.mutants if mutant.name.startswith("paths fil
 @pytest.mark.parametrize("id", ["golden_rule", "any_tree"])
 @pytest.mark.parametrize("mutant", PADDED, ids=lambda mutant: mutant.name)
 def test_a_path_that_is_filled_up_is_seen_by_every_seed_in_brief(mutant: Mutant, id: str, seed: int) -> None:
-    answer = LocalAnswer(module_of("answer", CODE.source(mutant)))
+    answer = answer_of(CODE.source(mutant))
     evidence = probe_criterion(CODE, CODE.challenge.criterion(id), answer, seed, explain=False, brief=True)
     assert evidence.outcome is Outcome.FAILED
 
 
 def test_a_refused_draft_is_shown_with_its_parents() -> None:
-    mutant = next(mutant for mutant in CODE.mutants if mutant.name == "parents of a cut draft")
-    answer = LocalAnswer(module_of("answer", CODE.source(mutant)))
+    answer = answer_of(mutated(CODE, "parents of a cut draft"))
     evidence = probe_criterion(CODE, CODE.challenge.criterion("generation"), answer, 1, explain=False, brief=True)
     assert evidence.title == "`generate` raises ValueError"
     assert "draft: branches depth first to depth 4, after the prompt tokens [" in evidence.detail
@@ -158,7 +152,7 @@ def test_a_list_that_is_cut_in_place_is_seen_by_every_seed(where: str, seed: int
     """Behind the last right node, or behind the end of the sequence alone."""
     line = CUT[where]
     cut = line[: len(line) - len(line.lstrip())] + "del tree_tokens[len(accepted) :]\n"
-    answer = LocalAnswer(module_of("answer", CODE.source().replace(line, cut + line)))
+    answer = answer_of(CODE.source().replace(line, cut + line))
     answer.capabilities = {"eos": True}
     evidence = probe_criterion(CODE, CODE.challenge.criterion("ownership"), answer, seed, explain=False)
     assert (evidence.outcome, evidence.title) == (Outcome.FAILED, "a call changes tree_tokens")
@@ -166,9 +160,7 @@ def test_a_list_that_is_cut_in_place_is_seen_by_every_seed(where: str, seed: int
 
 @pytest.mark.parametrize("seed", range(4))
 def test_tokens_that_are_compared_by_identity_are_seen_by_every_seed(seed: int) -> None:
-    answer = LocalAnswer(
-        module_of("answer", CODE.source().replace("tree_tokens[child] == wanted", "tree_tokens[child] is wanted"))
-    )
+    answer = answer_of(CODE.source().replace("tree_tokens[child] == wanted", "tree_tokens[child] is wanted"))
     evidence = probe_criterion(CODE, CODE.challenge.criterion("longest_path"), answer, seed, explain=False)
     assert (evidence.outcome, evidence.title) == (Outcome.FAILED, "less is emitted than could be")
 
@@ -188,7 +180,7 @@ def test_tokens_for_each_call_are_those_of_chains_of_four(
     change: tuple[str, str], rate: float, named: str | None
 ) -> None:
     """Whether or not there are enough; and few calls are not taken for those of a draft that is not used."""
-    answer = LocalAnswer(module_of("answer", CODE.source().replace(*change)))
+    answer = answer_of(CODE.source().replace(*change))
     evidence = probe_criterion(CODE, CODE.challenge.criterion("draft_used"), answer, seed=5)
     assert evidence.outcome is (Outcome.PASSED if rate == 4.0 else Outcome.FAILED)
     assert evidence.measured["tokens_per_call"] == rate
@@ -202,7 +194,7 @@ def test_tokens_for_each_call_are_those_of_chains_of_four(
 @pytest.mark.parametrize("seed", range(4))
 def test_an_end_of_the_sequence_in_the_prompt_is_told_from_any_other(stops: str, place: str, seed: int) -> None:
     source = CODE.source().replace("< max_new_tokens:", f"< max_new_tokens and not ({stops}):")
-    answer = LocalAnswer(module_of("answer", source))
+    answer = answer_of(source)
     evidence = probe_criterion(CODE, CODE.challenge.criterion("eos"), answer, seed=seed)
     assert evidence.title == f"an end of the sequence {place} changes what is generated"
 
@@ -219,8 +211,7 @@ def test_a_wrong_end_of_the_sequence_is_seen_by_every_seed_in_brief(mutant: Muta
 
 
 def test_calls_after_an_end_that_is_zero_alone_name_that_token() -> None:
-    mutant = next(mutant for mutant in CODE.mutants if mutant.name == "zero cut at the end")
-    evidence = eos(CODE.source(mutant), 5)
+    evidence = eos(mutated(CODE, "zero cut at the end"), 5)
     assert evidence.outcome is Outcome.FAILED and not evidence.wrong_option
     assert "where the second token is EOS, which is 0" in evidence.detail
 
@@ -236,10 +227,10 @@ def test_an_end_of_the_sequence_needs_no_generate() -> None:
 
 
 def eos(source: str, seed: int) -> Evidence:
-    answer = LocalAnswer(module_of("answer", source))
+    answer = answer_of(source)
     return probe_criterion(CODE, CODE.challenge.criterion("eos"), answer, seed, explain=False, brief=True)
 
 
 def without_its_mask() -> LocalAnswer:
     """The reference, which builds the right mask and verifies with another one."""
-    return LocalAnswer(module_of("answer", WITHOUT_ITS_MASK))
+    return answer_of(WITHOUT_ITS_MASK)

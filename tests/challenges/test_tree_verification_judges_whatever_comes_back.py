@@ -1,16 +1,12 @@
 """Whatever a verification returns or does with the model is a finding, in bounded time, and never a fault of ours."""
 
-from pathlib import Path
-
 import pytest
 
 from harness.model import Outcome
 from harness.mutation.checks.check import assess, open_in_sandbox
-from harness.probing.challenge_code.code import ChallengeCode
-from harness.workspace import Workspace
+from tests.checkout import code_of
 
-WORKSPACE = Workspace(Path(__file__).parents[2])
-CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("tree_verification"))
+CODE = code_of("tree_verification")
 HEAD = """
 import numpy as np
 

@@ -1,12 +1,9 @@
 """A property that our adapter gives an answer is neither charged to the answer nor praised."""
 
-from pathlib import Path
-
 from harness.grading.collected_submission import excuse_criteria
 from harness.model import Evidence, Outcome
-from harness.workspace import Workspace
+from tests.checkout import WORKSPACE
 
-WORKSPACE = Workspace(Path(__file__).parents[2])
 CUT, APART = "Rows are cut to `lengths`", "for each layer and slot"
 
 

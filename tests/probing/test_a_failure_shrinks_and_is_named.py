@@ -2,14 +2,13 @@
 
 from harness.model import Outcome
 from harness.probing.challenge_code.code import ChallengeCode
-from harness.probing.challenge_code.local_answer import LocalAnswer
-from harness.probing.challenge_code.mutants import module_of
 from harness.probing.evidence.criteria import probe_criterion
 from harness.workspace import Workspace
+from tests.checkout import answer_of
 
 
 def assess(toy, source, criterion="values"):
-    answer = LocalAnswer(module_of("answer", source))
+    answer = answer_of(source)
     return probe_criterion(toy, toy.challenge.criterion(criterion), answer, seed=7)
 
 
@@ -62,9 +61,7 @@ def test_a_probe_that_breaks_is_a_judge_error_and_blames_nobody(toy):
 
 def test_a_figure_of_a_probe_that_passed_is_compared_with_claims_and_not_shown_for_one_that_failed(toy):
     criterion = toy.challenge.criterion("values").model_copy(update={"probes": tuple(toy.probes)})
-    wrong_once = LocalAnswer(
-        module_of("answer", "def scaled(x, scale):\n    return x.sum(axis=-1) * scale + (scale == 1)")
-    )
+    wrong_once = answer_of("def scaled(x, scale):\n    return x.sum(axis=-1) * scale + (scale == 1)")
     evidence = probe_criterion(toy, criterion, wrong_once, seed=7)
     assert (evidence.title, list(evidence.measured)) == ("is not linear", ["difference"])
     assert 0 <= evidence.unshown["error_ratio"] <= 4 and "unshown" not in evidence.model_dump()

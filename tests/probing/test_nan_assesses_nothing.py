@@ -7,10 +7,9 @@ import pytest
 
 from harness.model import Outcome
 from harness.probing import expect
-from harness.probing.challenge_code.local_answer import LocalAnswer
-from harness.probing.challenge_code.mutants import module_of
 from harness.probing.evidence.criteria import probe_criterion
 from harness.probing.failures import NotRun
+from tests.checkout import answer_of
 
 
 def assess(toy, body):
@@ -18,7 +17,7 @@ def assess(toy, body):
     criterion = toy.challenge.criterion("values")
     name = criterion.probes[0]
     toy.probes[name] = dataclasses.replace(toy.probes[name], body=body)
-    return probe_criterion(toy, criterion, LocalAnswer(module_of("answer", toy.source())), 7, explain=False)
+    return probe_criterion(toy, criterion, answer_of(toy.source()), 7, explain=False)
 
 
 def test_nothing_passes_on_nan(toy):
@@ -38,7 +37,7 @@ def test_nothing_fails_on_nan(toy):
 
 def test_an_output_that_is_nan_is_a_failure(toy):
     source = "def scaled(x, scale):\n    return x.sum(axis=-1) * float('nan')\n"
-    answer = LocalAnswer(module_of("answer", source))
+    answer = answer_of(source)
     evidence = probe_criterion(toy, toy.challenge.criterion("values"), answer, 7)
     assert evidence.outcome is Outcome.FAILED
     assert not any(isinstance(v, float) and math.isnan(v) for v in evidence.measured.values())

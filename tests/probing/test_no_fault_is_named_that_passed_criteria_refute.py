@@ -7,14 +7,12 @@ import pytest
 from harness.model import Diagnosis, Evidence, Outcome
 from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.challenge_code.local_answer import LocalAnswer
-from harness.probing.challenge_code.mutants import module_of
 from harness.probing.diagnosis import drop_refuted
 from harness.probing.evidence.criteria import probe_criterion
-from harness.workspace import Workspace
+from tests.checkout import answer_of, code_of
 from tests.toy import CHALLENGE_ID, REFERENCE, TOML, make_workspace
 
-WORKSPACE = Workspace(Path(__file__).parents[2])
-CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("kv_cache"))
+CODE = code_of("kv_cache")
 NAMED = Diagnosis(words="agrees with `no causal mask`", established="agreement", mutant="no causal mask")
 
 
@@ -57,7 +55,7 @@ def test_no_name_fails_what_the_answer_passes_in_a_probe_beside(
     rubric = TOML.replace(f'["{ROWS}"]', str(list(probes)))
     workspace = make_workspace(tmp_path, toml=rubric, mutants=ADDS_ONE)
     code = ChallengeCode(workspace, workspace.challenge(CHALLENGE_ID))
-    answer = LocalAnswer(module_of("answer", REFERENCE.replace("total * scale", f"total * scale + {added}")))
+    answer = answer_of(REFERENCE.replace("total * scale", f"total * scale + {added}"))
     seen = probe_criterion(code, code.challenge.criterion("values"), answer, seed=7)
     assert seen.counterexample is not None and seen.counterexample.probe == ROWS
     assert (seen.diagnosis.mutant if seen.diagnosis else None) == named

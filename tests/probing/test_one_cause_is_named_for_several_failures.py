@@ -1,21 +1,17 @@
 """Where one known fault explains several failures of an answer, it is named for all of them."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from harness.model import Diagnosis, Evidence
-from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.challenge_code.local_answer import LocalAnswer
 from harness.probing.challenge_code.mutants import Mutant
 from harness.probing.diagnosis import Fit
 from harness.probing.evidence.common_causes import settle_names
 from harness.probing.evidence.criteria import probe_criterion, seed_of
-from harness.workspace import Workspace
+from tests.checkout import code_of
 
-WORKSPACE = Workspace(Path(__file__).parents[2])
-CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("kv_cache"))
+CODE = code_of("kv_cache")
 KEEP_PROMPT = "        store.append(slot, to_rows(pair(k[row, :, :n], v[row, :, :n]), cache.bits))\n"
 FAULT = next(mutant for mutant in CODE.mutants if mutant.name == "one overwritten entry a layer")
 
