@@ -1,8 +1,9 @@
 """Each raw reply becomes the files it holds, byte for byte, or a refusal; never other files, never half a file.
 
-The 109 of `outsiders` were written by people who had seen neither reader nor table, with what a careful human would
-take. `ours` are cases that are rare among them: each is named after what it shows, and `{{name}}` or `{{name 1-9}}` in
-it stands for these lines of `ours/code/name.txt`, each with what stands before it.
+The 109 of `outsiders`, under corpus/, were written by people who had seen neither reader nor table, with what a careful
+human would take. `ours` are cases that are rare among them: each is named after what it shows. Code that several have in
+common is stored once: `{{name}}` or `{{name 1-9}}` stands for these lines of `code/name.txt`, each with what stands
+before it.
 """
 
 import hashlib
@@ -53,16 +54,14 @@ def challenge_of(name: str) -> Challenge:
 
 @cache
 def data_of(name: str) -> bytes:
-    ours = OURS / f"{name}.md"
-    if not ours.exists():
-        return (CORPUS / f"{name}.md").read_bytes()
-    return re.sub(rb"(?m)^(.*)\{\{(\w+)(?: (\d+)-(\d+))?\}\}(\r?\n)?", lines_of, ours.read_bytes())
+    (path,) = (path for folder in (CORPUS, OURS) if (path := folder / f"{name}.md").exists())
+    return re.sub(rb"(?m)^(.*)\{\{(\w+)(?: (\d+)-(\d+))?\}\}(\r?\n)?", lines_of, path.read_bytes())
 
 
 def lines_of(reference: re.Match[bytes]) -> bytes:
     """Return the lines of a stored file that stand where `reference` is."""
     before, name, first, last, end = reference.groups()
-    lines = (OURS / "code" / f"{name.decode()}.txt").read_bytes().splitlines()
+    lines = (HERE / "code" / f"{name.decode()}.txt").read_bytes().splitlines()
     return (end or b"\n").join(before + line for line in lines[int(first or 1) - 1 : int(last or 999)]) + (end or b"")
 
 
