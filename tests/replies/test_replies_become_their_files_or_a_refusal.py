@@ -1,9 +1,8 @@
 """Each raw reply becomes the files it holds, byte for byte, or a refusal; never other files, never half a file.
 
 The 109 of `outsiders`, under corpus/, were written by people who had seen neither reader nor table, with what a careful
-human would take. `ours` are cases that are rare among them: each is named after what it shows. Code that several have in
-common is stored once: `{{name}}` or `{{name 1-9}}` stands for these lines of `code/name.txt`, each with what stands
-before it.
+human would take. `ours` are cases that are rare among them: each is named after what it shows. Code that some share is
+stored once: `{{name}}` or `{{name 1-9}}` stands for these lines of `code/name.txt`, each with what stands before it.
 """
 
 import hashlib
