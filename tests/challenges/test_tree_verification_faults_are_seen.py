@@ -8,6 +8,7 @@ from harness.mutation.checks.check import open_in_sandbox
 from harness.probing import Draw, Mutant, PropertyMutant
 from harness.probing.challenge_code.local_answer import LocalAnswer
 from harness.probing.evidence.criteria import probe_criterion
+from harness.probing.probe import run
 from tests.checkout import answer_of, code_of, mutated
 
 CODE = code_of("tree_verification")
@@ -234,3 +235,17 @@ def eos(source: str, seed: int) -> Evidence:
 def without_its_mask() -> LocalAnswer:
     """The reference, which builds the right mask and verifies with another one."""
     return answer_of(WITHOUT_ITS_MASK)
+
+
+TITLE = "what a node off the greedy path holds changes what is emitted"
+SEEDS = range(200)
+
+
+def test_generation_is_left_to_its_verifications_in_every_draw():
+    code = code_of("tree_verification")
+    slot = next(mutant for mutant in code.mutants if mutant.name == "logits by slot")
+    probe = code.probes["generation_is_greedy_decoding"]
+    found = [run(probe, LocalAnswer(code.import_source(slot)), seed, shrink=False) for seed in SEEDS]
+    failed = [result for result in found if not result.passed]
+    assert len(failed) > len(SEEDS) // 2  # else the mutant shows nothing here
+    assert {(result.obstacle, result.title) for result in failed} == {(Obstacle.FAULT, TITLE)}
