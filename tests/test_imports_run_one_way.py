@@ -71,8 +71,11 @@ def sources() -> list[Path]:
     return [p for p in sorted(PACKAGE.rglob("*.py")) if room_of(p) not in ("__init__", "__main__")]
 
 
-def test_every_room_is_known() -> None:
+def test_every_room_is_known_and_listed_in_this_order() -> None:
     assert {room_of(p) for p in sources()} <= set(ROOMS)
+    table = (PACKAGE.parent / "docs" / "architecture.md").read_text("utf-8").partition("Outside the package")[0]
+    named = [re.findall(r"`([\w/.]+)`", line.split("|")[1]) for line in table.splitlines() if line.startswith("| `")]
+    assert [name.removesuffix(".py").rstrip("/") for names in named for name in names] == [*ROOMS]
 
 
 @pytest.mark.every_run
