@@ -9,9 +9,9 @@ from pathlib import Path
 import sample_records as sample
 
 from harness.model import Record
-from harness.report.page import page
 from harness.report.pages import render_all, write
 from harness.report.views.inputs import ReportInputs, gather
+from harness.report.writers.page import page
 from harness.workspace import Workspace
 
 MOST_BYTES = 1_500_000

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from functools import partial
 
 from harness.report.escape import plain
-from harness.report.writers.render import render_svg
-from harness.report.writers.scoreboard import Scoreboard
+from harness.report.jinja import render
+from harness.report.views.board.scoreboard import Scoreboard
 
 LEFT, RIGHT, TOP, ROW, FOOT = 190, 92, 84, 50, 16
 MARKS = 700
@@ -24,7 +24,7 @@ def as_svg(board: Scoreboard) -> str:
     column = max(NARROWEST, min(WIDEST, MARKS // max(1, len(board.challenges))))
     columns = [(LEFT + column * number, _title(c.title, column)) for number, c in enumerate(board.challenges)]
     end, notes = TOP + ROW * max(len(board.rows), 1), tuple(_below(board))
-    return render_svg(
+    return render(
         "scoreboard.svg.j2",
         board=board,
         columns=columns,
