@@ -51,6 +51,11 @@ def strong(text: object) -> TextRun:
     return TextRun(str(text), "strong")
 
 
+def link(text: str, page: str, heading: str = "") -> TextRun:
+    """Return a link to a file below the reports, which the page of everything shows as text."""
+    return TextRun(text, to=LinkTarget("", page, heading))
+
+
 def joined(parts: Iterable[Inline], separator: str = ", ") -> Inline:
     """Join parts with a separator."""
     every = list(parts)

@@ -67,7 +67,7 @@ def _reports(inputs: ReportInputs, found: Marks) -> Iterator[tuple[str, str | It
         beside[NOT_ASKED] = not_asked_page(not_asked_board(inputs, board.compared))
     yield SCOREBOARD, board_page(board, beside.keys())
     yield from beside.items()
-    yield PICTURE, as_svg(board)
+    yield PICTURE, as_svg(board, inputs.title if measured else f"{inputs.title}, as published judges marked them")
     pairs = HeadToHeads(inputs, found, board.compared)
     for left, right in combinations(found.models, 2):
         if any(result.played for result in found.between(left, right)):

@@ -57,7 +57,7 @@ def test_every_form_of_the_board_tells_which_are_ranked_apart() -> None:
     assert "| 1† | mended-3-turns (reconstruction) |" in text and "is ranked among models asked so" in text
     assert [row["turns"] for row in json.loads(as_json(found))["rows"]] == [1, 1, 3]
     assert [row["turns"] for row in csv.DictReader(io.StringIO(as_csv(found)))] == ["1", "1", "3"]
-    assert "1†" in as_svg(found) and "1†" in page(inputs(MENDED))
+    assert "1†" in as_svg(found, "Board") and "1†" in page(inputs(MENDED))
     assert "ranked among models asked so" not in as_markdown(board())
 
 

@@ -3,28 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from harness.model import Challenge, Review, Severity
+from harness.report import document as doc
 from harness.report import formatting
-from harness.report.document import (
-    Block,
-    Cell,
-    Code,
-    Column,
-    Fold,
-    Heading,
-    Inline,
-    LinkTarget,
-    List,
-    Paragraph,
-    Table,
-    TableRow,
-    TextRun,
-    code,
-    codes,
-    joined,
-    section,
-    strong,
-    table,
-)
 from harness.report.documents.attempts import HOW, attempts_table
 from harness.report.documents.marks import mark_cell, notes_block
 from harness.report.documents.submission import Surroundings, criterion_place, submission_blocks
@@ -57,38 +37,38 @@ SHAPES = {"passed": "✓", "part": "◐", "failed": "✕", "lost": "✕", "unoff
 """Signs of outcomes, for readers who see no colours."""
 
 
-def challenge_page(report: ChallengeReport, reviews: Sequence[Review], unfetched: Iterable[str]) -> Iterator[Block]:
+def challenge_page(report: ChallengeReport, reviews: Sequence[Review], unfetched: Iterable[str]) -> Iterator[doc.Block]:
     """Yield the page of one challenge."""
     challenge, around = report.challenge, Surroundings(reviews, frozenset(unfetched), evidence=False, made=False)
-    yield Heading(challenge.title, 1)
-    yield Paragraph(challenge.summary)
+    yield doc.Heading(challenge.title, 1)
+    yield doc.Paragraph(challenge.summary)
     yield _verdict(report)
-    yield Paragraph((_counts(report), TextRun("scoreboard", to=LinkTarget("", "scoreboard.md")), "."), "small")
+    yield doc.Paragraph((_counts(report), doc.link("scoreboard", "scoreboard.md"), "."), "small")
     yield from notes_block(report.notes)
-    yield from section("At a glance", _glance(report))
+    yield from doc.section("At a glance", _glance(report))
     several = [attempts_report(challenge, a.attempts) for a in report.answers if a.attempts]
     if several:
         yield attempts_table(several)
-        yield Paragraph(HOW, "small")
-    yield Heading("Model by model")
+        yield doc.Paragraph(HOW, "small")
+    yield doc.Heading("Model by model")
     for answer in report.answers:
-        yield Heading(answer.model, 3)
+        yield doc.Heading(answer.model, 3)
         yield from submission_blocks(challenge, answer, around, 4)
-    yield Heading("Dimension by dimension")
+    yield doc.Heading("Dimension by dimension")
     yield _dimensions(report)
     for part in report.sections:
-        yield Heading(part.dimension.title, 3)
+        yield doc.Heading(part.dimension.title, 3)
         columns = ("Criterion", "Severity", *(title for title, _ in GROUPS))
-        yield table(columns, (_grouped(report, row) for row in part.rows), part.dimension.title)
+        yield doc.table(columns, (_grouped(report, row) for row in part.rows), part.dimension.title)
     yield from _asked(challenge)
-    yield Fold("How to read this", (List((*READING, _ratio(challenge))),))
-    yield Heading("See it for yourself")
-    yield Paragraph(
+    yield doc.Fold("How to read this", (doc.List((*READING, _ratio(challenge))),))
+    yield doc.Heading("See it for yourself")
+    yield doc.Paragraph(
         "Every probed criterion can be run again with the seed of its grade, printing what was expected against what "
         "came:"
     )
     shown = [f"harness show {report.answers[0].shown.name}"] if report.answers else []
-    yield Code("\n".join([f"harness replay MODEL/{challenge.id} CRITERION", *shown]))
+    yield doc.Code("\n".join([f"harness replay MODEL/{challenge.id} CRITERION", *shown]))
 
 
 def _counts(report: ChallengeReport) -> str:
@@ -101,16 +81,16 @@ def _counts(report: ChallengeReport) -> str:
     )
 
 
-def _verdict(report: ChallengeReport) -> List:
-    common = ((f"{label}: ", codes(ids), ".") for label, ids in report.verdict.common)
-    return List((*report.verdict.sentences, *common))
+def _verdict(report: ChallengeReport) -> doc.List:
+    common = ((f"{label}: ", doc.codes(ids), ".") for label, ids in report.verdict.common)
+    return doc.List((*report.verdict.sentences, *common))
 
 
-def _glance(report: ChallengeReport) -> Table:
-    columns = ("Model", "Provenance", Column("Overall", numeric=True), "Critical criteria met", "Gravest finding")
+def _glance(report: ChallengeReport) -> doc.Table:
+    columns = ("Model", "Provenance", doc.Column("Overall", numeric=True), "Critical criteria met", "Gravest finding")
     lines = (
         (
-            TextRun(a.model, to=LinkTarget(f"{a.model}/{a.challenge}", f"{a.challenge}.md", a.model)),
+            doc.TextRun(a.model, to=doc.LinkTarget(f"{a.model}/{a.challenge}", f"{a.challenge}.md", a.model)),
             formatting.provenance(a.marked.provenance),
             mark_cell(a.marked.overall, status=a.marked.status),
             report.critical(a),
@@ -118,22 +98,23 @@ def _glance(report: ChallengeReport) -> Table:
         )
         for a in report.answers
     )
-    return table(columns, lines, f"Models on {report.challenge.title}")
+    return doc.table(columns, lines, f"Models on {report.challenge.title}")
 
 
-def _dimensions(report: ChallengeReport) -> Table:
+def _dimensions(report: ChallengeReport) -> doc.Table:
     lines = (
         (part.dimension.title, formatting.number(part.dimension.weight),
-         joined(((f"{a.model} ", strong(mark)) for a, mark in zip(report.answers, part.standings, strict=True)), "; "))
+         doc.joined(((f"{a.model} ", doc.strong(mark)) for a, mark in zip(report.answers, part.standings, strict=True)),
+                    "; "))
         for part in report.sections
     )  # fmt: skip
-    return table(("Dimension", "Weight", "Marks"), lines, "Dimensions")
+    return doc.table(("Dimension", "Weight", "Marks"), lines, "Dimensions")
 
 
-def _grouped(report: ChallengeReport, row: CriterionRow) -> tuple[Inline, ...]:
+def _grouped(report: ChallengeReport, row: CriterionRow) -> tuple[doc.Inline, ...]:
     cells = list(zip(report.answers, row.cells, strict=True))
-    groups = (joined(_named(a, cell) for a, cell in cells if cell.kind in kinds) for _, kinds in GROUPS)
-    name: Inline = (row.criterion.title.rstrip("."), " (", code(row.criterion.id), ")")
+    groups = (doc.joined(_named(a, cell) for a, cell in cells if cell.kind in kinds) for _, kinds in GROUPS)
+    name: doc.Inline = (row.criterion.title.rstrip("."), " (", doc.code(row.criterion.id), ")")
     return name, row.criterion.severity.value, *groups
 
 
@@ -142,11 +123,11 @@ def _named(answer: ModelAnswer, cell: CriterionCell) -> str:
     return answer.model if plainly else f"{answer.model} ({cell.outcome})"
 
 
-def _asked(challenge: Challenge) -> Iterator[Block]:
-    asked = tuple((code(c.id), f": {c.review}") for c in challenge.criteria if c.review)
+def _asked(challenge: Challenge) -> Iterator[doc.Block]:
+    asked = tuple((doc.code(c.id), f": {c.review}") for c in challenge.criteria if c.review)
     if asked:
-        told = Paragraph("No mark comes from these until somebody has answered them.")
-        yield from section("What a reviewer is asked", told, List(asked), level=3)
+        told = doc.Paragraph("No mark comes from these until somebody has answered them.")
+        yield from doc.section("What a reviewer is asked", told, doc.List(asked), level=3)
 
 
 def _ratio(challenge: Challenge) -> str:
@@ -159,7 +140,7 @@ def _ratio(challenge: Challenge) -> str:
 
 def challenge_group(
     report: ChallengeReport, reviews: Sequence[Review], unfetched: Iterable[str], sources: Sources, detailed: bool
-) -> tuple[Block, ...]:
+) -> tuple[doc.Block, ...]:
     """Return one challenge for the page of everything.
 
     Args:
@@ -172,15 +153,15 @@ def challenge_group(
         record = answer.shown
         files = sources.get(record.name, {})
         around = Surroundings(reviews, away, files, evidence=detailed, links=True)
-        title: Inline = (
-            strong(answer.model), " ", TextRun(formatting.provenance(answer.marked.provenance), "badge"), " ",
-            strong(formatting.mark(answer.marked.overall.score)), f" {report.gravest(answer)}",
+        title: doc.Inline = (
+            doc.strong(answer.model), " ", doc.TextRun(formatting.provenance(answer.marked.provenance), "badge"), " ",
+            doc.strong(formatting.mark(answer.marked.overall.score)), f" {report.gravest(answer)}",
         )  # fmt: skip
         blocks = (*submission_blocks(challenge, answer, around, 4),)
-        folds.append(Fold(title, blocks, f"{answer.model}/{challenge.id}", tags(answer, challenge.id)))
+        folds.append(doc.Fold(title, blocks, f"{answer.model}/{challenge.id}", tags(answer, challenge.id)))
     return (
-        Heading(challenge.title, 3, f"challenge-{challenge.id}"),
-        Paragraph(challenge.summary, "lead"),
+        doc.Heading(challenge.title, 3, f"challenge-{challenge.id}"),
+        doc.Paragraph(challenge.summary, "lead"),
         _verdict(report),
         _matrix(report, detailed),
         *folds,
@@ -193,36 +174,38 @@ def tags(answer: ModelAnswer, challenge: str = "") -> Mapping[str, str]:
     return own | ({"challenge": challenge} if challenge else {})
 
 
-def _matrix(report: ChallengeReport, detailed: bool) -> Table:
-    columns: list[str | Column] = ["Criterion", *(Column(a.model, tags=tags(a)) for a in report.answers)]
-    rows = [TableRow(("Overall", *(_mark(a) for a in report.answers)), heads=False)]
+def _matrix(report: ChallengeReport, detailed: bool) -> doc.Table:
+    columns: list[str | doc.Column] = ["Criterion", *(doc.Column(a.model, tags=tags(a)) for a in report.answers)]
+    rows = [doc.TableRow(("Overall", *(_mark(a) for a in report.answers)), heads=False)]
     for part in report.sections:
         title = f"{part.dimension.title} (weight {formatting.number(part.dimension.weight)})"
         id = part.dimension.id
         marks = (_dimension(report.challenge, a, id) for a in report.answers)
-        rows.append(TableRow((title, *marks), id=f"{report.challenge.id}/{id}"))
+        rows.append(doc.TableRow((title, *marks), id=f"{report.challenge.id}/{id}"))
         rows += [_outcomes(report, row) for row in part.rows if detailed]
-    return Table(tuple(columns), tuple(rows), f"{report.challenge.title}: criteria and models", whole=True)
+    return doc.Table(
+        tuple(columns), tuple(rows), f"{report.challenge.title}: criteria and models", whole=True, kind="matrix"
+    )
 
 
-def _mark(answer: ModelAnswer) -> Cell:
-    return mark_cell(answer.marked.overall, LinkTarget(f"{answer.model}/{answer.challenge}"), answer.marked.status)
+def _mark(answer: ModelAnswer) -> doc.Cell:
+    return mark_cell(answer.marked.overall, doc.LinkTarget(f"{answer.model}/{answer.challenge}"), answer.marked.status)
 
 
-def _dimension(challenge: Challenge, answer: ModelAnswer, id: str) -> Cell:
+def _dimension(challenge: Challenge, answer: ModelAnswer, id: str) -> doc.Cell:
     score = answer.marked.dimensions.get(id)
     if score is None:
         missing = formatting.missing_mark(challenge, id, answer.shown)
-        return Cell((missing,), None, "unasked" if missing == formatting.NOT_ASKED else "open")
-    return mark_cell(score, LinkTarget(f"{answer.model}/{answer.challenge}"))
+        return doc.Cell((missing,), None, "unasked" if missing == formatting.NOT_ASKED else "open")
+    return mark_cell(score, doc.LinkTarget(f"{answer.model}/{answer.challenge}"))
 
 
-def _outcomes(report: ChallengeReport, row: CriterionRow) -> TableRow:
+def _outcomes(report: ChallengeReport, row: CriterionRow) -> doc.TableRow:
     c = row.criterion
-    weight = strong("critical") if c.severity is Severity.CRITICAL else c.severity.value
+    weight = doc.strong("critical") if c.severity is Severity.CRITICAL else c.severity.value
     cells = (
-        Cell((TextRun(f"{SHAPES[cell.kind]} {cell.outcome}", to=criterion_place(a.shown, c.dimension, c.id)),),
+        doc.Cell((doc.TextRun(f"{SHAPES[cell.kind]} {cell.outcome}", to=criterion_place(a.shown, c.dimension, c.id)),),
              kind=cell.kind)
         for a, cell in zip(report.answers, row.cells, strict=True)
     )  # fmt: skip
-    return TableRow(((f"{c.title.rstrip('.')} ", code(c.id), " ", weight), *cells))
+    return doc.TableRow(((f"{c.title.rstrip('.')} ", doc.code(c.id), " ", weight), *cells))

@@ -3,19 +3,8 @@
 from collections.abc import Iterator
 
 from harness.model import Status
+from harness.report import document as doc
 from harness.report import formatting
-from harness.report.document import (
-    Block,
-    Heading,
-    LinkTarget,
-    Paragraph,
-    Table,
-    TextRun,
-    codes,
-    section,
-    strong,
-    table,
-)
 from harness.report.views.attempts import mean_of, passed
 from harness.report.views.comparison import ChallengeComparison, ModelComparison
 from harness.report.views.criterion_sides import CriterionSide
@@ -28,20 +17,20 @@ TALLY = "Tally of all challenges that both answered"
 """Heading of the tally; that of the scoreboard leaves out challenges that count in no rank."""
 
 
-def comparison_document(compared: ModelComparison) -> Iterator[Block]:
+def comparison_document(compared: ModelComparison) -> Iterator[doc.Block]:
     """Yield the page of two models."""
-    yield Heading(f"{compared.left} against {compared.right}", 1)
+    yield doc.Heading(f"{compared.left} against {compared.right}", 1)
     for shared in compared.challenges:
-        yield Heading(f"{shared.challenge.title} ({shared.challenge.id})")
-        yield table(_mark_titles(shared), _marks(shared), f"Marks on {shared.challenge.title}")
-        yield Paragraph(shared.result)
+        yield doc.Heading(f"{shared.challenge.title} ({shared.challenge.id})")
+        yield doc.table(_mark_titles(shared), _marks(shared), f"Marks on {shared.challenge.title}")
+        yield doc.Paragraph(shared.result)
         if shared.apart:
             titles = ("Criterion", "Severity", compared.left, compared.right, "Ahead")
-            told = table(titles, _apart(shared), f"Criteria of {shared.challenge.title}")
-            yield from section("What tells them apart", told, level=3)
+            told = doc.table(titles, _apart(shared), f"Criteria of {shared.challenge.title}")
+            yield from doc.section("What tells them apart", told, level=3)
         for label, ids in _lists(shared):
-            yield Paragraph((f"{label}: ", ", ".join(ids), "."))
-    yield from section(TALLY, _tally(compared))
+            yield doc.Paragraph((f"{label}: ", ", ".join(ids), "."))
+    yield from doc.section(TALLY, _tally(compared))
 
 
 def _mark_titles(shared: ChallengeComparison) -> list[str]:
@@ -87,7 +76,7 @@ def _lists(shared: ChallengeComparison) -> Iterator[tuple[str, tuple[str, ...]]]
             yield label, ids
 
 
-def _tally(compared: ModelComparison) -> Table:
+def _tally(compared: ModelComparison) -> doc.Table:
     lines = []
     for shared in compared.challenges:
         one = shared.duel
@@ -96,44 +85,46 @@ def _tally(compared: ModelComparison) -> Table:
     left, right = compared.tally
     leader = "even" if left == right else compared.left if left > right else compared.right
     lines.append(("won", formatting.number(left), formatting.number(right), leader))
-    return table(("Challenge", compared.left, compared.right, "Winner"), lines, "Tally")
+    return doc.table(("Challenge", compared.left, compared.right, "Winner"), lines, "Tally")
 
 
-def head_to_head_page(match: HeadToHeadReport) -> Iterator[Block]:
+def head_to_head_page(match: HeadToHeadReport) -> Iterator[doc.Block]:
     """Yield the page of two models in the reports, by the marks of one source."""
     published, left, right = match.source is MarkSource.PUBLISHED, match.left, match.right
-    yield Heading(f"{left} and {right}", 1)
+    yield doc.Heading(f"{left} and {right}", 1)
     if published:
         judged = "What a published judge wrote, who read the answers and did not run them: winners, rows and edges are"
-        measured = LinkTarget("", f"head_to_head/{left}_vs_{right}.md")
-        yield Paragraph((f"{judged} the judge's own. What ran: ", TextRun("the same two, measured", to=measured), "."))
+        measured = doc.LinkTarget("", f"head_to_head/{left}_vs_{right}.md")
+        yield doc.Paragraph(
+            (f"{judged} the judge's own. What ran: ", doc.TextRun("the same two, measured", to=measured), ".")
+        )
     else:
         first, second = match.provenance
         both = "Compared on the criteria that both were assessed on."
-        yield Paragraph(f"{both} {left}: {first}; {right}: {second}.")
-    uncounted = ", ".join(section.challenge.title for section in match.sections if not section.counted)
+        yield doc.Paragraph(f"{both} {left}: {first}; {right}: {second}.")
+    uncounted = ", ".join(s.challenge.title for s in match.sections if not s.counted)
     beside = f" Not counted, as on the scoreboard: {uncounted}." if uncounted else ""
-    yield Paragraph((strong(match.tally), f": {match.summary}. A split counts half for each.{beside}"))
+    yield doc.Paragraph((doc.strong(match.tally), f": {match.summary}. A split counts half for each.{beside}"))
     lines = (
-        (TextRun(s.challenge.title, to=LinkTarget("", match.page, s.challenge.title)), s.left, s.right,
+        (doc.link(s.challenge.title, match.page, s.challenge.title), s.left, s.right,
          f"{s.winner}{'' if s.counted else ' (not counted)'}")
         for s in match.sections
     )  # fmt: skip
-    yield table(("Challenge", left, right, "Winner"), lines, "Challenges")
+    yield doc.table(("Challenge", left, right, "Winner"), lines, "Challenges")
     for part in match.sections:
-        yield Heading(part.challenge.title)
+        yield doc.Heading(part.challenge.title)
         yield from _bout(match, part)
 
 
-def _bout(match: HeadToHeadReport, part: HeadToHeadSection) -> Iterator[Block]:
-    page = TextRun(part.challenge.title, to=LinkTarget("", f"{part.challenge.id}.md"))
+def _bout(match: HeadToHeadReport, part: HeadToHeadSection) -> Iterator[doc.Block]:
+    page = doc.link(part.challenge.title, f"{part.challenge.id}.md")
     evidence = () if match.source is MarkSource.PUBLISHED else (" The evidence: ", page, ".")
-    yield Paragraph((f"{part.why} {part.edges}", *evidence))
+    yield doc.Paragraph((f"{part.why} {part.edges}", *evidence))
     lines = (
         (line.criterion, line.left, line.right, f"{line.edge or 'level'}{f' ({line.note})' if line.note else ''}")
         for line in part.lines
     )
-    yield table(("Criterion", match.left, match.right, "Edge"), lines, f"Criteria of {part.challenge.title}")
+    yield doc.table(("Criterion", match.left, match.right, "Edge"), lines, f"Criteria of {part.challenge.title}")
     for label, ids in (("Alike", part.alike), ("Not assessed for one of them, or both", part.open)):
         if ids:
-            yield Paragraph((f"{label}: ", codes(ids), "."))
+            yield doc.Paragraph((f"{label}: ", doc.codes(ids), "."))

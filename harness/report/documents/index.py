@@ -2,30 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean
 from typing import Any
 
 from harness.model import Challenge, Provenance, Record, Score, Severity
+from harness.report import document as doc
 from harness.report import formatting
-from harness.report.document import (
-    Block,
-    Cell,
-    Code,
-    Column,
-    Facts,
-    Fold,
-    Group,
-    Heading,
-    Inline,
-    LinkTarget,
-    List,
-    Paragraph,
-    Table,
-    TableRow,
-    TextRun,
-    strong,
-    table,
-)
 from harness.report.documents.attempts import HOW
 from harness.report.documents.board import NOTHING, STRENGTH, board_table, gravest_finding
 from harness.report.documents.challenge import READING, challenge_group
@@ -50,12 +31,12 @@ MOST_RANKS = 3
 class IndexParts:
     """The blocks of the page, part by part; controls of the browser stand between them."""
 
-    top: tuple[Block, ...]
-    board: tuple[Block, ...]
-    finding: tuple[Block, ...]
-    challenges: tuple[Block, ...]
-    figures: tuple[Block, ...]
-    reading: tuple[Block, ...]
+    top: tuple[doc.Block, ...]
+    board: tuple[doc.Block, ...]
+    finding: tuple[doc.Block, ...]
+    challenges: tuple[doc.Block, ...]
+    figures: tuple[doc.Block, ...]
+    reading: tuple[doc.Block, ...]
 
 
 def index_parts(inputs: ReportInputs, board: Scoreboard, records: Sequence[Record]) -> IndexParts:
@@ -77,8 +58,8 @@ def index_parts(inputs: ReportInputs, board: Scoreboard, records: Sequence[Recor
     )
 
 
-def _top(inputs: ReportInputs, board: Scoreboard, records: Sequence[Record]) -> Iterator[Block]:
-    yield Heading(inputs.title, 1)
+def _top(inputs: ReportInputs, board: Scoreboard, records: Sequence[Record]) -> Iterator[doc.Block]:
+    yield doc.Heading(inputs.title, 1)
     models = sum(Provenance.BASELINE not in row.standing.provenance for row in board.rows)
     versions = sorted({r.environment.harness for r in records})
     facts = (
@@ -88,37 +69,39 @@ def _top(inputs: ReportInputs, board: Scoreboard, records: Sequence[Record]) -> 
         f"{len(board.challenges)} challenge{'s' if len(board.challenges) != 1 else ''}",
     )
     if not board.rows:
-        yield Paragraph(NOTHING)
+        yield doc.Paragraph(NOTHING)
         return
-    yield Paragraph(" · ".join(filter(None, facts)), "small")
-    yield Paragraph(strong(board_verdict(board)), "verdict")
+    yield doc.Paragraph(" · ".join(filter(None, facts)), "small")
+    yield doc.Paragraph(doc.strong(board_verdict(board)), "verdict")
     yield _chart(board)
 
 
-def _chart(board: Scoreboard) -> Table:
+def _chart(board: Scoreboard) -> doc.Table:
     """Return a row per model: its mean on a scale with the marks behind it, as a figure too, and what is gravest."""
     rows = []
     for row in board.rows:
         place = row.standing
-        counted = [e.overall for e in row.entries if e.overall and e.challenge in board.compared]
-        marks = tuple(score for score in counted if score.score is not None)
-        strip = (_mean(row, marks), *marks) if marks else ()
-        title: Inline = (strong(place.model), " ", TextRun(row.rank or row.provenance, "badge"))
-        cells = (title, Cell(("",), strip=strip), Cell((strong(formatting.whole(place.mean)),)), gravest_finding(row))
-        rows.append(TableRow(cells, {"model": place.model, "provenance": row.provenance}))
+        strip = (
+            (main, *(mark for mark in board.marks_of(row) if mark.score is not None))
+            if (main := board.mean(row))
+            else ()
+        )
+        title: doc.Inline = (doc.strong(place.model), " ", doc.TextRun(row.rank or row.provenance, "badge"))
+        cells = (
+            title,
+            doc.Cell(("",), strip=strip),
+            doc.Cell((doc.strong(formatting.whole(place.mean)),)),
+            gravest_finding(row),
+        )
+        rows.append(doc.TableRow(cells, {"model": place.model, "provenance": row.provenance}))
     over = f"0 to 100: {board.mean_title.lower()} as a large dot on its interval, the marks behind it as small ones"
-    return Table(("Model", over, "Mean", "Gravest finding"), tuple(rows), "Means of all models", kind="chart")
+    return doc.Table(("Model", over, "Mean", "Gravest finding"), tuple(rows), "Means of all models", kind="chart")
 
 
-def _mean(row: ScoreboardRow, marks: Sequence[Score]) -> Score:
-    low, high = (fmean(getattr(mark, end) for mark in marks) for end in ("low", "high"))
-    return Score(score=row.standing.mean, low=low, high=high, coverage=row.standing.coverage)
-
-
-def _board(board: Scoreboard) -> Iterator[Block]:
+def _board(board: Scoreboard) -> Iterator[doc.Block]:
     if not board.rows:
         return
-    more = (Column("Critical criteria met"), Column("Gravest finding"))
+    more = (doc.Column("Critical criteria met"), doc.Column("Gravest finding"))
     whole = board_table(board)
     rows = tuple(
         replace(own, cells=(*own.cells, row.critical, gravest_finding(row)))
@@ -128,18 +111,18 @@ def _board(board: Scoreboard) -> Iterator[Block]:
     remarks = tuple(f"{row.standing.model}: {row.remark}." for row in board.rows if row.remark)
     notes = (*board.notes, *remarks)
     if notes:
-        yield Fold(f"Before comparing: {len(notes)} {'notes' if len(notes) > 1 else 'note'}", (List(notes),))
-    yield Fold("Duels, strength and ranks when the challenges are drawn anew", tuple(_certainty(board)))
+        yield doc.Fold(f"Before comparing: {len(notes)} {'notes' if len(notes) > 1 else 'note'}", (doc.List(notes),))
+    yield doc.Fold("Duels, strength and ranks when the challenges are drawn anew", tuple(_certainty(board)))
 
 
-def _certainty(board: Scoreboard) -> Iterator[Block]:
+def _certainty(board: Scoreboard) -> Iterator[doc.Block]:
     lines = (
         (row.standing.model, _chances(row), row.won or "–",
          "–" if row.standing.strength is None else formatting.whole(row.standing.strength))
         for row in board.rows
     )  # fmt: skip
-    yield table(("Model", "Ranks when drawn anew", "Duels won", "Strength"), lines, "Certainty of the order")
-    yield Paragraph(
+    yield doc.table(("Model", "Ranks when drawn anew", "Duels won", "Strength"), lines, "Certainty of the order")
+    yield doc.Paragraph(
         "Ranks when drawn anew: the challenges are resampled with replacement many times; shown is the share of "
         "samples in which each model has each rank. Duels won: two models on one challenge that counts, on the "
         "criteria both were "
@@ -153,7 +136,7 @@ def _chances(row: ScoreboardRow) -> str:
     return ", ".join(ranks) or "–"
 
 
-def _finding_of_the_day(inputs: ReportInputs, board: Scoreboard, shown: Sequence[Record]) -> Iterator[Block]:
+def _finding_of_the_day(inputs: ReportInputs, board: Scoreboard, shown: Sequence[Record]) -> Iterator[doc.Block]:
     """Yield one critical defect with its counterexample; another one after grades of another day."""
     rubrics = {c.id: c for c in inputs.challenges}
     found = [
@@ -166,27 +149,27 @@ def _finding_of_the_day(inputs: ReportInputs, board: Scoreboard, shown: Sequence
     if not found:
         return
     record, fault = found[(board.made[1].toordinal() if board.made else 0) % len(found)]
-    yield Heading("Finding of the day", 2, "finding")
+    yield doc.Heading("Finding of the day", 2, "finding")
     title = rubrics[record.challenge].title
-    place = LinkTarget(f"{record.model}/{record.challenge}")
-    yield Paragraph((TextRun(record.model, to=place), f" on {title}: ", strong(fault.title)), "lead")
-    yield Facts(tuple(pair for pair in labelled(fault) if pair[0] != "Also"))
+    place = doc.LinkTarget(f"{record.model}/{record.challenge}")
+    yield doc.Paragraph((doc.TextRun(record.model, to=place), f" on {title}: ", doc.strong(fault.title)), "lead")
+    yield doc.Facts(tuple(pair for pair in labelled(fault) if pair[0] != "Also"))
     yield from _quoted(fault, inputs.sources.get(record.name, {}))
 
 
-def _quoted(fault: Weakness, files: Mapping[str, str]) -> Iterator[Block]:
+def _quoted(fault: Weakness, files: Mapping[str, str]) -> Iterator[doc.Block]:
     for each in excerpts(fault.locations, files)[:1]:
         text, first = "\n".join(line.text for line in each.lines), each.lines[0].number
-        yield Code(text, f"{each.path}, line {each.number}", first, frozenset({each.number}))
+        yield doc.Code(text, f"{each.path}, line {each.number}", first, frozenset({each.number}))
 
 
-def _challenges(inputs: ReportInputs, records: Sequence[Record]) -> Iterator[Block]:
+def _challenges(inputs: ReportInputs, records: Sequence[Record]) -> Iterator[doc.Block]:
     detailed = len(records) <= MOST_DETAILED
-    yield Heading("Challenges", 2, "challenges")
+    yield doc.Heading("Challenges", 2, "challenges")
     if not inputs.challenges:
-        yield Paragraph("There is no challenge here.")
+        yield doc.Paragraph("There is no challenge here.")
     if not detailed:
-        yield Paragraph(
+        yield doc.Paragraph(
             f"There are more than {MOST_DETAILED} submissions, so each shows its gates, findings and dimensions only; "
             "every criterion is on the page of its challenge."
         )
@@ -196,16 +179,16 @@ def _challenges(inputs: ReportInputs, records: Sequence[Record]) -> Iterator[Blo
         if own:
             report = challenge_report(challenge, own)
             blocks = challenge_group(report, inputs.reviews, inputs.unfetched, inputs.sources, detailed)
-            yield Group(blocks, {"challenge": challenge.id})
+            yield doc.Group(blocks, {"challenge": challenge.id})
         else:
-            empty.append((strong(challenge.title), f": {challenge.summary}"))
+            empty.append((doc.strong(challenge.title), f": {challenge.summary}"))
     if empty:
-        yield Fold(f"No model has answered {len(empty)} more yet", (List(tuple(empty)),))
+        yield doc.Fold(f"No model has answered {len(empty)} more yet", (doc.List(tuple(empty)),))
 
 
-def _reading(attempts: bool) -> Iterator[Block]:
-    yield Heading("How to read this", 2, "reading")
-    yield List((
+def _reading(attempts: bool) -> Iterator[doc.Block]:
+    yield doc.Heading("How to read this", 2, "reading")
+    yield doc.List((
         "Every mark here was measured by running an answer or by reading its source with a tool, and leads to its "
         "evidence: click it.",
         *READING,

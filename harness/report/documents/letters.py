@@ -2,19 +2,19 @@
 
 from collections.abc import Iterator
 
+from harness.report import document as doc
 from harness.report import formatting
-from harness.report.document import Block, Column, Heading, LinkTarget, List, Paragraph, TextRun, section, table
 from harness.report.documents.published import KENDALL, orders
 from harness.report.views.published.letter_table import LetterTable
 
 
-def letters_page(found: LetterTable) -> Iterator[Block]:
+def letters_page(found: LetterTable) -> Iterator[doc.Block]:
     """Yield the page."""
-    yield Heading("Published letter grades", 1)
-    yield Paragraph((
+    yield doc.Heading("Published letter grades", 1)
+    yield doc.Paragraph((
         "Letters that published reviews give, as they stand. Their judges read the answers and did not run them. A "
         "letter is never converted to a mark and enters no figure of any other page. Back to the ",
-        TextRun("published scoreboard", to=LinkTarget("", "published/scoreboard.md")), ".",
+        doc.link("published scoreboard", "published/scoreboard.md"), ".",
     ))  # fmt: skip
     overall = any(row.overall for row in found.rows)
     columns = ("Model", *(c.title for c in found.challenges), *(("Over all",) if overall else ()))
@@ -26,36 +26,36 @@ def letters_page(found: LetterTable) -> Iterator[Block]:
         )
         for row in found.rows
     )
-    yield table(columns, given, "Letters")
+    yield doc.table(columns, given, "Letters")
     every = len(found.rows) * len(found.challenges)
-    yield Paragraph(f"{len(found.cells)} of {every} letters were given; – stands for none.")
-    yield Heading("Beside the measured marks")
-    yield Paragraph(
+    yield doc.Paragraph(f"{len(found.cells)} of {every} letters were given; – stands for none.")
+    yield doc.Heading("Beside the measured marks")
+    yield doc.Paragraph(
         "Every letter beside the measured mark of the same answer, with the share of the rubric that was assessed: a "
         "letter judges what its judge read, a mark what was assessed. The ranks are among the answers to the "
         f"challenge that have both; equal letters, and equal marks, share one. {found.measured} of {len(found.cells)} "
         "letters stand beside a mark."
     )
     lines = (
-        (TextRun(cell.title, to=LinkTarget("", f"{cell.challenge}.md")), cell.model, cell.letter, cell.by_letter or "–",
+        (doc.link(cell.title, f"{cell.challenge}.md"), cell.model, cell.letter, cell.by_letter or "–",
          cell.mark,
          cell.by_mark or "–")
         for cell in found.cells
     )  # fmt: skip
     titles = ("Challenge", "Model", "Letter", "Rank by letter", "Measured", "Rank by mark")
-    yield table(titles, lines, "Letters beside marks")
+    yield doc.table(titles, lines, "Letters beside marks")
     if found.measured:
-        yield from section("Where they disagree most", *_disagreements(found))
+        yield from doc.section("Where they disagree most", *_disagreements(found))
 
 
-def _disagreements(found: LetterTable) -> Iterator[Block]:
+def _disagreements(found: LetterTable) -> Iterator[doc.Block]:
     pairs = found.pairs
-    yield Paragraph(
+    yield doc.Paragraph(
         "Two answers to one challenge are ordered the other way round where the one with the better letter has a "
         f"mark lower by more than {pairs.noise} points, the lead that a duel takes for noise. Of the {pairs.all} "
         "pairs of answers to the same challenge"
     )
-    yield List((
+    yield doc.List((
         f"{pairs.alike} are ordered alike by letters and marks;",
         f"{len(pairs.opposite)} are ordered the other way round;",
         f"{len(pairs.same_letter)} have one letter, and marks that differ by more than that;",
@@ -67,12 +67,12 @@ def _disagreements(found: LetterTable) -> Iterator[Block]:
         ("The pairs with one letter, the marks furthest apart first:", pairs.same_letter),
     ):
         if own:
-            yield Paragraph(told)
+            yield doc.Paragraph(told)
             lines = (
                 (p.better.title, *(f"{c.model}: {c.letter}, measured {c.mark}" for c in (p.better, p.worse)),
                  formatting.mark(abs(p.lead)))
                 for p in own
             )  # fmt: skip
-            yield table(("Challenge", "Better letter", "Other", Column("Apart", numeric=True)), lines)
-    yield Paragraph(f"Kendall's tau-b between the order by letters and the order by marks: {KENDALL}")
+            yield doc.table(("Challenge", "Better letter", "Other", doc.Column("Apart", numeric=True)), lines)
+    yield doc.Paragraph(f"Kendall's tau-b between the order by letters and the order by marks: {KENDALL}")
     yield orders("Answers", found.orders)

@@ -5,9 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date
 from functools import cached_property
+from statistics import fmean
 from typing import TYPE_CHECKING
 
-from harness.model import Challenge, ChallengeSuite
+from harness.model import Challenge, ChallengeSuite, Score
 from harness.report import formatting
 from harness.report.views.attempts import AttemptsReport, attempts_report
 from harness.report.views.board.rows import Entry, ScoreboardRow, SuitePlaces
@@ -75,6 +76,18 @@ class Scoreboard:
             return ""
         first, last = (f"{day.day} {day:%B %Y}" for day in self.made)
         return f"on {last}" if first == last else f"from {first} to {last}"
+
+    def marks_of(self, row: ScoreboardRow) -> tuple[Score, ...]:
+        """Return the marks behind a model's mean."""
+        return tuple(e.overall for e in row.entries if e.overall and e.challenge in self.compared)
+
+    def mean(self, row: ScoreboardRow) -> Score | None:
+        """Return a model's mean with the mean of its intervals; None without a mark."""
+        known = [mark for mark in self.marks_of(row) if mark.score is not None]
+        if not known:
+            return None
+        low, high = fmean(mark.low for mark in known), fmean(mark.high for mark in known)
+        return Score(score=row.standing.mean, low=low, high=high, coverage=row.standing.coverage)
 
     @property
     def source(self) -> MarkSource:

@@ -1,54 +1,41 @@
 """Reviews of one submission, beside its measured marks."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from harness.model import Challenge, Mark, Record, Review, ReviewerKind
+from harness.report import document as doc
 from harness.report import formatting
 from harness.scoring.joined import join_reviews
 
 
-@dataclass(frozen=True)
-class ReviewRemark:
-    """One reviewer's reason for a mark, with quotes from the submission."""
-
-    reviewer: str
-    target: str
-    text: str
-    quotes: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True)
-class SubmissionReviews:
-    """All reviews of one submission.
-
-    Attributes:
-        reviewers: reviewers in words, in column order.
-        rows: subject, measured mark, and each reviewer's mark.
-        remarks: reasons for marks.
-        joined: overall with the reviewers' marks for unmeasurable criteria; empty without any.
-    """
-
-    reviewers: tuple[str, ...]
-    rows: tuple[tuple[str, str, tuple[str, ...]], ...]
-    remarks: tuple[ReviewRemark, ...]
-    joined: str
-
-
-def submission_reviews(challenge: Challenge, record: Record, reviews: Iterable[Review]) -> SubmissionReviews | None:
-    """Return the submission's reviews among `reviews`; None if there are none."""
+def review_blocks(challenge: Challenge, record: Record, reviews: Iterable[Review]) -> Iterator[doc.Block]:
+    """Yield the reviews of a submission among `reviews`: marks, reasons and quotes; nothing without one."""
     name = (record.model, record.challenge, record.attempt)
-    own = [r for r in reviews if (r.model, r.challenge, r.attempt) == name]
-    if not own:
-        return None
-    own.sort(key=lambda r: (r.reviewer.kind, str(r.reviewer.date), r.reviewer.id))
-    together = join_reviews(challenge, record, own)
-    return SubmissionReviews(
-        reviewers=tuple(map(_reviewer, own)),
-        rows=(*_rows(challenge, record, own), _overall(record, own)),
-        remarks=tuple(_remarks(challenge, own)),
-        joined=formatting.standing(together.overall) if together else "",
+    own = sorted(
+        (r for r in reviews if (r.model, r.challenge, r.attempt) == name),
+        key=lambda r: (r.reviewer.kind, str(r.reviewer.date), r.reviewer.id),
     )
+    if not own:
+        return
+    yield doc.Paragraph("Shown beside; no measured mark holds any of it.", "small")
+    lines = (
+        (title, measured, *marks) for title, measured, marks in (*_rows(challenge, record, own), _overall(record, own))
+    )
+    titles = ("Of what", "Measured", *map(_reviewer, own))
+    yield doc.table(titles, lines, f"Reviews of {record.model} on {challenge.title}")
+    names = {d.id: d.title for d in challenge.dimensions} | {c.id: c.title.rstrip(".") for c in challenge.criteria}
+    remarks: tuple[doc.Inline, ...] = tuple(
+        (f"{names.get(mark.target, mark.target)}, {_reviewer(review)}: {mark.remark or 'no reason given'}",
+         *((" (", doc.code(quote.file), ": ", doc.TextRun(quote.text, "quote"), ")") for quote in mark.quotes))
+        for review in own
+        for mark in review.marks
+        if mark.remark or mark.quotes
+    )  # fmt: skip
+    if remarks:
+        yield doc.List(remarks)
+    if together := join_reviews(challenge, record, own):
+        told = "With the reviewers' marks for what nothing can measure, the overall would be"
+        yield doc.Paragraph(f"{told} {formatting.standing(together.overall)}.")
 
 
 def _reviewer(review: Review) -> str:
@@ -83,12 +70,3 @@ def _mark(mark: Mark | None) -> str:
         return "none"
     spread = f" [{formatting.mark(min(mark.repeats))}, {formatting.mark(max(mark.repeats))}]" if mark.repeats else ""
     return formatting.mark(mark.mark) + spread
-
-
-def _remarks(challenge: Challenge, reviews: Iterable[Review]) -> Iterator[ReviewRemark]:
-    titles = {d.id: d.title for d in challenge.dimensions} | {c.id: c.title.rstrip(".") for c in challenge.criteria}
-    for review in reviews:
-        for mark in review.marks:
-            if mark.remark or mark.quotes:
-                quotes = tuple((quote.file, quote.text) for quote in mark.quotes)
-                yield ReviewRemark(_reviewer(review), titles.get(mark.target, mark.target), mark.remark, quotes)
