@@ -1,6 +1,6 @@
 """Escaping of outside text for terminals, Markdown and HTML.
 
-Templates pass every value through `markdown` unless it is already safe. So a submission's text cannot end a table cell,
+Writers pass every text through these functions. So a submission's text cannot end a table cell,
 open a link or a tag, hide behind control characters or move a cursor. Bare web addresses stay unescaped.
 """
 
@@ -36,13 +36,22 @@ def markdown(value: object) -> Markup:
     return value if isinstance(value, Markup) else _markdown(str(value))
 
 
+def within(value: object) -> Markup:
+    """Escape a value for Markdown that goes on with a line; safe values pass as they are."""
+    return value if isinstance(value, Markup) else _within(str(value))
+
+
+def _markdown(text: str) -> Markup:
+    return Markup(_BLOCK_START.sub(_defused, _within(text)))
+
+
 # the same words stand in many cells: of two thousand records in a million
 @lru_cache(1 << 16)
-def _markdown(text: str) -> Markup:
+def _within(text: str) -> Markup:
     parts = _CODE.split(plain(text))
     parts[::2] = map(_words, parts[::2])
     parts[1::2] = map(code, parts[1::2])
-    return Markup(_BLOCK_START.sub(_defused, "".join(parts)))
+    return Markup("".join(parts))
 
 
 def _words(text: str) -> str:

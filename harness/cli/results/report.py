@@ -1,6 +1,6 @@
 """`harness report`: write reports from records and reviews."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -41,7 +41,7 @@ def report(
     for path in changed:
         output.line(f"{'wrote' if path.exists() else 'removed'} {output.place(path)}")
     output.note(f"{len(changed)} of {all} reports changed in {output.place(place)}")
-    _write_for_ci(material, junit, sarif)
+    _write_files(material, {"junit": junit, "sarif": sarif})
 
 
 def write_reports(material: "ReportInputs", place: Path, sources: "Sequence[MarkSource]") -> tuple[list[Path], int]:
@@ -57,15 +57,11 @@ def write_reports(material: "ReportInputs", place: Path, sources: "Sequence[Mark
     return changed, all
 
 
-def _write_for_ci(material: "ReportInputs", junit: Path | None, sarif: Path | None) -> None:
-    import harness
-    from harness.report.exports.junit import junit as as_junit
-    from harness.report.exports.sarif import sarif as as_sarif
+def _write_files(material: "ReportInputs", wanted: Mapping[str, Path | None]) -> None:
+    from harness.report import formats
     from harness.workspace.stored_files import write_atomically
 
-    if junit:
-        write_atomically(junit, as_junit(material.records))
-    if sarif:
-        write_atomically(sarif, as_sarif(material.challenges, material.records, harness.__version__))
-    for path in filter(None, (junit, sarif)):
-        output.line(f"wrote {path}")
+    for format, path in wanted.items():
+        if path:
+            write_atomically(path, formats.write_records(material, format))
+            output.line(f"wrote {path}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from harness.errors import PrerequisiteError
 from harness.report.exports.data_frames import data_frame
 from harness.report.exports.data_tables import ANY, Cell, DataTable, json_text, plain
-from harness.report.tables import csv_text
+from harness.report.exports.text import csv_text
 from harness.workspace.stored_files import replacing
 
 if TYPE_CHECKING:

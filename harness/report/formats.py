@@ -1,0 +1,130 @@
+"""Every format that results are written in: the one registry that all commands ask.
+
+A format is one entry here. It names what it can write by attributes that load their modules late, so that help and
+errors need none of them.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from harness.report.document import Block
+    from harness.report.views.inputs import ReportInputs
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a command found, for any format that writes results; every part is made on demand.
+
+    Attributes:
+        document: blocks for readers.
+        data: JSON values.
+        rows: titles of columns, and lines below them.
+        path: of the page below the reports, from which links lead.
+        brief: blocks for a terminal, where they are not those of the document.
+        notes: sentences that stand beside the result on a terminal, and in the document.
+    """
+
+    document: "Callable[[], Iterable[Block]]"
+    data: Callable[[], Any]
+    rows: Callable[[], tuple[Sequence[str], Iterable[Sequence[object]]]]
+    path: str = ""
+    brief: "Callable[[], Iterable[Block]] | None" = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ReportFormat:
+    """A format.
+
+    Attributes:
+        help: what it is, for the help of options.
+        result: `module:function` that writes a `Result`; empty if it writes none.
+        records: that writes the records of a workspace as one file.
+        table: that writes a part of a long table as text, or empty for a format with a file of its own kind.
+        suffix: of files.
+    """
+
+    name: str
+    help: str
+    result: str = ""
+    records: str = ""
+    table: str = ""
+    suffix: str = ""
+
+
+FORMATS: tuple[ReportFormat, ...] = (
+    ReportFormat("table", "for a terminal", result="formats:as_table"),
+    ReportFormat("md", "Markdown", result="formats:as_markdown", suffix=".md"),
+    ReportFormat("html", "a part of an HTML page", result="formats:as_html", suffix=".html"),
+    ReportFormat("json", "JSON", result="formats:as_json", suffix=".json"),
+    ReportFormat(
+        "csv", "CSV that spreadsheets open safely", "formats:as_csv", table="exports.data_files:as_csv", suffix=".csv"
+    ),
+    ReportFormat("jsonl", "JSON Lines", table="exports.data_files:as_json_lines", suffix=".jsonl"),
+    ReportFormat("parquet", "Parquet; needs pyarrow", table="exports.data_files:no_text", suffix=".parquet"),
+    ReportFormat("junit", "criteria as JUnit test cases", records="exports.junit:write", suffix=".xml"),
+    ReportFormat("sarif", "findings as SARIF 2.1.0", records="exports.sarif:write", suffix=".sarif"),
+)
+
+
+def named(kind: str) -> Mapping[str, ReportFormat]:
+    """Return the formats that write one kind (`result`, `records` or `table`), by name."""
+    return {each.name: each for each in FORMATS if getattr(each, kind)}
+
+
+def load(function: str) -> Callable[..., Any]:
+    """Return a function of this package by `module:function`."""
+    module, _, name = function.partition(":")
+    found: Callable[..., Any] = getattr(import_module(f"harness.report.{module}"), name)
+    return found
+
+
+def write(result: Result, format: str) -> "str | RenderableType":
+    """Return a result as text, or laid out for a terminal."""
+    written: str | RenderableType = load(named("result")[format].result)(result)
+    return written
+
+
+def write_records(inputs: "ReportInputs", format: str) -> str:
+    """Return the records of a workspace as one file."""
+    return str(load(named("records")[format].records)(inputs))
+
+
+def as_table(result: Result) -> "RenderableType":
+    """Lay a result out for a terminal."""
+    from harness.report.writers import terminal
+
+    return terminal.render((result.brief or result.document)())
+
+
+def as_markdown(result: Result) -> str:
+    """Write a result as a page of Markdown."""
+    from harness.report.writers import markdown
+
+    return markdown.render(result.document(), result.path)
+
+
+def as_html(result: Result) -> str:
+    """Write a result as HTML without a page around it."""
+    from harness.report.writers import html
+
+    return f"{html.render(result.document())}\n"
+
+
+def as_json(result: Result) -> str:
+    """Write a result as indented JSON."""
+    import json
+
+    return json.dumps(result.data(), indent=1, allow_nan=False) + "\n"
+
+
+def as_csv(result: Result) -> str:
+    """Write a result as CSV; absent values are empty."""
+    from harness.report.exports.text import csv_text
+
+    return csv_text(*result.rows())
