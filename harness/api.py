@@ -302,7 +302,7 @@ def scoreboard(workspace: Folder | None = None, suite: str | None = None) -> "pa
     # loaded here: grading needs no boards
     import pandas
 
-    from harness.report.writers.scoreboard import measured_scoreboard
+    from harness.report.views.board.scoreboard import measured_scoreboard
 
     place = _workspace(workspace)
     board = measured_scoreboard(Store(place).published.read_marks(), ranking_suite(place, suite))

@@ -5,15 +5,24 @@ from collections.abc import Collection as Names
 
 from harness.model import Challenge, Record
 from harness.report import formatting
+from harness.report.document import Heading
 from harness.report.documents.attempts import show_attempts
 from harness.report.documents.board import board_document, board_page
 from harness.report.documents.comparison import comparison_document
+from harness.report.documents.difference import (
+    ROWS,
+    difference_document,
+    list_difference_data,
+    list_difference_rows,
+    list_remarks,
+)
 from harness.report.documents.marks import notes_block
 from harness.report.documents.submission import show_document
 from harness.report.exports import results
 from harness.report.formats import Result
 from harness.report.views.board.scoreboard import Scoreboard
 from harness.report.views.comparison import ModelComparison
+from harness.report.views.difference import BoardDifference
 from harness.scoring.attempts import Attempts
 
 
@@ -51,6 +60,18 @@ def comparison_result(compared: ModelComparison) -> Result:
         lambda: results.comparison_json(compared),
         lambda: results.comparison_rows(compared),
         brief=lambda: comparison_document(compared),
+        notes=notes,
+    )
+
+
+def difference_result(found: BoardDifference) -> Result:
+    """Return what changed between two records or boards."""
+    notes = tuple(list_remarks(found))
+    return Result(
+        lambda: (Heading("What changed", 1), *difference_document(found), *notes_block(notes)),
+        lambda: list_difference_data(found),
+        lambda: (ROWS, list_difference_rows(found)),
+        brief=lambda: difference_document(found),
         notes=notes,
     )
 

@@ -30,7 +30,6 @@ def show(
     \b
     harness show qwen3.6-27b/kv_cache
     """
-    import json
 
     from harness.report import formatting
     from harness.report.results import attempts_result, record_result
