@@ -45,8 +45,9 @@ class ReportFormat:
         help: what it is, for the help of options.
         result: `module:function` that writes a `Result`; empty if it writes none.
         records: that writes the records of a workspace as one file.
-        table: that writes a part of a long table as text, or empty for a format with a file of its own kind.
-        suffix: of files.
+        table: that writes a part of a long table as text.
+        parts: that writes all parts of a long table into an open file, for a format that is no text.
+        needs: package that it takes beside the base ones.
     """
 
     name: str
@@ -54,27 +55,26 @@ class ReportFormat:
     result: str = ""
     records: str = ""
     table: str = ""
-    suffix: str = ""
+    parts: str = ""
+    needs: str = ""
 
 
 FORMATS: tuple[ReportFormat, ...] = (
     ReportFormat("table", "for a terminal", result="formats:as_table"),
-    ReportFormat("md", "Markdown", result="formats:as_markdown", suffix=".md"),
-    ReportFormat("html", "a part of an HTML page", result="formats:as_html", suffix=".html"),
-    ReportFormat("json", "JSON", result="formats:as_json", suffix=".json"),
-    ReportFormat(
-        "csv", "CSV that spreadsheets open safely", "formats:as_csv", table="exports.data_files:as_csv", suffix=".csv"
-    ),
-    ReportFormat("jsonl", "JSON Lines", table="exports.data_files:as_json_lines", suffix=".jsonl"),
-    ReportFormat("parquet", "Parquet; needs pyarrow", table="exports.data_files:no_text", suffix=".parquet"),
-    ReportFormat("junit", "criteria as JUnit test cases", records="exports.junit:write", suffix=".xml"),
-    ReportFormat("sarif", "findings as SARIF 2.1.0", records="exports.sarif:write", suffix=".sarif"),
+    ReportFormat("md", "Markdown", result="formats:as_markdown"),
+    ReportFormat("html", "a part of an HTML page", result="formats:as_html"),
+    ReportFormat("json", "JSON", result="formats:as_json"),
+    ReportFormat("csv", "CSV that spreadsheets open safely", "formats:as_csv", table="exports.data_files:as_csv"),
+    ReportFormat("jsonl", "JSON Lines", table="exports.data_files:as_json_lines"),
+    ReportFormat("parquet", "Parquet; needs pyarrow", parts="exports.data_files:write_parquet", needs="pyarrow"),
+    ReportFormat("junit", "criteria as JUnit test cases", records="exports.junit:write"),
+    ReportFormat("sarif", "findings as SARIF 2.1.0", records="exports.sarif:write"),
 )
 
 
-def named(kind: str) -> Mapping[str, ReportFormat]:
-    """Return the formats that write one kind (`result`, `records` or `table`), by name."""
-    return {each.name: each for each in FORMATS if getattr(each, kind)}
+def named(*kinds: str) -> Mapping[str, ReportFormat]:
+    """Return the formats that write any of these kinds (`result`, `records`, `table`, `parts`), by name."""
+    return {each.name: each for each in FORMATS if any(getattr(each, kind) for kind in kinds)}
 
 
 def load(function: str) -> Callable[..., Any]:

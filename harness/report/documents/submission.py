@@ -239,7 +239,7 @@ def _criterion(item: Evidence) -> Iterator[doc.Inline | doc.Cell]:
     yield doc.TextRun(severity, "strong") if item.severity is Severity.CRITICAL else severity
     kind = "" if item.rests_on else KINDS.get(item.outcome, "open")
     yield doc.Cell((formatting.outcome(item),), kind=kind)
-    yield f"{formatting.uncredited(item)} while {item.rests_on} fails" if item.rests_on else formatting.measured(item)
+    yield f"while {item.rests_on} fails" if item.rests_on else formatting.measured(item)
 
 
 def made(record: Record, around: Surroundings) -> doc.Fold:
@@ -261,7 +261,7 @@ def made(record: Record, around: Surroundings) -> doc.Fold:
         facts.append(("Run a criterion again", doc.code(formatting.again(record, "CRITERION", around.place))))
     brief: list[tuple[str, doc.Inline]] = [
         *facts[: record.origin is not None],
-        ("Made", f"{formatting.when(record.made)}, seed {record.seed}{counts}, {formatting.isolation(where)}, "
+        ("Graded", f"{formatting.when(record.made)}, seed {record.seed}{counts}, {formatting.isolation(where)}, "
          f"device {device}, harness {where.harness}"),
         *facts[-1:],
         ("All of this", doc.code(f"harness show {record.name} --format md")),
