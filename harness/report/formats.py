@@ -20,13 +20,8 @@ if TYPE_CHECKING:
 class Result:
     """What a command found, for any format that writes results; every part is made on demand.
 
-    Attributes:
-        document: blocks for readers.
-        data: JSON values.
-        rows: titles of columns, and lines below them.
-        path: of the page below the reports, from which links lead.
-        brief: blocks for a terminal, where they are not those of the document.
-        notes: sentences that stand beside the result on a terminal, and in the document.
+    A terminal shows `brief` instead of the `document` where given, and the `notes` beside it. Links lead from `path`
+    below the reports.
     """
 
     document: "Callable[[], Iterable[Block]]"
@@ -39,15 +34,10 @@ class Result:
 
 @dataclass(frozen=True)
 class ReportFormat:
-    """A format.
+    """A format; what it writes are `module:function` of this package, empty for what it does not.
 
-    Attributes:
-        help: what it is, for the help of options.
-        result: `module:function` that writes a `Result`; empty if it writes none.
-        records: that writes the records of a workspace as one file.
-        table: that writes a part of a long table as text.
-        parts: that writes all parts of a long table into an open file, for a format that is no text.
-        needs: package that it takes beside the base ones.
+    It may write a `result`, all `records` of a workspace as one file, a part of a long `table` as text, or all `parts`
+    of one into an open file; `needs` is a package beside the base ones.
     """
 
     name: str

@@ -21,7 +21,9 @@ STANDARD_OUTPUT = "-"
 def _known(name: str) -> str:
     names = named("result")
     if name not in names:
-        raise typer.BadParameter(f"{name!r} is not one of {', '.join(map(repr, names))}.")
+        from harness.errors import nearest
+
+        raise typer.BadParameter(f"no {name!r}{nearest(name, names)}\n  one of {', '.join(names)}")
     return name
 
 

@@ -197,14 +197,7 @@ def _not_asked(challenge: Challenge, record: Record, around: Surroundings, level
     shown = [each for each in rest if around.evidence or each.missed]
     lines: list[doc.Inline] = [_unasked(each) for each in shown]
     if others := [each.criterion for each in rest if each not in shown]:
-        lines.append(
-            (
-                doc.codes(others),
-                ": ",
-                doc.link("why they were not asked", "not_asked.md"),
-                ".",
-            )
-        )
+        lines.append((doc.codes(others), ": ", doc.link("why they were not asked", "not_asked.md"), "."))
     title = "Also seen, not asked by the original prompt (in no mark, gate, rank or comparison)"
     yield from doc.section(title, *_listed(lines), level=level)
 
