@@ -73,9 +73,9 @@ def submission_blocks(
     yield from doc.section(view.COPY, *_repaired(record), level=level)
     yield from _not_asked(challenge, record, around, level)
     yield from doc.section("What reviewers said", *review_blocks(challenge, record, around.reviews), level=level)
-    if not around.evidence:
+    if not around.evidence and not around.links:
         yield from doc.section("Does well", *_held(record), level=level)
-    else:
+    if around.evidence:
         yield from doc.section("Dimensions", _dimensions(challenge, record), level=level)
         yield from doc.section("Every criterion", _evidence(challenge, record), level=level)
     without = (doc.ListItem((f"{why}: ", doc.codes(ids), ".")) for why, ids in view.without_credit(challenge, record))
