@@ -50,11 +50,13 @@ class ReportFormat:
 
 
 FORMATS: tuple[ReportFormat, ...] = (
-    ReportFormat("table", "for a terminal", result="formats:as_table"),
-    ReportFormat("md", "Markdown", result="formats:as_markdown"),
-    ReportFormat("html", "a part of an HTML page", result="formats:as_html"),
-    ReportFormat("json", "JSON", result="formats:as_json"),
-    ReportFormat("csv", "CSV that spreadsheets open safely", "formats:as_csv", table="exports.data_files:as_csv"),
+    ReportFormat("table", "for a terminal", result="writers.result:as_table"),
+    ReportFormat("md", "Markdown", result="writers.result:as_markdown"),
+    ReportFormat("html", "a part of an HTML page", result="writers.result:as_html"),
+    ReportFormat("json", "JSON", result="writers.result:as_json"),
+    ReportFormat(
+        "csv", "CSV that spreadsheets open safely", "writers.result:as_csv", table="exports.data_files:as_csv"
+    ),
     ReportFormat("jsonl", "JSON Lines", table="exports.data_files:as_json_lines"),
     ReportFormat("parquet", "Parquet; needs pyarrow", parts="exports.data_files:write_parquet", needs="pyarrow"),
     ReportFormat("junit", "criteria as JUnit test cases", records="exports.junit:write"),
@@ -83,38 +85,3 @@ def write(result: Result, format: str) -> "str | RenderableType":
 def write_records(inputs: "ReportInputs", format: str) -> str:
     """Return the records of a workspace as one file."""
     return str(load(named("records")[format].records)(inputs))
-
-
-def as_table(result: Result) -> "RenderableType":
-    """Lay a result out for a terminal."""
-    from harness.report.writers import terminal
-
-    return terminal.render((result.brief or result.document)())
-
-
-def as_markdown(result: Result) -> str:
-    """Write a result as a page of Markdown."""
-    from harness.report.writers import markdown
-
-    return markdown.render(result.document(), result.path)
-
-
-def as_html(result: Result) -> str:
-    """Write a result as HTML without a page around it."""
-    from harness.report.writers import html
-
-    return f"{html.render(result.document())}\n"
-
-
-def as_json(result: Result) -> str:
-    """Write a result as indented JSON."""
-    import json
-
-    return json.dumps(result.data(), indent=1, allow_nan=False) + "\n"
-
-
-def as_csv(result: Result) -> str:
-    """Write a result as CSV; absent values are empty."""
-    from harness.report.exports.text import csv_text
-
-    return csv_text(*result.rows())

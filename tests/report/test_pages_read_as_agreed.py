@@ -21,6 +21,7 @@ from harness.report.views.board.scoreboard import scoreboard
 from harness.report.views.comparison import compare
 from harness.report.views.inputs import ReportInputs
 from harness.report.views.mark_source import MarkSource
+from harness.report.writers import result
 
 GOLDEN = Path(__file__).with_name("golden")
 PARTLY = sample.RIGHT | {"shapes": {"outcome": Outcome.PARTIAL, "fraction": 0.5, "detail": "sizes of 1 are refused"}}
@@ -41,9 +42,9 @@ INPUTS = ReportInputs(
 )  # fmt: skip
 
 
-def on_a_terminal(result: formats.Result, width: int) -> str:
+def on_a_terminal(shown: formats.Result, width: int) -> str:
     console = Console(file=io.StringIO(), width=width, color_system=None)
-    console.print(formats.write(result, "table"))
+    console.print(formats.write(shown, "table"))
     return "".join(f"{line.rstrip()}\n" for line in console.file.getvalue().splitlines())
 
 
@@ -90,8 +91,8 @@ def test_no_golden_file_is_left_over() -> None:
 
 def test_a_format_is_one_entry_of_the_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every command that writes results takes it; no other line of the package knows its name."""
-    monkeypatch.setattr(formats, "as_titles", lambda result: "\t".join(result.rows()[0]), raising=False)
-    added = formats.ReportFormat("titles", "titles of columns", result="formats:as_titles")
+    monkeypatch.setattr(result, "as_titles", lambda shown: "\t".join(shown.rows()[0]), raising=False)
+    added = formats.ReportFormat("titles", "titles of columns", result="writers.result:as_titles")
     monkeypatch.setattr(formats, "FORMATS", (*formats.FORMATS, added))
     assert str(formats.write(SHOWN, "titles")).startswith("criterion\tdimension")
     assert str(formats.write(COMPARED, "titles")).startswith("challenge\tcriterion")
