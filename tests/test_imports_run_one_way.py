@@ -23,7 +23,20 @@ FOLDERS = {
     "source": ("syntax", "c", "python"),
     "probing": ("requirements", "submissions", "challenge_code", "evidence"),
     "mutation": ("operators", "planting", "checks", "trials"),
-    "report": ("escape", "formatting", "tables", "views", "exports", "writers", "page", "pages"),
+    "report": (
+        "escape",
+        "formatting",
+        "document",
+        "jinja",
+        "views",
+        "figures",
+        "formats",
+        "exports",
+        "documents",
+        "writers",
+        "results",
+        "pages",
+    ),
     "cli": ("check", "cuda", "workspace", "results", "grading"),
 }
 """Folders and modules within a room, in their order."""

@@ -16,13 +16,7 @@ Style = Literal["", "strong", "code", "quote", "badge"]
 
 @dataclass(frozen=True)
 class LinkTarget:
-    """Where a link leads.
-
-    Attributes:
-        id: on the page of everything.
-        page: file below the reports; empty for a place that only the page of everything has.
-        heading: heading of that file; empty for its beginning.
-    """
+    """Where a link leads: an `id` of the page of everything, a `heading` of a `page` below the reports, or both."""
 
     id: str
     page: str = ""
@@ -93,13 +87,7 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Code:
-    """Lines as they are.
-
-    Attributes:
-        title: file and line, or empty.
-        first: number of the first line; 0 for lines without numbers.
-        marked: numbers of the lines that are meant.
-    """
+    """Lines as they are, numbered from `first` unless it is 0; those `marked` are meant."""
 
     text: str
     title: str = ""
@@ -133,14 +121,10 @@ class List:
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a table.
+    """A cell of a table, from the main figure to the remarks on it.
 
-    Attributes:
-        lines: from the main figure to the remarks on it.
-        sort: number or text that rows are sorted by; None sorts last, and empty text means the first line.
-        kind: outcome that its shape and colour show: passed, part, failed, open, unasked, zero.
-        score: mark that a bar shows.
-        strip: marks that one scale shows, the main one first.
+    Rows are sorted by `sort`: None comes last, and empty text means the first line. `kind` is the outcome that a shape
+    and a colour show, such as failed, open or zero; a bar shows `score`, and one scale `strip`, the main mark first.
     """
 
     lines: tuple[Inline, ...]
@@ -172,14 +156,9 @@ class TableRow:
 
 @dataclass(frozen=True)
 class Table:
-    """A table.
+    """A table, whose first `heading` columns name a row; `kind` is a look of its own.
 
-    Attributes:
-        caption: subject, for screen readers.
-        heading: number of columns that name a row.
-        whole: never to break a line of a cell; a table too wide goes on below.
-        sortable: by a click on a column's title.
-        kind: class of a table with a look of its own.
+    A table to be kept `whole` has no line of a cell broken: on a narrow terminal it goes on below.
     """
 
     columns: tuple[str | Column, ...]

@@ -7,7 +7,7 @@ open a link or a tag, hide behind control characters or move a cursor. Bare web 
 import re
 from functools import lru_cache
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 LIMIT = 600
 """Most characters on a line; the record keeps all."""
@@ -62,12 +62,13 @@ def _words(text: str) -> str:
 
 def html(value: object) -> Markup:
     """Escape a value for HTML, with text between backticks as `<code>`, the only tag; safe values pass as they are."""
-    if isinstance(value, Markup):
-        return value
-    parts = _CODE.split(plain(value))
-    return Markup("").join(
-        Markup("<code>{}</code>").format(part) if number % 2 else part for number, part in enumerate(parts)
-    )
+    return value if isinstance(value, Markup) else _html(str(value))
+
+
+@lru_cache(1 << 16)
+def _html(text: str) -> Markup:
+    parts = map(escape, _CODE.split(plain(text)))
+    return Markup("".join(f"<code>{part}</code>" if number % 2 else part for number, part in enumerate(parts)))
 
 
 def code(value: object) -> Markup:

@@ -20,13 +20,8 @@ if TYPE_CHECKING:
 class Result:
     """What a command found, for any format that writes results; every part is made on demand.
 
-    Attributes:
-        document: blocks for readers.
-        data: JSON values.
-        rows: titles of columns, and lines below them.
-        path: of the page below the reports, from which links lead.
-        brief: blocks for a terminal, where they are not those of the document.
-        notes: sentences that stand beside the result on a terminal, and in the document.
+    A terminal shows `brief` instead of the `document` where given, and the `notes` beside it. Links lead from `path`
+    below the reports.
     """
 
     document: "Callable[[], Iterable[Block]]"
@@ -39,14 +34,10 @@ class Result:
 
 @dataclass(frozen=True)
 class ReportFormat:
-    """A format.
+    """A format; what it writes are `module:function` of this package, empty for what it does not.
 
-    Attributes:
-        help: what it is, for the help of options.
-        result: `module:function` that writes a `Result`; empty if it writes none.
-        records: that writes the records of a workspace as one file.
-        table: that writes a part of a long table as text, or empty for a format with a file of its own kind.
-        suffix: of files.
+    It may write a `result`, all `records` of a workspace as one file, a part of a long `table` as text, or all `parts`
+    of one into an open file; `needs` is a package beside the base ones.
     """
 
     name: str
@@ -54,27 +45,28 @@ class ReportFormat:
     result: str = ""
     records: str = ""
     table: str = ""
-    suffix: str = ""
+    parts: str = ""
+    needs: str = ""
 
 
 FORMATS: tuple[ReportFormat, ...] = (
-    ReportFormat("table", "for a terminal", result="formats:as_table"),
-    ReportFormat("md", "Markdown", result="formats:as_markdown", suffix=".md"),
-    ReportFormat("html", "a part of an HTML page", result="formats:as_html", suffix=".html"),
-    ReportFormat("json", "JSON", result="formats:as_json", suffix=".json"),
+    ReportFormat("table", "for a terminal", result="writers.result:as_table"),
+    ReportFormat("md", "Markdown", result="writers.result:as_markdown"),
+    ReportFormat("html", "a part of an HTML page", result="writers.result:as_html"),
+    ReportFormat("json", "JSON", result="writers.result:as_json"),
     ReportFormat(
-        "csv", "CSV that spreadsheets open safely", "formats:as_csv", table="exports.data_files:as_csv", suffix=".csv"
+        "csv", "CSV that spreadsheets open safely", "writers.result:as_csv", table="exports.data_files:as_csv"
     ),
-    ReportFormat("jsonl", "JSON Lines", table="exports.data_files:as_json_lines", suffix=".jsonl"),
-    ReportFormat("parquet", "Parquet; needs pyarrow", table="exports.data_files:no_text", suffix=".parquet"),
-    ReportFormat("junit", "criteria as JUnit test cases", records="exports.junit:write", suffix=".xml"),
-    ReportFormat("sarif", "findings as SARIF 2.1.0", records="exports.sarif:write", suffix=".sarif"),
+    ReportFormat("jsonl", "JSON Lines", table="exports.data_files:as_json_lines"),
+    ReportFormat("parquet", "Parquet; needs pyarrow", parts="exports.data_files:write_parquet", needs="pyarrow"),
+    ReportFormat("junit", "criteria as JUnit test cases", records="exports.junit:write"),
+    ReportFormat("sarif", "findings as SARIF 2.1.0", records="exports.sarif:write"),
 )
 
 
-def named(kind: str) -> Mapping[str, ReportFormat]:
-    """Return the formats that write one kind (`result`, `records` or `table`), by name."""
-    return {each.name: each for each in FORMATS if getattr(each, kind)}
+def named(*kinds: str) -> Mapping[str, ReportFormat]:
+    """Return the formats that write any of these kinds (`result`, `records`, `table`, `parts`), by name."""
+    return {each.name: each for each in FORMATS if any(getattr(each, kind) for kind in kinds)}
 
 
 def load(function: str) -> Callable[..., Any]:
@@ -93,38 +85,3 @@ def write(result: Result, format: str) -> "str | RenderableType":
 def write_records(inputs: "ReportInputs", format: str) -> str:
     """Return the records of a workspace as one file."""
     return str(load(named("records")[format].records)(inputs))
-
-
-def as_table(result: Result) -> "RenderableType":
-    """Lay a result out for a terminal."""
-    from harness.report.writers import terminal
-
-    return terminal.render((result.brief or result.document)())
-
-
-def as_markdown(result: Result) -> str:
-    """Write a result as a page of Markdown."""
-    from harness.report.writers import markdown
-
-    return markdown.render(result.document(), result.path)
-
-
-def as_html(result: Result) -> str:
-    """Write a result as HTML without a page around it."""
-    from harness.report.writers import html
-
-    return f"{html.render(result.document())}\n"
-
-
-def as_json(result: Result) -> str:
-    """Write a result as indented JSON."""
-    import json
-
-    return json.dumps(result.data(), indent=1, allow_nan=False) + "\n"
-
-
-def as_csv(result: Result) -> str:
-    """Write a result as CSV; absent values are empty."""
-    from harness.report.exports.text import csv_text
-
-    return csv_text(*result.rows())

@@ -13,6 +13,9 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from harness.model import Challenge, Provenance, Record, Score, Status
+from harness.report.document import plain_text
+from harness.report.documents.board import entry_cell
+from harness.report.views.board.rows import Entry
 from harness.report.views.board.scoreboard import Scoreboard, scoreboard
 from harness.report.views.inputs import ReportInputs
 from tests import shares
@@ -86,8 +89,12 @@ def test_every_row_of_the_markdown_has_every_cell(board: Scoreboard):
         assert f"{row.standing.model} ({row.provenance})" in shown
     plain = re.sub(r"\[([^\[\]]*)\]\([^()]*\)", r"\1", re.sub(r"\\(.)", r"\1", text)).replace("*", "")
     for entry in (entry for row in board.rows for entry in row.entries if entry.marked):
-        first, *rest = entry.lines
+        first, *rest = lines_of(entry)
         assert f"{first} ({', '.join(rest)})" in plain if rest else first in plain
+
+
+def lines_of(entry: Entry) -> list[str]:
+    return [plain_text(line) for line in entry_cell(entry).lines]
 
 
 def cells(line: str) -> list[str]:
@@ -107,7 +114,7 @@ def test_the_columns_of_the_table_are_straight(board: Scoreboard):
     for row in board.rows:
         (shown,) = [line for line in lines if starts_at(line, row.standing.model, column)]
         for entry in row.entries:
-            assert entry.lines[0] in shown
+            assert lines_of(entry)[0] in shown
 
 
 def starts_at(line: str, word: str, column: int) -> bool:

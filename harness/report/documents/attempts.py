@@ -18,12 +18,12 @@ def show_attempts(challenge: Challenge, attempts: Attempts) -> tuple[doc.Block, 
     """Return the page of a model's attempts at a challenge."""
     report = attempts_report(challenge, attempts)
     last = doc.Paragraph(("One attempt: ", doc.code(f"harness show {report.rows[0].name}")))
-    return doc.Heading(f"{report.model}/{report.challenge}", 1), *attempts_blocks(report), last
+    return doc.Heading(f"{report.attempts.model}/{report.attempts.challenge}", 1), *attempts_blocks(report), last
 
 
 def attempts_blocks(report: AttemptsReport, level: int = 2) -> Iterator[doc.Block]:
     """Yield the figures of the attempts, then what each of them, each criterion and each fault comes to."""
-    subject = f"of {report.model} at {report.challenge}"
+    subject = f"of {report.attempts.model} at {report.attempts.challenge}"
     yield doc.Facts(report.figures)
     lines = ((doc.code(row.name), row.mark, row.passes, row.gravest) for row in report.rows)
     yield doc.table(("Attempt", "Mark", "Passes", "Gravest finding"), lines, f"Attempts {subject}")
@@ -42,9 +42,11 @@ def attempts_blocks(report: AttemptsReport, level: int = 2) -> Iterator[doc.Bloc
 
 def attempts_table(reports: Iterable[AttemptsReport]) -> doc.Table:
     """Return a row per model and challenge with several attempts."""
-    lines = (
-        (one.model, one.challenge, one.count, f"{one.mean}, SD {one.deviation}", f"{one.worst} to {one.best}",
-         ", ".join((f"{one.passed} pass", *(f"pass@{k} {share}" for k, share in one.pass_at))))
-        for one in reports
-    )  # fmt: skip
+    lines = []
+    for one in reports:
+        figures = dict(one.figures)
+        shares = ", ".join((f"{figures['Pass']} pass", *(f"pass@{k} {share}" for k, share in one.pass_at)))
+        spread = f"{figures['Worst']} to {figures['Best']}"
+        mean = f"{figures['Mean']}, SD {figures['Standard deviation']}"
+        lines.append((one.attempts.model, one.attempts.challenge, one.count, mean, spread, shares))
     return doc.table(("Model", "Challenge", "Attempts", "Mean", "Worst to best", "Passes"), lines, "Attempts")

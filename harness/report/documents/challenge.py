@@ -1,6 +1,7 @@
 """One challenge: who leads and why, the gravest findings, every model, and the criteria side by side."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from harness.model import Challenge, Review, Severity
 from harness.report import document as doc
@@ -152,7 +153,7 @@ def challenge_group(
     for answer in report.answers:
         record = answer.shown
         files = sources.get(record.name, {})
-        around = Surroundings(reviews, away, files, evidence=detailed, links=True)
+        around = Surroundings(reviews, away, files, evidence=detailed, made=detailed, links=True)
         title: doc.Inline = (
             doc.strong(answer.model), " ", doc.TextRun(formatting.provenance(answer.marked.provenance), "badge"), " ",
             doc.strong(formatting.mark(answer.marked.overall.score)), f" {report.gravest(answer)}",
@@ -180,7 +181,9 @@ def _matrix(report: ChallengeReport, detailed: bool) -> doc.Table:
     for part in report.sections:
         title = f"{part.dimension.title} (weight {formatting.number(part.dimension.weight)})"
         id = part.dimension.id
-        marks = (_dimension(report.challenge, a, id) for a in report.answers)
+        marks = [_dimension(report.challenge, a, id) for a in report.answers]
+        if not detailed:  # a page of thousands of bars opens late
+            marks = [replace(mark, score=None) for mark in marks]
         rows.append(doc.TableRow((title, *marks), id=f"{report.challenge.id}/{id}"))
         rows += [_outcomes(report, row) for row in part.rows if detailed]
     return doc.Table(

@@ -73,9 +73,9 @@ def submission_blocks(
     yield from doc.section(view.COPY, *_repaired(record), level=level)
     yield from _not_asked(challenge, record, around, level)
     yield from doc.section("What reviewers said", *review_blocks(challenge, record, around.reviews), level=level)
-    if not around.evidence:
+    if not around.evidence and not around.links:
         yield from doc.section("Does well", *_held(record), level=level)
-    else:
+    if around.evidence:
         yield from doc.section("Dimensions", _dimensions(challenge, record), level=level)
         yield from doc.section("Every criterion", _evidence(challenge, record), level=level)
     without = (doc.ListItem((f"{why}: ", doc.codes(ids), ".")) for why, ids in view.without_credit(challenge, record))
@@ -197,14 +197,7 @@ def _not_asked(challenge: Challenge, record: Record, around: Surroundings, level
     shown = [each for each in rest if around.evidence or each.missed]
     lines: list[doc.Inline] = [_unasked(each) for each in shown]
     if others := [each.criterion for each in rest if each not in shown]:
-        lines.append(
-            (
-                doc.codes(others),
-                ": ",
-                doc.link("why they were not asked", "not_asked.md"),
-                ".",
-            )
-        )
+        lines.append((doc.codes(others), ": ", doc.link("why they were not asked", "not_asked.md"), "."))
     title = "Also seen, not asked by the original prompt (in no mark, gate, rank or comparison)"
     yield from doc.section(title, *_listed(lines), level=level)
 
@@ -239,7 +232,7 @@ def _criterion(item: Evidence) -> Iterator[doc.Inline | doc.Cell]:
     yield doc.TextRun(severity, "strong") if item.severity is Severity.CRITICAL else severity
     kind = "" if item.rests_on else KINDS.get(item.outcome, "open")
     yield doc.Cell((formatting.outcome(item),), kind=kind)
-    yield f"{formatting.uncredited(item)} while {item.rests_on} fails" if item.rests_on else formatting.measured(item)
+    yield f"while {item.rests_on} fails" if item.rests_on else formatting.measured(item)
 
 
 def made(record: Record, around: Surroundings) -> doc.Fold:
@@ -261,7 +254,7 @@ def made(record: Record, around: Surroundings) -> doc.Fold:
         facts.append(("Run a criterion again", doc.code(formatting.again(record, "CRITERION", around.place))))
     brief: list[tuple[str, doc.Inline]] = [
         *facts[: record.origin is not None],
-        ("Made", f"{formatting.when(record.made)}, seed {record.seed}{counts}, {formatting.isolation(where)}, "
+        ("Graded", f"{formatting.when(record.made)}, seed {record.seed}{counts}, {formatting.isolation(where)}, "
          f"device {device}, harness {where.harness}"),
         *facts[-1:],
         ("All of this", doc.code(f"harness show {record.name} --format md")),

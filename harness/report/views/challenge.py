@@ -46,9 +46,7 @@ class ChallengeReport:
 
 
 def challenge_report(
-    challenge: Challenge,
-    records: Iterable[Record],
-    doubts: Mapping[str, tuple[DoubtKind, ...]] = MappingProxyType({}),
+    challenge: Challenge, records: Iterable[Record], doubts: Mapping[str, tuple[DoubtKind, ...]] = MappingProxyType({})
 ) -> ChallengeReport:
     """Build the report of one challenge.
 

@@ -30,7 +30,7 @@ def element(name: str, *children: object, **attributes: object) -> Markup:
         for key, value in attributes.items()
         if value is not None and value is not False
     )
-    inside = Markup("").join(html(child) for child in children)
+    inside = "".join([child if isinstance(child, Markup) else html(child) for child in children])
     return Markup(f"<{name}{given}>{inside}</{name}>")
 
 
@@ -83,12 +83,12 @@ class Pages:
 
     def every(self, blocks: Iterable[Block]) -> Markup:
         """Write some of the blocks."""
-        return NEWLINE.join(map(self.block, blocks))
+        return Markup("\n".join(map(self.block, blocks)))
 
     def inline(self, value: Inline) -> Markup:
         """Write runs of text."""
         if isinstance(value, tuple):
-            return Markup("").join(map(self.inline, value))
+            return Markup("".join(map(self.inline, value)))
         if isinstance(value, str):
             return _spaced(value)
         if value.style == "badge":
@@ -176,7 +176,7 @@ class Pages:
         )
         caption = element("caption", block.caption) if block.caption else ""
         table = element(
-            "table", caption, element("thead", head), element("tbody", NEWLINE.join(body)),
+            "table", caption, element("thead", head), element("tbody", Markup("\n".join(body))),
             id=block.id or None, class_=block.kind or None,
         )  # fmt: skip
         kinds = "scroll pinned" if block.sortable or block.whole else "scroll"
@@ -215,8 +215,8 @@ def _data(tags: Mapping[str, str]) -> dict[str, str]:
 
 
 def _spaced(text: str) -> Markup:
-    lead, trail = (Markup(" ") if end == " " else Markup("") for end in (text[:1], text[1:][-1:]))
-    return lead + html(text) + trail
+    lead, trail = (" " if end == " " else "" for end in (text[:1], text[1:][-1:]))
+    return Markup("".join((lead, html(text), trail)))
 
 
 def _words(run: TextRun) -> Markup:

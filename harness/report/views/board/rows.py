@@ -50,16 +50,6 @@ class Entry:
         return mark + status + f" {formatting.FLAG}" * bool(self.integrity) + f" {formatting.DOUBT}" * bool(self.doubts)
 
     @property
-    def lines(self) -> tuple[str, ...]:
-        """Lines of `text`: mark and coverage, interval, remarks."""
-        if self.status is None or self.overall is None:
-            return (self.text,)
-        mark, *interval = formatting.standing_lines(self.overall)
-        flags = [formatting.FLAG] * bool(self.integrity) + [formatting.DOUBT] * bool(self.doubts)
-        status = "" if self.status is Status.GRADED else formatting.status(self.status)
-        return tuple(filter(None, (" ".join([mark, *flags]), *interval, self.spread, status)))
-
-    @property
     def attempts(self) -> Attempts | None:
         """Attempts, if several."""
         return self.marked if isinstance(self.marked, Attempts) else None
