@@ -41,8 +41,10 @@ test: environment
 	$(BIN)/python -m pytest -m 'not alone' -n $(TESTERS) --dist loadgroup
 	$(BIN)/python -m pytest -m alone
 
-# every corpus whole, and the attacks in every tier that works here
+# every corpus whole, the site, the package to publish, and the attacks in every tier that works here
 test-all: environment
+	@$(PIP) --editable '.[docs,release]' || \
+		echo "the extras docs and release could not be installed; their tests say what was not run" >&2
 	$(MAKE) test HARNESS_TEST_ALL=1
 	@set -e; for tier in $$($(BIN)/python -m tests.tiers_here); do \
 		echo "== attacks, tier $$tier"; $(BIN)/python -m tests.attacks --tier $$tier --page docs/security.md; done
@@ -73,7 +75,8 @@ compilers: environment
 	done
 
 define WARM
-from harness.cuda import archive, host_compiler
+from harness.cuda.compilers import host_compiler
+from harness.cuda.emulator import archive
 print("building the emulated device (once)", flush=True)
 archive.runtime(host_compiler.host_compiler())
 endef

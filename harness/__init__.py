@@ -1,8 +1,8 @@
 """harness: a grader for model-generated ML kernels.
 
 In Python, call `harness.grade(folder) -> Record` and `harness.grade_many(folders) -> list[Record]`; see `harness.api`.
-`harness.records()` and `harness.evidence()` return the published records as pandas data frames. `harness.Client` and
-`harness.AsyncClient` talk to a grading service.
+`harness.records()`, `harness.evidence()` and `harness.scoreboard()` return pandas data frames of the published records.
+`harness.Client` and `harness.AsyncClient` talk to a grading service.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ from harness import (
 )  # imported first: it resolves a path relative to the current folder, which may change
 
 if TYPE_CHECKING:
-    from harness.api import Record, evidence, grade, grade_many, grade_many_async, grade_stream, records
+    from harness.api import Record, evidence, grade, grade_many, grade_many_async, grade_stream, records, scoreboard
     from harness.serving.client import AsyncClient, Client
 
 __version__ = "0.1.0"
@@ -27,6 +27,7 @@ __all__ = [
     "grade_many_async",
     "grade_stream",
     "records",
+    "scoreboard",
 ]
 
 

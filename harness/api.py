@@ -1,4 +1,4 @@
-"""The Python API: grading for training loops, `records` and `evidence` for notebooks.
+"""The Python API: grading for training loops; `records`, `evidence` and `scoreboard` for notebooks.
 
 Each grade draws new inputs, runs the submission in the box, and leaves `reports/` alone unless asked to publish. All
 are safe to call from many processes and threads at once.
@@ -28,13 +28,14 @@ from harness.model import GradeProfile, Record
 from harness.report.exports.data_frames import data_frame
 from harness.report.exports.data_tables import evidence_table, record_table
 from harness.sandbox import hash_folder, snapshot
+from harness.store.own_suite import ranking_suite
 from harness.store.record_store import Store
 from harness.workspace import Workspace
 
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["Record", "evidence", "grade", "grade_many", "grade_many_async", "grade_stream", "records"]
+__all__ = ["Record", "evidence", "grade", "grade_many", "grade_many_async", "grade_stream", "records", "scoreboard"]
 
 Folder = str | os.PathLike[str]
 OnError = Literal["record", "raise"]
@@ -286,6 +287,31 @@ def evidence(workspace: Folder | None = None) -> "pandas.DataFrame":
     """Return the published evidence, one row per criterion of a grade; see `records`."""
     published = Store(_workspace(workspace)).published.read()
     return data_frame(evidence_table(published.records, published.doubts))
+
+
+def scoreboard(workspace: Folder | None = None, suite: str | None = None) -> "pandas.DataFrame":
+    """Return the board of measured marks, best model first, with a column for the overall on each challenge.
+
+    Args:
+        workspace: as in `records`.
+        suite: challenges to rank over, as in `harness scoreboard --suite`; the workspace's own choice by default.
+
+    Raises:
+        NotFoundError: there is no workspace, or no such suite.
+    """
+    # loaded here: grading needs no boards
+    import pandas
+
+    from harness.report.views.board.scoreboard import measured_scoreboard
+
+    place = _workspace(workspace)
+    board = measured_scoreboard(Store(place).published.read_marks(), ranking_suite(place, suite))
+    rows = [(row.standing, {e.challenge: e.overall.score for e in row.entries if e.overall}) for row in board.rows]
+    own = {"rank": "Int64", "medal": "string", "model": "string", "mean": "float64", "graded": "Int64"}
+    columns = {n: pandas.Series([getattr(s, n) for s, _ in rows], dtype=dtype) for n, dtype in own.items()}
+    for challenge in board.challenges:
+        columns[challenge.id] = pandas.Series([marks.get(challenge.id) for _, marks in rows], dtype="float64")
+    return pandas.DataFrame(columns)
 
 
 def _record(graded: Graded) -> Record:

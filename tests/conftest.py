@@ -21,7 +21,7 @@ settings.load_profile("drawn")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Draw the same examples of a property each time a commit is tested, and others for another commit."""
+    """Draw the same examples of a property in every run, unless a seed chooses others."""
     if config.getoption("hypothesis_seed", None) is None:
         config.option.hypothesis_seed = str(shares.number())
     # a test of a call that hangs must not keep the other test processes waiting

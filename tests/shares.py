@@ -17,8 +17,10 @@ T = TypeVar("T")
 SEED, ALL = "HARNESS_TEST_SEED", "HARNESS_TEST_ALL"
 FIXED = "the share of every run"
 CHECKOUT = Path(__file__).parents[1]
-SECONDS_OF_A_FUNCTION = 2.0
-"""Seconds that the cases of one test function may take in a run, as measured when `MEASURED` was written."""
+SECONDS_OF_A_FUNCTION = 4.0
+"""Seconds that a test function may take, as measured, to run whole in every run."""
+SECONDS_OF_A_SHARE = 0.5
+"""Seconds for the cases that run of a longer one; a case that takes no more than a whole function may runs anyway."""
 MEASURED = CHECKOUT / "tests" / "seconds.csv"
 
 
@@ -63,6 +65,15 @@ def share(
     return [item for item in found if str(item) in chosen]
 
 
+def one_of_each(names: Iterable[str], kind: Callable[[str], Hashable]) -> set[str]:
+    """Return a name of every kind that is not None, to be marked `every_run`."""
+    chosen: dict[Hashable, str] = {}
+    for name in sorted(names, key=fraction):
+        if kind(name) is not None:
+            chosen.setdefault(kind(name), name)
+    return {*chosen.values()}
+
+
 def fraction(name: str) -> float:
     """Return a number from 0 to below 1 that `name` and the seed of this run decide."""
     return int.from_bytes(hashlib.sha256(f"{seed()} {name}".encode()).digest()[:6]) / 2**48
@@ -81,13 +92,13 @@ def seconds_of_functions() -> dict[str, float]:
 
 
 def cases_of_turn(function: str, cases: Sequence[str]) -> set[str]:
-    """Return which `cases` of a test function run: as many as fit into its seconds; a longer one takes turns."""
+    """Return which `cases` of a test function run: all, or as many as fit into the share; long ones take turns."""
     each = seconds_of_functions().get(function, 0.0) / len(cases)
     if everything() or each * len(cases) <= SECONDS_OF_A_FUNCTION:
         return {*cases}
-    if each > SECONDS_OF_A_FUNCTION and not has_turn(function, each / SECONDS_OF_A_FUNCTION):
+    if each > SECONDS_OF_A_FUNCTION and not has_turn(function, each / SECONDS_OF_A_SHARE):
         return set()
-    return {*sorted(cases, key=fraction)[: max(1, int(SECONDS_OF_A_FUNCTION / each))]}
+    return {*sorted(cases, key=fraction)[: max(1, int(SECONDS_OF_A_SHARE / each))]}
 
 
 def drawn_cases() -> float:

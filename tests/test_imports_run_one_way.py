@@ -23,7 +23,20 @@ FOLDERS = {
     "source": ("syntax", "c", "python"),
     "probing": ("requirements", "submissions", "challenge_code", "evidence"),
     "mutation": ("operators", "planting", "checks", "trials"),
-    "report": ("escape", "formatting", "tables", "views", "exports", "writers", "page", "pages"),
+    "report": (
+        "escape",
+        "formatting",
+        "document",
+        "jinja",
+        "views",
+        "figures",
+        "formats",
+        "exports",
+        "documents",
+        "writers",
+        "results",
+        "pages",
+    ),
     "cli": ("check", "cuda", "workspace", "results", "grading"),
 }
 """Folders and modules within a room, in their order."""
@@ -71,8 +84,11 @@ def sources() -> list[Path]:
     return [p for p in sorted(PACKAGE.rglob("*.py")) if room_of(p) not in ("__init__", "__main__")]
 
 
-def test_every_room_is_known() -> None:
+def test_every_room_is_known_and_listed_in_this_order() -> None:
     assert {room_of(p) for p in sources()} <= set(ROOMS)
+    table = (PACKAGE.parent / "docs" / "architecture.md").read_text("utf-8").partition("Outside the package")[0]
+    named = [re.findall(r"`([\w/.]+)`", line.split("|")[1]) for line in table.splitlines() if line.startswith("| `")]
+    assert [name.removesuffix(".py").rstrip("/") for names in named for name in names] == [*ROOMS]
 
 
 @pytest.mark.every_run

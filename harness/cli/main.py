@@ -6,19 +6,23 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import harness
+from harness.cli import variables
 from harness.cli.check import command as check
 from harness.cli.cuda import commands as cuda
-from harness.cli.grading import ask, audit, grade, replay, review, serve
-from harness.cli.results import compare, export, report, scoreboard, show, sign
+from harness.cli.grading import ask, audit, grade, replay, review, serve, tried
+from harness.cli.results import compare, diff, export, report, scoreboard, show, sign
 from harness.cli.workspace import attempt, cache, collection, doctor, importing, init, ls, new, prompt, rm
 from harness.errors import HarnessError, JudgeError, NotFoundError, PrerequisiteError, StoreError
 from harness.grading.linear_algebra import compute_in_one_thread
 from harness.grading.process_hardening import make_undumpable
+
+if TYPE_CHECKING:
+    from typer._click.core import Command
 
 HELP = """Grade model-generated ML kernels by running them.
 
@@ -35,10 +39,14 @@ First steps:
 EPILOG = """\b
 Exit codes:
   0    done, whatever the marks
-  1    a gate failed: --fail-under, a wrong verdict of `check`, a `replay` or an `audit` with another result
+  1    a gate failed: --fail-under, --fail-on-regression, a wrong verdict of `check`, a `replay` or an `audit` with
+       another result
   2    usage error: unknown name, malformed challenge or submission (all others were graded)
   3    the harness failed (judge error); this counts against no answer
   130  interrupted; finished grades are kept
+
+\b
+Every option can be set by a variable: HARNESS_GRADE_FAIL_UNDER=60 stands for `harness grade --fail-under 60`.
 """
 
 app = typer.Typer(
@@ -51,10 +59,12 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(grade.grade)
+app.command("try")(tried.try_replies)
 app.command()(report.report)
 app.command()(scoreboard.scoreboard)
 app.command()(show.show)
 app.command()(compare.compare)
+app.command()(diff.diff)
 app.command()(replay.replay)
 app.command()(review.review)
 app.command()(ask.ask)
@@ -108,12 +118,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: words after `harness`; by default this process's.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
-    debug = "--debug" in given
+    debug = "--debug" in given or variables.is_on("HARNESS_DEBUG")
     notes = _Notes(logging.WARNING)
     logging.getLogger("harness").addHandler(notes)
     words = [a for a in given if a != "--debug"]
     try:
-        code = app(words, prog_name="harness", standalone_mode=False)
+        code = _build_command()(words, prog_name="harness", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 0
@@ -130,6 +140,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _flush()
 
 
+def _build_command() -> "Command":
+    command = typer.main.get_command(app)
+    variables.name_variables(command)
+    return command
+
+
 def _refuse(error: typer.TyperException | NotFoundError, words: Sequence[str], debug: bool) -> int:
     from typer._click.exceptions import ClickException, NoArgsIsHelpError
 
@@ -140,7 +156,7 @@ def _refuse(error: typer.TyperException | NotFoundError, words: Sequence[str], d
         return error.exit_code
     if not isinstance(error, (ClickException, NotFoundError)):
         raise error
-    return _fail(usage.describe_usage_error(error, typer.main.get_command(app), words), 2, debug)
+    return _fail(usage.describe_usage_error(error, _build_command(), words), 2, debug)
 
 
 def _fail(message: str, code: int, debug: bool) -> int:

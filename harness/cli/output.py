@@ -1,7 +1,6 @@
 """Output streams: results on stdout, the rest on stderr; colours and live displays only on a terminal."""
 
 import io
-import json
 import os
 import shutil
 import sys
@@ -31,6 +30,8 @@ def note(text: str) -> None:
 
 def data(value: Any) -> None:
     """Print a result as JSON."""
+    import json
+
     _print(json.dumps(value, indent=1, allow_nan=False), sys.stdout)
 
 
@@ -85,6 +86,11 @@ def draw(renderable: "RenderableType") -> str:
     return "\n".join(text.rstrip() for text in capture.get().splitlines())
 
 
+def drawn(written: "str | RenderableType") -> str:
+    """Return what a format wrote as text for this stdout."""
+    return clean(written.removesuffix("\n")) if isinstance(written, str) else draw(written)
+
+
 def print_drawing(text: str) -> None:
     """Print the output of `draw`."""
     _print(text, sys.stdout)
@@ -133,6 +139,11 @@ class ProgressLine:
         self._since.setdefault(what, time.monotonic())
         self._show()
 
+    @property
+    def running(self) -> int:
+        """Number of steps in progress."""
+        return len(self._running)
+
     def seconds(self, what: str) -> float:
         """Return the wall time since `what` was first in progress, or 0."""
         now = time.monotonic()
@@ -146,7 +157,7 @@ class ProgressLine:
             note(message or what)
             if time.monotonic() - self._told > TELL_SECONDS and self._ended < self._total:
                 self._told = time.monotonic()
-                note(f"{self._ended} of {self._total} done: {self._format_pace()}")
+                note(f"{self._ended} of {self._total}: {self._format_pace()}")
         else:
             self._bar.advance(self._task)
             self._show()
@@ -154,8 +165,9 @@ class ProgressLine:
     def _format_pace(self) -> str:
         rate = self._ended / max(time.monotonic() - self._begun, 1e-9)
         left = (self._total - self._ended) / rate if self._ended else 0
-        speed = f"{rate:.{1 if rate < 10 else 0}f} a second" if self._ended else ""
-        return ", ".join(filter(None, [self._places(), speed, f"{left:.0f} s left" if left else ""]))
+        share = f"{100 * self._ended // max(self._total, 1)} % done" if self._ended else ""
+        pace = f"{_format_seconds(1 / rate)} each" if self._ended else ""
+        return ", ".join(filter(None, [self._places(), share, pace, f"{_format_seconds(left)} left" if left else ""]))
 
     def _show(self) -> None:
         if self._bar is not None:
@@ -178,6 +190,15 @@ class ProgressLine:
     def __exit__(self, *exception: object) -> None:
         if self._bar is not None:
             self._bar.stop()
+
+
+def _format_seconds(seconds: float) -> str:
+    if seconds < 9.95:
+        return f"{seconds:.2g} s"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def _print(text: str, stream: TextIO) -> None:

@@ -4,6 +4,7 @@ import difflib
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from typer._click.core import ParameterSource
 from typer._click.exceptions import BadParameter, ClickException, MissingParameter, NoSuchOption
 from typer.core import TyperGroup
 
@@ -74,11 +75,18 @@ def _name_closest(name: str, known: Iterable[str]) -> str:
 def _describe_wrong_value(error: BadParameter, param: "_TyperParameter") -> str:
     details: list[dict[str, object]] = getattr(error.__cause__, "errors", list)()
     value = details[0]["input"] if details else None
+    name = f"{_format_name(param)}{_format_variable(error, param)}"
     if choices := _list_choices(param):
-        return f"{_format_name(param)}: no {str(value)!r}{nearest(str(value), choices)}{_format_choices(choices)}"
+        return f"{name}: no {str(value)!r}{nearest(str(value), choices)}{_format_choices(choices)}"
     given = f" {value}" if isinstance(value, (str, int, float)) else ""
     problem = error.message.removeprefix("Input ").removesuffix(".")
-    return f"{_format_name(param)}{given}: {problem[:1].lower()}{problem[1:]}"
+    return f"{name}{given}: {problem[:1].lower()}{problem[1:]}"
+
+
+def _format_variable(error: BadParameter, param: "_TyperParameter") -> str:
+    """Return the variable in brackets if the value is its, not the command line's."""
+    source = error.ctx.get_parameter_source(param.name or "") if error.ctx else None
+    return f" ({param.envvar})" if source is ParameterSource.ENVIRONMENT else ""
 
 
 def _format_name(param: "_TyperParameter") -> str:

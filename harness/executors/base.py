@@ -38,6 +38,9 @@ class Executor(Protocol):
     def places(self) -> str:
         """Describe where grades run now; may be empty."""
 
+    def drain(self) -> None:
+        """Drop queued submissions, so that `results` ends after the running grades; callable in a signal handler."""
+
     def cancel(self) -> None:
         """Stop running grades and drop queued ones; keep finished grades."""
 

@@ -51,7 +51,7 @@ class LocalExecutor:
         self._jobs = jobs
         self._unfinished = 0
         self._waiting: queue.SimpleQueue[Path] = queue.SimpleQueue()
-        self._events: queue.SimpleQueue[tuple[Path, str | Graded | NotGraded]] = queue.SimpleQueue()
+        self._events: queue.SimpleQueue[tuple[Path, str | Graded | NotGraded | None]] = queue.SimpleQueue()
         self._feeders: list[tuple[GradingProcess, threading.Thread]] = []
         scratch.sweep()
         cgroup.sweep()
@@ -64,10 +64,10 @@ class LocalExecutor:
     def results(self, progress: Progress) -> Iterator[Graded | NotGraded]:
         """See `Executor.results`."""
         if min(self._jobs, self._unfinished) <= 1:
-            while self._unfinished:
-                folder = self._waiting.get()
-                self._unfinished -= 1
-                yield self._grade_folder(folder, partial(progress, folder), grade_one)
+            with contextlib.suppress(queue.Empty):
+                while True:
+                    folder = self._waiting.get_nowait()
+                    yield self._grade_folder(folder, partial(progress, folder), grade_one)
             return
         for _ in range(count := min(self._jobs, self._unfinished)):
             self._start(max(1, len(os.sched_getaffinity(0)) // count))
@@ -75,24 +75,29 @@ class LocalExecutor:
             folder, event = self._events.get()
             if isinstance(event, str):
                 progress(folder, event)
-            else:
-                self._unfinished -= 1
+                continue
+            self._unfinished -= 1
+            if event is not None:
                 yield event
 
     def places(self) -> str:
         """Return an empty string."""
         return ""
 
-    def cancel(self) -> None:
-        """See `Executor.cancel`."""
+    def drain(self) -> None:
+        """See `Executor.drain`."""
         with contextlib.suppress(queue.Empty):
             while True:
-                self._waiting.get_nowait()
+                self._events.put((self._waiting.get_nowait(), None))
+
+    def cancel(self) -> None:
+        """See `Executor.cancel`."""
+        self.drain()
         for process, _ in self._feeders:
             process.stop()
         for _, feeder in self._feeders:
             feeder.join()
-        self._feeders, self._unfinished = [], 0
+        self._feeders, self._unfinished, self._events = [], 0, queue.SimpleQueue()
 
     def _start(self, cores: int) -> None:
         process = GradingProcess(self._workspace, replace(self._options, cores=cores))

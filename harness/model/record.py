@@ -14,6 +14,7 @@ from harness.model.evidence.evidence import Evidence, Location, ReadableModel
 from harness.model.evidence.finding import NO_ANSWER, Finding, build_finding, criterion_findings, signal_findings
 from harness.model.evidence.repair import RepairedGrade
 from harness.model.evidence.signal import Signal
+from harness.model.record_html import record_html
 from harness.model.submissions.collection import Origin
 from harness.model.submissions.name import SubmissionName
 from harness.model.submissions.submission import Provenance
@@ -243,6 +244,10 @@ class Record(Stored):
         # through text, which turns non-finite figures into strings
         findings = [json.loads(finding.model_dump_json()) for finding in self.findings]
         return {**json.loads(self.to_json()), "findings": findings}
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        return record_html(self)
 
     @property
     def submission_name(self) -> SubmissionName:

@@ -1,6 +1,9 @@
 """The settings of a workspace, in its `harness.toml`."""
 
-from harness.model.base import Model
+from harness.model.base import Model, Text
+
+TITLE = "Kernels by language models"
+"""Title of a board whose workspace gives none."""
 
 
 class WorkspaceSettings(Model):
@@ -8,3 +11,6 @@ class WorkspaceSettings(Model):
 
     bundled_challenges: bool = False
     """Whether to include the challenges bundled with the package; those in `challenges/` take precedence."""
+
+    title: Text = TITLE
+    """Title of the page of all reports."""

@@ -155,6 +155,7 @@ def _start(command: Sequence[str], folder: Path) -> subprocess.Popen[str]:
         text=True,
         encoding="utf-8",
         errors="replace",
+        start_new_session=True,  # Ctrl-C lets a running grade end
     )
     with contextlib.suppress(ProcessLookupError):
         resource.prlimit(process.pid, resource.RLIMIT_CPU, (SECONDS, SECONDS))

@@ -1,13 +1,13 @@
 """Escaping of outside text for terminals, Markdown and HTML.
 
-Templates pass every value through `markdown` unless it is already safe. So a submission's text cannot end a table cell,
+Writers pass every text through these functions. So a submission's text cannot end a table cell,
 open a link or a tag, hide behind control characters or move a cursor. Bare web addresses stay unescaped.
 """
 
 import re
 from functools import lru_cache
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 LIMIT = 600
 """Most characters on a line; the record keeps all."""
@@ -36,13 +36,22 @@ def markdown(value: object) -> Markup:
     return value if isinstance(value, Markup) else _markdown(str(value))
 
 
+def within(value: object) -> Markup:
+    """Escape a value for Markdown that goes on with a line; safe values pass as they are."""
+    return value if isinstance(value, Markup) else _within(str(value))
+
+
+def _markdown(text: str) -> Markup:
+    return Markup(_BLOCK_START.sub(_defused, _within(text)))
+
+
 # the same words stand in many cells: of two thousand records in a million
 @lru_cache(1 << 16)
-def _markdown(text: str) -> Markup:
+def _within(text: str) -> Markup:
     parts = _CODE.split(plain(text))
     parts[::2] = map(_words, parts[::2])
     parts[1::2] = map(code, parts[1::2])
-    return Markup(_BLOCK_START.sub(_defused, "".join(parts)))
+    return Markup("".join(parts))
 
 
 def _words(text: str) -> str:
@@ -53,12 +62,13 @@ def _words(text: str) -> str:
 
 def html(value: object) -> Markup:
     """Escape a value for HTML, with text between backticks as `<code>`, the only tag; safe values pass as they are."""
-    if isinstance(value, Markup):
-        return value
-    parts = _CODE.split(plain(value))
-    return Markup("").join(
-        Markup("<code>{}</code>").format(part) if number % 2 else part for number, part in enumerate(parts)
-    )
+    return value if isinstance(value, Markup) else _html(str(value))
+
+
+@lru_cache(1 << 16)
+def _html(text: str) -> Markup:
+    parts = map(escape, _CODE.split(plain(text)))
+    return Markup("".join(f"<code>{part}</code>" if number % 2 else part for number, part in enumerate(parts)))
 
 
 def code(value: object) -> Markup:

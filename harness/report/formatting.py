@@ -187,7 +187,7 @@ def figures(measured: Mapping[str, Figure]) -> str:
 
 def _figure(name: str, value: Figure) -> str:
     quantity, _, unit = name.rpartition("_")
-    if not quantity or unit not in _UNITS:
+    if not quantity or unit not in _UNITS or quantity[-1].isdigit():
         return f"{name.replace('_', ' ')} {number(value)}"
     return f"{quantity.replace('_', ' ')} {number(value)} {_UNITS[unit]}"
 

@@ -1,30 +1,35 @@
 """Report files: their names, contents and writing."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
 from pathlib import Path
 
 from harness.errors import SpecError, StoreError
+from harness.report.document import Block
+from harness.report.documents.board import LETTERS, NOT_ASKED, board_page, round_page
+from harness.report.documents.challenge import challenge_page
+from harness.report.documents.comparison import head_to_head_page
+from harness.report.documents.letters import letters_page
+from harness.report.documents.not_asked import not_asked_page
+from harness.report.documents.published import published_page
 from harness.report.formatting import pair_page
-from harness.report.page import page
 from harness.report.views.board.not_asked_board import not_asked_board
 from harness.report.views.board.rounds import round_view
+from harness.report.views.board.scoreboard import scoreboard
 from harness.report.views.challenge import challenge_report
 from harness.report.views.head_to_head import HeadToHeads
 from harness.report.views.inputs import ReportInputs
 from harness.report.views.mark_source import Marks, MarkSource, marks
 from harness.report.views.published.letter_table import letter_table
 from harness.report.views.published.published_vs_measured import published_vs_measured
-from harness.report.writers.render import render
-from harness.report.writers.scoreboard import Scoreboard, as_markdown, scoreboard
+from harness.report.writers import markdown
+from harness.report.writers.page import page
 from harness.report.writers.scoreboard_svg import as_svg
 from harness.workspace.stored_files import remedy, write_atomically
 
 SCOREBOARD = "scoreboard.md"
 PICTURE = "scoreboard.svg"
 AGAINST = "published_vs_measured.md"
-LETTERS = "letters.md"
-NOT_ASKED = "not_asked.md"
 INDEX = "index.html"
 FOLDERS = ("head_to_head", "rounds")
 """Folders of generated pages only, in which stale pages are removed."""
@@ -43,36 +48,48 @@ def render_all(inputs: ReportInputs, source: MarkSource = MarkSource.MEASURED) -
     found = marks(inputs, source)
     if source is MarkSource.PUBLISHED and not found.marked and not found.head_to_heads:
         return {}
+    folder = "published/" if source is MarkSource.PUBLISHED else ""
     reports: dict[str, str] = {}
-    for path, text in _reports(inputs, found):
+    for path, content in _reports(inputs, found):
         if path in reports:
             raise SpecError(path, "is the name of two reports", hint="rename the challenge or the models")
-        reports[path] = text
+        reports[path] = content if isinstance(content, str) else markdown.render(content, folder + path)
     return reports
 
 
-def _reports(inputs: ReportInputs, found: Marks) -> Iterator[tuple[str, str]]:
+def _reports(inputs: ReportInputs, found: Marks) -> Iterator[tuple[str, str | Iterable[Block]]]:
+    measured = found.source is MarkSource.MEASURED
     board = scoreboard(inputs, found.source)
-    beside = dict(_beside(inputs, board))
-    yield SCOREBOARD, as_markdown(board, beside)
+    beside: dict[str, Iterable[Block]] = {}
+    if not measured and inputs.letters:
+        beside[LETTERS] = letters_page(letter_table(inputs))
+    if measured and any(r.origin and (r.origin.not_asked or r.origin.contradicted) for r in inputs.records):
+        beside[NOT_ASKED] = not_asked_page(not_asked_board(inputs, board.compared))
+    yield SCOREBOARD, board_page(board, beside.keys())
     yield from beside.items()
-    yield PICTURE, as_svg(board)
+    yield PICTURE, as_svg(board, inputs.title if measured else f"{inputs.title}, as published judges marked them")
     pairs = HeadToHeads(inputs, found, board.compared)
     for left, right in combinations(found.models, 2):
         if any(result.played for result in found.between(left, right)):
-            yield pair_page(left, right), render("head_to_head.md.j2", match=pairs.of(left, right))
+            yield pair_page(left, right), head_to_head_page(pairs.of(left, right))
     for round in inputs.rounds:
         view = round_view(inputs, round, found.source)
         if view.rows:
-            yield f"rounds/{round.id}.md", render("round.md.j2", view=view)
-    if found.source is MarkSource.MEASURED:
+            yield f"rounds/{round.id}.md", round_page(view)
+    if measured:
         yield from _challenges(inputs)
         if marks(inputs, MarkSource.PUBLISHED).marked:
-            compared = published_vs_measured(
-                inputs.challenges, inputs.records, inputs.reviews, inputs.defects, inputs.letters
-            )
-            yield AGAINST, render("published_vs_measured.md.j2", comparison=compared)
+            lists = (inputs.challenges, inputs.records, inputs.reviews, inputs.defects, inputs.letters)
+            yield AGAINST, published_page(published_vs_measured(*lists))
         yield INDEX, page(inputs, board)
+
+
+def _challenges(inputs: ReportInputs) -> Iterator[tuple[str, Iterable[Block]]]:
+    for challenge in sorted(inputs.challenges, key=lambda c: c.id):
+        own = [r for r in inputs.records if r.challenge == challenge.id]
+        if own:
+            report = challenge_report(challenge, own, inputs.doubts)
+            yield f"{challenge.id}.md", challenge_page(report, inputs.reviews, inputs.unfetched)
 
 
 def write(reports: Mapping[str, str], folder: Path) -> list[Path]:
@@ -95,24 +112,3 @@ def write(reports: Mapping[str, str], folder: Path) -> list[Path]:
             raise StoreError(f"{path}: cannot be removed: {error.strerror}\n  {remedy(error)}") from error
         changed.append(path)
     return changed
-
-
-def _beside(inputs: ReportInputs, board: Scoreboard) -> Iterator[tuple[str, str]]:
-    if board.source is MarkSource.PUBLISHED:
-        if inputs.letters:
-            yield LETTERS, render("letters.md.j2", table=letter_table(inputs))
-    elif any(r.origin and (r.origin.not_asked or r.origin.contradicted) for r in inputs.records):
-        yield NOT_ASKED, render("not_asked.md.j2", board=not_asked_board(inputs, board.compared))
-
-
-def _challenges(inputs: ReportInputs) -> Iterator[tuple[str, str]]:
-    for challenge in sorted(inputs.challenges, key=lambda c: c.id):
-        own = [r for r in inputs.records if r.challenge == challenge.id]
-        if own:
-            reviews = [r for r in inputs.reviews if r.challenge == challenge.id]
-            yield (
-                f"{challenge.id}.md",
-                render(
-                    "challenge.md.j2", report=challenge_report(challenge, own, reviews, inputs.unfetched, inputs.doubts)
-                ),
-            )

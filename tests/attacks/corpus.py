@@ -12,17 +12,12 @@ from pathlib import Path
 import pytest
 
 from harness.sandbox import Tier, detect
-from tests.attacks.attack import Attack, Expect
+from tests.attacks.attack import Attack
 from tests.attacks.judge import Verdict
 from tests.attacks.nursery import Nursery
-from tests.shares import share
 
 HERE = Path(__file__).parent
 MODULES = ("credit_*.py", "harm_*.py", "cuda_*.py", "twins_*.py")
-ONE_IN = {(False, False): 24, (False, True): 8, (True, False): 48, (True, True): 12}
-"""Of how many of a class one is judged in every test run, at least one; by whether they are in CUDA and are honest."""
-KINDS_ONE_IN = 5
-"""Of how many classes one is."""
 _OWN = threading.local()
 """The nursery of each thread."""
 
@@ -39,29 +34,6 @@ def attacks(*patterns: str) -> dict[str, Attack]:
             if found.setdefault(key(attack), attack) is not attack:
                 raise ValueError(f"{path.name}: there are two attacks {key(attack)!r}")
     return found
-
-
-def selection(*patterns: str, drawn_by: str | None = None) -> dict[str, Attack]:
-    """What every test run judges of them: a share that its time allows, of every fifth class.
-
-    `python -m tests.attacks` judges all.
-
-    Args:
-        patterns: of module names; all modules without any.
-        drawn_by: the seed of the draw; that of this test run by default.
-    """
-    found = attacks(*patterns)
-    kinds = share(dict.fromkeys(attack.kind for attack in found.values()), KINDS_ONE_IN, drawn_by=drawn_by)
-    chosen: set[str] = set()
-    for sort, one_in in ONE_IN.items():
-        names = [name for name, attack in found.items() if _sort(attack) == sort and attack.kind in kinds]
-        chosen |= set(share(names, one_in, lambda name: found[name].kind, drawn_by))
-    return {name: attack for name, attack in found.items() if name in chosen}
-
-
-def _sort(attack: Attack) -> tuple[bool, bool]:
-    """Whether it is in CUDA, and whether it is honest."""
-    return attack.entry[0].endswith(".cu"), attack.expect is Expect.HONEST
 
 
 def key(attack: Attack) -> str:

@@ -1,11 +1,8 @@
 """The corpus notices an attack that gets through: what is read, left, reached, forged, or held up."""
 
-import importlib
 import os
 import signal
-from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -31,31 +28,6 @@ def test_the_corpus_has_the_size_that_is_claimed() -> None:
     assert len(twins) >= 40
     asked = {"layernorm_backward", "kv_cache", "fused_softmax_topk", "beam_search", "tree_verification"}
     assert asked <= {attack.challenge for attack in everything}
-
-
-def test_every_class_has_a_part_in_some_draw_and_none_takes_long() -> None:
-    """A third of the classes each, drawn at random: after 60 commits one that any draw may hold has been in one, as
-    (2/3)^60 is 3e-11."""
-    drawn = [corpus.selection(drawn_by=f"commit {number}") for number in range(60)]
-    assert {a.kind for each in drawn for a in each.values()} == {a.kind for a in corpus.attacks().values()}
-    assert max(map(len, drawn)) < len(corpus.attacks()) / 10
-
-
-def test_draws_differ_and_repeat() -> None:
-    assert corpus.selection(drawn_by="one").keys() != corpus.selection(drawn_by="two").keys()
-    assert corpus.selection(drawn_by="one").keys() == corpus.selection(drawn_by="one").keys()
-
-
-def test_every_module_of_the_corpus_has_a_test_that_draws_from_it() -> None:
-    drawn_from: set[str] = set()
-    for path in Path(__file__).parent.glob("test_*.py"):
-        drawn_from |= modules(getattr(importlib.import_module(f"tests.attacks.{path.stem}"), "MODULES", ()))
-    assert drawn_from == modules(corpus.MODULES)
-
-
-def modules(patterns: Sequence[str]) -> set[str]:
-    """Names of the corpus's modules that match."""
-    return {path.name for pattern in patterns for path in Path(__file__).parent.glob(pattern)}
 
 
 @pytest.mark.parametrize("tier", ["A", "B", "C"])

@@ -8,8 +8,8 @@ from chromium import Tab
 
 from harness.model import Location, Provenance, Record
 from harness.report import formatting
-from harness.report.page import page
 from harness.report.views.inputs import ReportInputs, gather
+from harness.report.writers.page import page
 from harness.workspace import Workspace
 
 pytestmark = pytest.mark.browser
@@ -45,7 +45,7 @@ def column(tab: Tab, name: str) -> int:
 def models(tab: Tab) -> list[str]:
     """Models on the scoreboard, top to bottom, as far as they are shown."""
     return list(
-        tab.run("[...document.querySelectorAll('#board tbody tr:not([hidden]) th .model')].map((th) => th.textContent)")
+        tab.run("[...document.querySelectorAll('#board tbody tr:not([hidden])')].map((row) => row.dataset.model)")
     )
 
 
@@ -160,8 +160,8 @@ def test_two_models_are_compared_by_their_records(opened: Tab, material: ReportI
 
 
 def test_a_mark_leads_to_its_evidence_and_unfolds_it(opened: Tab) -> None:
-    opened.click(".heat td.mark a[href='#glm-5/kv_cache/correctness']")
-    target = "document.getElementById('glm-5/kv_cache/correctness')"
+    opened.click("td a[href='#glm-5/kv_cache/correctness/causality']")
+    target = "document.getElementById('glm-5/kv_cache/correctness/causality')"
     assert opened.run(f"{target}.closest('details').open")
     assert opened.run(f"{target}.checkVisibility()")
     top = opened.run(f"{target}.getBoundingClientRect().top")
@@ -240,7 +240,7 @@ def test_a_phone_scrolls_the_page_downwards_only(tab: Tab, bundled: Path, width:
 def test_a_phone_shows_whole_names_numbers_and_links(tab: Tab, bundled: Path) -> None:
     tab.size(390, phone=True)
     tab.open(bundled)
-    broken = "[...document.querySelectorAll('#board .model')].filter((e) => e.getClientRects().length > 1).length"
+    broken = "[...document.querySelectorAll('.chart strong')].filter((e) => e.getClientRects().length > 1).length"
     assert tab.run(broken) == 0
     assert tab.run("[...document.querySelectorAll('.compare table')].every((t) => t.offsetWidth <= innerWidth)")
     assert tab.run("document.querySelector('#compared tbody td:nth-child(3)').checkVisibility()")
@@ -284,7 +284,7 @@ def test_without_scripts_the_marks_are_there(tab: Tab, bundled: Path) -> None:
         tab.open(bundled)
         shown = tab.run("[...document.querySelectorAll('.controls')].filter((e) => e.checkVisibility()).length")
         assert shown == 0
-        assert tab.run("document.querySelector('.heat').checkVisibility()")
+        assert tab.run("document.querySelector('#board').checkVisibility()")
     finally:
         tab.ask("Emulation.setScriptExecutionDisabled", value=False)
 
@@ -307,7 +307,7 @@ def test_whatever_a_submission_says_stays_text(tab: Tab, material: ReportInputs,
     tab.run("document.querySelectorAll('details').forEach((d) => { d.open = true })")
     assert tab.run("window.owned") is None
     assert SCRIPT in models(tab)
-    for selector in (".findings strong", ".findings pre", "#compared th span", "#compare-left option", "svg text"):
+    for selector in (".findings strong", "figure.code pre", "#compared th span", "#compare-left option", "svg text"):
         texts = tab.run(f"[...document.querySelectorAll({json.dumps(selector)})].map((e) => e.textContent)")
         assert any(SCRIPT[:20] in text for text in texts), selector
     assert tab.run("document.querySelectorAll('img').length") == 0

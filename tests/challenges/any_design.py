@@ -2,10 +2,9 @@
 
 from harness.model import Evidence, Outcome
 from harness.probing.challenge_code.code import ChallengeCode
-from harness.probing.challenge_code.local_answer import LocalAnswer
-from harness.probing.challenge_code.mutants import module_of
 from harness.probing.evidence.charging import charge_once
 from harness.probing.evidence.criteria import probe_criterion, seed_of
+from tests.checkout import answer_of
 
 SEED = 11
 
@@ -18,7 +17,7 @@ def designs(code: ChallengeCode) -> dict[str, str]:
 
 def judged(code: ChallengeCode, source: str, *skipped: str) -> dict[str, Evidence]:
     """Evidence of every probed criterion about an answer, each fault charged once."""
-    answer = LocalAnswer(module_of("answer", source))
+    answer = answer_of(source)
     asked = [c for c in code.challenge.criteria if c.probes and c.id not in skipped]
     found = [probe_criterion(code, c, answer, seed_of(SEED, c.id), explain=False, share=0.1) for c in asked]
     return {e.criterion: e for e in charge_once(code, found)}

@@ -2,19 +2,16 @@
 
 import types
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from harness.cuda.inside.driver import REPORT_BYTES
-from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.challenge_code.local_answer import LocalAnswer
-from harness.workspace import Workspace
+from tests.checkout import code_of
 
-WORKSPACE = Workspace(Path(__file__).parents[2])
-CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("fused_softmax_topk"))
+CODE = code_of("fused_softmax_topk")
 
 Floats = NDArray[Any]
 Row = Callable[[Floats, int], tuple[Floats, NDArray[Any]]]

@@ -1,18 +1,15 @@
 """A gradient check that accepts NaN is charged with what it accepts, and one that rejects it with nothing."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from harness.probing import Mutant
-from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.challenge_code.local_answer import LocalAnswer
 from harness.probing.probe import ProbeResult, run
-from harness.workspace import Workspace
+from tests.checkout import code_of
 
-WORKSPACE = Workspace(Path(__file__).parents[2])
-CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("layernorm_backward"))
+CODE = code_of("layernorm_backward")
 LARGER = next(mutant for mutant in CODE.mutants if mutant.name == "check for larger errors")
 MAXIMUM = next(mutant for mutant in CODE.mutants if mutant.name == "check by Python's maximum")
 BEFORE = "    resolution = np.abs(x).max"

@@ -1,19 +1,15 @@
 """A gradient check that differences less than it was given has no time there, and passes nothing by it."""
 
-from pathlib import Path
-
 import pytest
 
 from harness.model import Outcome
 from harness.mutation.checks.check import assess, open_in_sandbox
 from harness.probing import Mutant
-from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.challenge_code.local_answer import LocalAnswer
 from harness.probing.probe import run
-from harness.workspace import Workspace
+from tests.checkout import code_of
 
-WORKSPACE = Workspace(Path(__file__).parents[2])
-CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("layernorm_backward"))
+CODE = code_of("layernorm_backward")
 VERDICT = "    x, gamma, beta, dy = (np.array(values, dtype=np.float64) for values in (x, gamma, beta, dy))\n"
 
 

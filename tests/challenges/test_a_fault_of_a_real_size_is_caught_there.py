@@ -1,17 +1,13 @@
 """A fault counts as caught at a real size only by a check that looks there, and only for the fault."""
 
-from pathlib import Path
-
 import pytest
 
 from harness.probing import Mutant
-from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.challenge_code.local_answer import LocalAnswer
 from harness.probing.probe import ProbeResult, run
-from harness.workspace import Workspace
+from tests.checkout import code_of
 
-WORKSPACE = Workspace(Path(__file__).parents[2])
-CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("layernorm_backward"))
+CODE = code_of("layernorm_backward")
 BEGINNING = "    x, gamma, beta, dy = (np.array(values, dtype=np.float64) for values in (x, gamma, beta, dy))\n"
 DRAWN = """\
     rng = np.random.default_rng(0)

@@ -1,28 +1,21 @@
 """Scores near a height may also lie far apart: what fails wherever they lie is not said to fail at their height."""
 
-from pathlib import Path
-
 import pytest
 
 from harness.probing import ProbeFailure
-from harness.probing.challenge_code.code import ChallengeCode
-from harness.probing.challenge_code.local_answer import LocalAnswer
-from harness.probing.challenge_code.mutants import module_of
 from harness.probing.probe import once
-from harness.workspace import Workspace
+from tests.checkout import answer_of, code_of, mutated
 
-WORKSPACE = Workspace(Path(__file__).parents[2])
 BACKWARD = "flash_attention_backward"
 PROBE = "scores_far_from_zero_are_right"
 
 
 def title_of(challenge: str, fault: str, height: float) -> str:
     """Return what is said of a fault at a height."""
-    code = ChallengeCode(WORKSPACE, WORKSPACE.challenge(challenge))
-    mutant = next(mutant for mutant in code.mutants if mutant.name == fault)
+    code = code_of(challenge)
     case = {**code.probes[PROBE].cases[0], "height": height, "causal": True, "dtype": "float64"}
     with pytest.raises(ProbeFailure) as failure:
-        once(code.probes[PROBE], LocalAnswer(module_of("answer", code.source(mutant))), 1, case)
+        once(code.probes[PROBE], answer_of(mutated(code, fault)), 1, case)
     return failure.value.title
 
 

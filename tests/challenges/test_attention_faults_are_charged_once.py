@@ -1,26 +1,20 @@
 """A fault of attention fails the criterion that asks for it, whatever the design around it, and no other."""
 
 from collections.abc import Mapping
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from harness.model import Evidence, Location, Outcome
 from harness.mutation.checks.check import open_in_sandbox
-from harness.probing.challenge_code.code import ChallengeCode
-from harness.probing.challenge_code.local_answer import LocalAnswer
-from harness.probing.challenge_code.mutants import module_of
 from harness.probing.evidence.charging import charge_once
 from harness.probing.evidence.criteria import probe_criterion, seed_of
 from harness.probing.evidence.root_causes import judge_without_conditions
 from harness.probing.failures import NotOffered
 from harness.probing.submissions.wrapper import AnswerWrapper
 from harness.sandbox import Plan
-from harness.workspace import Workspace
+from tests.checkout import answer_of, code_of, mutated, probed
 
-WORKSPACE = Workspace(Path(__file__).parents[2])
 FORWARD, BOTH = "flash_attention", "flash_attention_backward"
 SEED = 11
 DESIGNS = ("reference", "two passes", "heads in a loop", "keys outside", "row by row")
@@ -60,11 +54,6 @@ ALONE = ("full_attention", "causal_default", "tile_invariance", "dtype", "shapes
 """Faults that touch nothing that another criterion asks for."""
 
 
-@cache
-def code_of(challenge: str) -> ChallengeCode:
-    return ChallengeCode(WORKSPACE, WORKSPACE.challenge(challenge))
-
-
 def source_of(challenge: str, design: str) -> str:
     variants = {variant.name: variant for variant in code_of(challenge).variants}
     return code_of(challenge).source(variants.get(design))
@@ -77,10 +66,9 @@ def wrapped(design: str, fault: dict[str, str]) -> str:
 
 def judged(challenge: str, source: str, only: set[str] | None = None) -> dict[str, Evidence]:
     """Return the evidence of an answer that claims no options, each fault charged once; by default what is cheap."""
-    code, answer = code_of(challenge), LocalAnswer(module_of("answer", source))
-    probed = [c for c in code.challenge.criteria if c.probes and not c.capability]
-    asked = [c for c in probed if c.id not in UNASKED and only in (None, {c.id})]
-    evidence = [probe_criterion(code, c, answer, seed_of(SEED, c.id), explain=False) for c in asked]
+    code, answer = code_of(challenge), answer_of(source)
+    required = [c.id for c in code.challenge.criteria if c.probes and not c.capability]
+    evidence = probed(code, answer, *(id for id in required if id not in UNASKED and only in (None, {id})))
     return {e.criterion: e for e in charge_once(code, judge_without_conditions(code, evidence, answer))}
 
 
@@ -231,9 +219,8 @@ def test_a_wrong_shape_at_one_position_is_a_matter_of_shapes_at_any_size(challen
     source = (
         wrapped("reference", {"after": one}) if challenge == FORWARD else backward_wrapped("reference", backward=back)
     )
-    code, answer = code_of(challenge), LocalAnswer(module_of("answer", source))
-    asked = [code.challenge.criterion(id) for id in ("any_size", "shapes")]
-    evidence = [probe_criterion(code, c, answer, seed_of(SEED, c.id), explain=False) for c in asked]
+    code, answer = code_of(challenge), answer_of(source)
+    evidence = probed(code, answer, "any_size", "shapes")
     settled = charge_once(code, judge_without_conditions(code, evidence, answer))
     assert [(e.criterion, e.rests_on) for e in settled if e.outcome is not Outcome.PASSED] == [
         ("any_size", "shapes"), ("shapes", None)
@@ -334,8 +321,7 @@ def test_a_backward_that_needs_its_forward_s_process_is_seen(design: str) -> Non
 
 def test_l_of_another_shape_is_a_matter_of_form() -> None:
     code = code_of(BOTH)
-    mutant = next(m for m in code.mutants if m.name == "L with an axis of one")
-    evidence = judged(BOTH, code.source(mutant))
+    evidence = judged(BOTH, mutated(code, "L with an axis of one"))
     assert {id: e.title for id, e in evidence.items() if e.faulty} == {
         "cache_arrays": "L of the cache has another shape"
     }
@@ -351,7 +337,7 @@ def test_a_wrong_output_keeps_its_words_where_a_call_of_other_sizes_fails() -> N
 
 def test_what_is_wrong_without_a_mask_is_charged_where_an_adapter_serves_no_mask() -> None:
     source = wrapped("reference", {"after": "o = o * o.dtype.type(1 if causal else 2)"})
-    code, answer = code_of(FORWARD), LocalAnswer(module_of("answer", source))
+    code, answer = code_of(FORWARD), answer_of(source)
     found = probe_criterion(
         code,
         code.challenge.criterion("full_attention"),
@@ -364,7 +350,7 @@ def test_what_is_wrong_without_a_mask_is_charged_where_an_adapter_serves_no_mask
 
 
 def test_a_mask_that_an_adapter_does_not_serve_is_no_fault_of_l() -> None:
-    code, answer = code_of(BOTH), LocalAnswer(module_of("answer", source_of(BOTH, "reference")))
+    code, answer = code_of(BOTH), answer_of(source_of(BOTH, "reference"))
     found = probe_criterion(
         code, code.challenge.criterion("log_sum_exp"), _Maskless(answer), SEED, explain=False, adapters={"adapter.py"}
     )
@@ -396,17 +382,14 @@ def test_a_mask_that_hidden_scores_outweigh_is_charged_as_such_and_once(challeng
 
 def test_a_mask_that_hidden_scores_outweigh_is_no_matter_of_extreme_values() -> None:
     code = code_of(FORWARD)
-    mutant = next(m for m in code.mutants if m.name == "mask of -1e9 added")
-    answer = LocalAnswer(module_of("answer", code.source(mutant)))
-    found = probe_criterion(
-        code, code.challenge.criterion("any_size"), answer, seed_of(SEED, "any_size"), explain=False
-    )
+    answer = answer_of(mutated(code, "mask of -1e9 added"))
+    (found,) = probed(code, answer, "any_size")
     assert found.title == "the output at a position depends on later ones whose scores lie far above"
 
 
 def options_judged(challenge: str, source: str, *further: str, explain: bool = False) -> dict[str, Evidence]:
     """Return the evidence of an answer that claims every option: of options, and further criteria, each fault once."""
-    code, answer = code_of(challenge), LocalAnswer(module_of("answer", source))
+    code, answer = code_of(challenge), answer_of(source)
     asked = [c for c in code.challenge.criteria if c.probes and (c.capability or c.id in further)]
     evidence = [probe_criterion(code, c, answer, seed_of(SEED, c.id), explain=explain) for c in asked]
     return {e.criterion: e for e in charge_once(code, judge_without_conditions(code, evidence, answer))}

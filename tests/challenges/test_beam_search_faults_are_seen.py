@@ -1,54 +1,18 @@
-"""Every faulty search fails the criterion it names, every right one passes all probes, null answers earn nothing."""
-
-from pathlib import Path
+"""A faulty search is charged where its fault is, and drawn searches are what they say."""
 
 import pytest
 from any_design import SEED, designs, failing, judged
-from corpora import (
-    assert_caught,
-    assert_enough,
-    assert_null_earns_nothing,
-    assert_right,
-    drawn_mutants,
-    drawn_variants,
-)
 
 from harness.model import Outcome
-from harness.mutation.checks.null_answer import NullAnswer
-from harness.probing import Draw, Mutant, PropertyMutant, Variant
-from harness.probing.challenge_code.code import ChallengeCode
-from harness.probing.challenge_code.local_answer import LocalAnswer
-from harness.probing.challenge_code.mutants import module_of
+from harness.probing import Draw, PropertyMutant
 from harness.probing.evidence.charging import charge_once
 from harness.probing.evidence.criteria import probe_criterion, seed_of
 from harness.probing.evidence.root_causes import judge_without_conditions
-from harness.workspace import Workspace
+from tests.checkout import answer_of, code_of, mutated, probed
 
-WORKSPACE = Workspace(Path(__file__).parents[2])
-CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("beam_search"))
+CODE = code_of("beam_search")
 SEARCHES = CODE.module("searches")
 OPTIONS = tuple(c.id for c in CODE.challenge.criteria if c.capability)
-
-
-@pytest.mark.parametrize("mutant", drawn_mutants(CODE), ids=lambda mutant: mutant.name)
-def test_a_mutant_fails_the_criterion_it_names(mutant: Mutant) -> None:
-    assert_caught(CODE, mutant)
-
-
-@pytest.mark.parametrize("right", drawn_variants(CODE), ids=lambda variant: variant.name if variant else "reference")
-def test_a_right_answer_passes_every_probe(right: Variant | None) -> None:
-    """But for costs that a variant says it does not meet; one in a file of its own need not offer options either."""
-    spared = (*right.unmet, *(OPTIONS if right.file else ())) if right else ()
-    assert_right(CODE, right, spared, growth="")
-
-
-@pytest.mark.parametrize("kind", NullAnswer.KINDS)
-def test_a_null_answer_earns_nothing(kind: str) -> None:
-    assert_null_earns_nothing(CODE, kind)
-
-
-def test_there_are_as_many_faults_and_variants_as_promised() -> None:
-    assert_enough(CODE, 40, 8)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 1.5])
@@ -121,23 +85,20 @@ def test_a_wrong_search_keeps_the_properties_that_it_has(name: str, charged: set
 )  # fmt: skip
 def test_a_wrong_score_of_eos_hides_no_fault_that_shows_without_it(name: str, criterion: str) -> None:
     """Where no beam takes EOS, where EOS is certain, and in the calls after the end of a search."""
-    mutant = next(mutant for mutant in CODE.mutants if mutant.name == name)
-    assert failing(judged(CODE, CODE.source(mutant))) == {"eos_score", criterion}
+    assert failing(judged(CODE, mutated(CODE, name))) == {"eos_score", criterion}
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_few_possible_tokens_of_many_are_asked_for_by_every_seed(seed: int) -> None:
     """Fewer than the 2 K that an answer may look for before it sorts them."""
-    mutant = next(mutant for mutant in CODE.mutants if mutant.name == "impossible tokens before possible ones")
-    answer = LocalAnswer(module_of("answer", CODE.source(mutant)))
+    answer = answer_of(mutated(CODE, "impossible tokens before possible ones"))
     criterion = CODE.challenge.criterion("impossible_tokens")
     evidence = probe_criterion(CODE, criterion, answer, seed, explain=False, brief=True)
     assert (evidence.outcome, evidence.title) == (Outcome.FAILED, "there are too few results")
 
 
 def test_scores_closer_than_single_precision_resolves_are_ranked_in_brief() -> None:
-    mutant = next(mutant for mutant in CODE.mutants if mutant.name == "ranked in single precision")
-    answer = LocalAnswer(module_of("answer", CODE.source(mutant)))
+    answer = answer_of(mutated(CODE, "ranked in single precision"))
     for seed in range(3):
         found = probe_criterion(CODE, CODE.challenge.criterion("any_search"), answer, seed, explain=False, brief=True)
         assert found.outcome is Outcome.FAILED
@@ -164,19 +125,18 @@ def test_what_eos_in_a_prompt_breaks_is_charged_to_eos(holds: str) -> None:
     """Drawn prompts hold EOS by chance, and the only token of a vocabulary of one is EOS: no size is wrong."""
     called = f"return [\n        [([], 0.0)] if {holds} else _search(model, [prompt], width, steps, alpha, eos)[0]\n"
     called += "        for prompt in prompts\n    ]"
-    answer = LocalAnswer(module_of("answer", CODE.source() + HEAD.format(asked=PLAIN, called=called)))
-    probed = [c for c in CODE.challenge.criteria if c.probes and not c.capability]
-    found = [probe_criterion(CODE, c, answer, seed_of(SEED, c.id), explain=False) for c in probed]
+    answer = answer_of(CODE.source() + HEAD.format(asked=PLAIN, called=called))
+    required = [c.id for c in CODE.challenge.criteria if c.probes and not c.capability]
+    found = probed(CODE, answer, *required)
     evidence = charge_once(CODE, judge_without_conditions(CODE, found, answer))
     assert {e.criterion for e in evidence if e.faulty} == {"eos"}
 
 
 def test_a_penalty_that_is_wrong_without_eos_is_told_apart_from_dropped_beams() -> None:
     """A search in which no beam takes EOS shows nothing of finished beams."""
-    mutant = next(mutant for mutant in CODE.mutants if mutant.name == "finished dropped")
     called = "return [\n        [(tokens, score * max(len(tokens), 1) ** alpha) for tokens, score in beams]\n"
     called += "        for beams in _search(model, prompts, width, steps, alpha, eos)\n    ]"
-    evidence = judged(CODE, CODE.source(mutant) + HEAD.format(asked=PLAIN, called=called))
+    evidence = judged(CODE, mutated(CODE, "finished dropped") + HEAD.format(asked=PLAIN, called=called))
     assert {"finished_beams", "length_penalty"} <= failing(evidence)
 
 
@@ -185,25 +145,22 @@ def test_what_a_search_does_not_serve_is_charged_to_one_criterion(criterion: str
     """The others are judged on what it does serve, and none is said to fail."""
     called = f"if {REFUSED[criterion]}:\n        raise NotImplementedError\n    "
     called += "return _search(model, prompts, width, steps, alpha, eos)"
-    answer = LocalAnswer(module_of("answer", CODE.source() + HEAD.format(asked=PLAIN, called=called)))
-    probed = [c for c in CODE.challenge.criteria if c.probes]
-    found = [probe_criterion(CODE, c, answer, seed_of(SEED, c.id), explain=False, share=0.1) for c in probed]
+    answer = answer_of(CODE.source() + HEAD.format(asked=PLAIN, called=called))
+    asked = [c for c in CODE.challenge.criteria if c.probes]
+    found = [probe_criterion(CODE, c, answer, seed_of(SEED, c.id), explain=False, share=0.1) for c in asked]
     evidence = charge_once(CODE, judge_without_conditions(CODE, found, answer))
     assert failing({e.criterion: e for e in evidence}) == {criterion}
 
 
 def test_dropped_beams_are_not_charged_to_eos_the_penalty_or_small_vocabularies() -> None:
-    mutant = next(mutant for mutant in CODE.mutants if mutant.name == "finished dropped")
-    assert failing(judged(CODE, CODE.source(mutant))) == {"finished_beams"}
+    assert failing(judged(CODE, mutated(CODE, "finished dropped"))) == {"finished_beams"}
 
 
 @pytest.mark.parametrize("name", ["prompts share sums", "prompts share ends"])
 def test_what_goes_wrong_between_a_prompt_and_its_continuation_is_charged_to_their_independence(name: str) -> None:
     """By a call of two prompts; drawn searches that meet it by chance are judged with one prompt each."""
-    mutant, seed = next(mutant for mutant in CODE.mutants if mutant.name == name), 0
-    answer = LocalAnswer(module_of("answer", CODE.source(mutant)))
-    probed = [CODE.challenge.criterion(id) for id in ("independent_prompts", "any_search")]
-    found = [probe_criterion(CODE, c, answer, seed_of(seed, c.id), explain=False) for c in probed]
+    answer = answer_of(mutated(CODE, name))
+    found = probed(CODE, answer, "independent_prompts", "any_search", seed=0)
     assert all(e.outcome is Outcome.FAILED for e in found)
     charged, other = charge_once(CODE, judge_without_conditions(CODE, found, answer))
     assert (charged.outcome, charged.title) == (Outcome.FAILED, "a prompt depends on the others")
@@ -212,7 +169,7 @@ def test_what_goes_wrong_between_a_prompt_and_its_continuation_is_charged_to_the
 
 def test_a_wrong_penalty_is_shown_by_few_beams_and_few_tokens() -> None:
     mutant = next(mutant for mutant in CODE.mutants if mutant.name == "given up by its score")
-    answer = LocalAnswer(module_of("answer", CODE.source(mutant)))
+    answer = answer_of(CODE.source(mutant))
     criterion = CODE.challenge.criterion(mutant.criterion)
     evidence = probe_criterion(CODE, criterion, answer, seed_of(SEED, criterion.id))
     shown = [evidence.counterexample, *(one.counterexample for one in evidence.also)]
@@ -222,6 +179,6 @@ def test_a_wrong_penalty_is_shown_by_few_beams_and_few_tokens() -> None:
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("known", ["token is eos", "token == eos % 256"])
 def test_an_eos_that_is_unknown_for_its_size_is_seen_by_every_seed_in_brief(known: str, seed: int) -> None:
-    answer = LocalAnswer(module_of("answer", CODE.source().replace("token == eos", known)))
+    answer = answer_of(CODE.source().replace("token == eos", known))
     evidence = probe_criterion(CODE, CODE.challenge.criterion("any_search"), answer, seed, explain=False, brief=True)
     assert evidence.outcome is Outcome.FAILED

@@ -2,23 +2,20 @@
 
 import functools
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from harness.model import Evidence, Outcome
 from harness.numerics import PASS
-from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.challenge_code.local_answer import LocalAnswer
-from harness.probing.challenge_code.mutants import module_of
 from harness.probing.evidence.charging import charge_once
 from harness.probing.evidence.criteria import probe_criterion, seed_of
 from harness.probing.evidence.root_causes import judge_without_conditions
 from harness.sandbox import RemoteObject
-from harness.workspace import Workspace
+from tests.checkout import answer_of, code_of, mutated, probed
 
-WORKSPACE = Workspace(Path(__file__).parents[2])
+CODE = code_of("kv_cache")
 SEED = 11
 CHARGED = {
     "one cache for all slots": {"batch_isolation", "slot_reuse", "capacity"},  # only slot 0 is emptied, or full
@@ -35,29 +32,19 @@ CHARGED = {
 
 
 @cache
-def code() -> ChallengeCode:
-    return ChallengeCode(WORKSPACE, WORKSPACE.challenge("kv_cache"))
-
-
-@cache
 def judged(fault: str) -> dict[str, Evidence]:
     """The evidence of an answer with a fault, each fault charged once: of what is required, but for drawn programs."""
-    mutant = next(mutant for mutant in code().mutants if mutant.name == fault)
-    return judged_of(LocalAnswer(module_of("answer", code().source(mutant))))
+    return judged_of(answer_of(mutated(CODE, fault)))
 
 
 def judged_of(answer: LocalAnswer) -> dict[str, Evidence]:
-    asked = [
-        c
-        for c in code().challenge.criteria
-        if c.probes and not c.capability and c.id != "any_history" and not measured(c.id)
-    ]
-    found = [probe_criterion(code(), c, answer, seed_of(SEED, c.id), explain=False) for c in asked]
-    return {e.criterion: e for e in charge_once(code(), judge_without_conditions(code(), found, answer))}
+    required = [c.id for c in CODE.challenge.criteria if c.probes and not c.capability and c.id != "any_history"]
+    found = probed(CODE, answer, *(id for id in required if not measured(id)))
+    return {e.criterion: e for e in charge_once(CODE, judge_without_conditions(CODE, found, answer))}
 
 
 def measured(criterion: str) -> bool:
-    return any(probe.measures_cost for probe in code().probes_of(code().challenge.criterion(criterion)))
+    return any(probe.measures_cost for probe in CODE.probes_of(CODE.challenge.criterion(criterion)))
 
 
 @pytest.mark.parametrize("fault", CHARGED)
@@ -80,9 +67,9 @@ def test_a_decode_that_sees_too_little_is_charged_after_a_prompt_alone() -> None
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_where_a_dtype_is_not_served_all_else_is_judged_by_the_other(dtype: str) -> None:
-    source = code().source().replace('DTYPES = ("float32", "float64")', f'DTYPES = ("{_OTHER[dtype]}",)')
-    assert source != code().source()
-    evidence = judged_of(LocalAnswer(module_of("answer", source)))
+    source = CODE.source().replace('DTYPES = ("float32", "float64")', f'DTYPES = ("{_OTHER[dtype]}",)')
+    assert source != CODE.source()
+    evidence = judged_of(answer_of(source))
     assert {id for id, e in evidence.items() if e.faulty} == {"dtype"}
     assert {e.rests_on for e in evidence.values() if e.outcome is not Outcome.PASSED and not e.faulty} <= {"dtype"}
     assert any(
@@ -95,10 +82,10 @@ _OTHER = {"float64": "float32", "float32": "float64"}
 
 @pytest.mark.parametrize("criterion", ["decode_cost", "memory_growth"])
 def test_a_cache_that_forgets_is_not_praised_for_what_it_costs(criterion: str) -> None:
-    mutant = next(mutant for mutant in code().mutants if mutant.name == "one overwritten entry a layer")
-    answer = LocalAnswer(module_of("answer", code().source(mutant)))
-    found = probe_criterion(code(), code().challenge.criterion(criterion), answer, SEED, explain=False)
-    cost = {e.criterion: e for e in charge_once(code(), [*judged(mutant.name).values(), found])}[criterion]
+    mutant = next(mutant for mutant in CODE.mutants if mutant.name == "one overwritten entry a layer")
+    answer = answer_of(CODE.source(mutant))
+    found = probe_criterion(CODE, CODE.challenge.criterion(criterion), answer, SEED, explain=False)
+    cost = {e.criterion: e for e in charge_once(CODE, [*judged(mutant.name).values(), found])}[criterion]
     assert (cost.outcome, cost.measured) == (Outcome.NOT_RUN, {})
     assert cost.rests_on in ("batch_isolation", "decode_history")
 
@@ -125,19 +112,15 @@ prefill, decode = _keeping(prefill), _keeping(decode)
 
 def test_what_writing_to_an_argument_changes_is_not_said_of_results() -> None:
     """A cache that keeps the arrays it was given returns arrays of its own: those the caller may write to."""
-    answer = LocalAnswer(module_of("answer", code().source() + KEEPS_ARGUMENTS))
-    ownership = code().challenge.criterion("ownership")
-    assert probe_criterion(code(), ownership, answer, SEED, explain=False).outcome is Outcome.PASSED
-    assert probe_criterion(code(), code().challenge.criterion("any_history"), answer, SEED, explain=False).faulty
+    answer = answer_of(CODE.source() + KEEPS_ARGUMENTS)
+    ownership = CODE.challenge.criterion("ownership")
+    assert probe_criterion(CODE, ownership, answer, SEED, explain=False).outcome is Outcome.PASSED
+    assert probe_criterion(CODE, CODE.challenge.criterion("any_history"), answer, SEED, explain=False).faulty
 
 
 def test_a_report_that_is_not_offered_is_not_blamed_on_wrong_values() -> None:
-    mutant = next(mutant for mutant in code().mutants if mutant.name == "equal scores counted once")
-    source = code().source(mutant).replace("def memory_bytes(", "def unnamed(")
-    answer = LocalAnswer(module_of("answer", source))
-    asked = [code().challenge.criterion(id) for id in ("any_history", "memory_report")]
-    found = [probe_criterion(code(), c, answer, seed_of(SEED, c.id), explain=False) for c in asked]
-    history, report = charge_once(code(), found)
+    source = mutated(CODE, "equal scores counted once").replace("def memory_bytes(", "def unnamed(")
+    history, report = charge_once(CODE, probed(CODE, answer_of(source), "any_history", "memory_report"))
     assert history.faulty
     assert (report.outcome, report.title) == (Outcome.FAILED, "`memory_bytes` is not offered")
 
@@ -154,9 +137,8 @@ def prefill(cache, layer, slots, q, k, v, lengths):
 
 
 def test_padding_that_is_nan_in_a_batch_reaches_no_real_position() -> None:
-    answer = LocalAnswer(module_of("answer", code().source() + NAN_SPREADS))
-    asked = [code().challenge.criterion(id) for id in ("any_padding", "ragged_lengths", "any_history")]
-    padding, *others = (probe_criterion(code(), c, answer, seed_of(SEED, c.id), explain=False) for c in asked)
+    answer = answer_of(CODE.source() + NAN_SPREADS)
+    padding, *others = probed(CODE, answer, "any_padding", "ragged_lengths", "any_history")
     assert (padding.outcome, padding.title) == (
         Outcome.FAILED, "what is not finite in padding reaches real positions",
     )  # fmt: skip
@@ -169,11 +151,8 @@ LOST_DIGITS = ("float16 store", "float32 store", "float32 inside", "denominator 
 
 @pytest.mark.parametrize("fault", LOST_DIGITS)
 def test_lost_digits_are_charged_as_accuracy_alone(fault: str) -> None:
-    mutant = next(mutant for mutant in code().mutants if mutant.name == fault)
-    answer = LocalAnswer(module_of("answer", code().source(mutant)))
-    history = code().challenge.criterion("any_history")
-    found = probe_criterion(code(), history, answer, seed_of(SEED, history.id), explain=False)
-    evidence = {e.criterion: e for e in charge_once(code(), [*judged(fault).values(), found])}
+    history = probed(CODE, answer_of(mutated(CODE, fault)), "any_history")
+    evidence = {e.criterion: e for e in charge_once(CODE, [*judged(fault).values(), *history])}
     assert {id for id, e in evidence.items() if e.faulty} == {"accuracy"}, evidence
 
 
@@ -185,23 +164,25 @@ def titles_of_accuracy(source: str) -> set[str]:
 
 @pytest.mark.parametrize("fault", ["float16 store", "float32 store"])
 def test_a_value_held_in_fewer_bits_is_named(fault: str) -> None:
-    assert HELD in titles_of_accuracy(mutated(fault))
+    assert HELD in titles_of_accuracy(mutated(CODE, fault))
 
 
 @pytest.mark.parametrize("added", ["1e-6", "1e-8"])
 def test_digits_that_a_quotient_loses_are_not_said_to_be_of_held_values(added: str) -> None:
     """The sum of the weights is off; every key and value is held as it was given."""
-    source = mutated("denominator off by a millionth")
+    source = mutated(CODE, "denominator off by a millionth")
     assert source.count(" + 1e-6") == 1
     assert titles_of_accuracy(source.replace(" + 1e-6", f" + {added}")).isdisjoint({HELD})
 
 
 def test_digits_that_arithmetic_loses_are_not_said_to_be_of_held_values() -> None:
-    assert HELD not in titles_of_accuracy(mutated("float32 inside"))
+    assert HELD not in titles_of_accuracy(mutated(CODE, "float32 inside"))
 
 
 def test_what_is_as_far_off_without_codes_or_pages_is_not_charged_to_them() -> None:
-    evidence = charged_of(mutated("one in the denominator"), "any_history", "int8", "int4", "paged", explain=False)
+    evidence = charged_of(
+        mutated(CODE, "one in the denominator"), "any_history", "int8", "int4", "paged", explain=False
+    )
     assert {id for id, e in evidence.items() if e.faulty} == {"any_history"}, evidence
 
 
@@ -224,9 +205,8 @@ def attend_slot(cache, store, slot, *new):
 
 def test_digits_that_plain_results_keep_count_elsewhere() -> None:
     """What only a chunk loses, a thousandth, is no loss of the plain results."""
-    answer = LocalAnswer(module_of("answer", code().source() + DIGITS_OF_CHUNKS))
-    asked = [code().challenge.criterion(id) for id in ("accuracy", "appended_prefill")]
-    accuracy, chunks = (probe_criterion(code(), c, answer, seed_of(SEED, c.id), explain=False) for c in asked)
+    answer = answer_of(CODE.source() + DIGITS_OF_CHUNKS)
+    accuracy, chunks = probed(CODE, answer, "accuracy", "appended_prefill")
     assert (accuracy.outcome, chunks.outcome) == (Outcome.PASSED, Outcome.FAILED)
 
 
@@ -240,7 +220,7 @@ def test_chunks_are_not_praised_where_a_prompt_sees_later_tokens() -> None:
 
 
 def test_no_condition_is_met_by_what_a_refused_call_or_a_cut_slot_was_given() -> None:
-    (several,) = (c for c in code().conditions if c.criterion == "batch_isolation")
+    (several,) = (c for c in CODE.conditions if c.criterion == "batch_isolation")
     cache = RemoteObject(1)
     one, other = ((cache, 0, np.array([slot]), *[np.zeros((1, 1, 1, 4))] * 3) for slot in (0, 1))
     assert not several.met("decode", one) and not several.met("decode", other)  # neither was served
@@ -255,25 +235,24 @@ def test_no_condition_is_met_by_what_a_refused_call_or_a_cut_slot_was_given() ->
 def test_arrays_that_lie_in_the_answers_process_meet_no_condition() -> None:
     cache, array = RemoteObject(1), RemoteObject(2)
     for function, args in (("prefill", (cache, 0, *[array] * 5)), ("decode", (cache, 0, *[array] * 4))):
-        assert not any(condition.met(function, args) for condition in code().conditions)
-        for condition in code().conditions:
+        assert not any(condition.met(function, args) for condition in CODE.conditions)
+        for condition in CODE.conditions:
             condition.served(function, args)
 
 
 def test_an_option_is_charged_with_its_own_fault_and_not_with_what_several_sequences_bring_about() -> None:
     plain, own = (
-        next(mutant for mutant in code().mutants if mutant.name == name)
+        next(mutant for mutant in CODE.mutants if mutant.name == name)
         for name in ("history cut to the shortest", "kv head by remainder")
     )
-    source = code().source(plain)
+    source = CODE.source(plain)
     for before, _ in own.edits:
         assert source.count(before) == 1
     both = functools.reduce(lambda text, edit: text.replace(*edit), own.edits, source)
     for text, outcome, rests_on in ((source, Outcome.NOT_RUN, "batch_isolation"), (both, Outcome.FAILED, None)):
-        answer = LocalAnswer(module_of("answer", text))
-        asked = [code().challenge.criterion(id) for id in ("batch_isolation", "gqa")]
-        found = [probe_criterion(code(), c, answer, seed_of(SEED, c.id), explain=False) for c in asked]
-        _, gqa = charge_once(code(), judge_without_conditions(code(), found, answer))
+        answer = answer_of(text)
+        found = probed(CODE, answer, "batch_isolation", "gqa")
+        _, gqa = charge_once(CODE, judge_without_conditions(CODE, found, answer))
         assert (gqa.outcome, gqa.rests_on) == (outcome, rests_on)
 
 
@@ -289,27 +268,20 @@ def test_an_option_is_charged_with_its_own_fault_and_not_with_what_several_seque
     ],
 )
 def test_a_fault_of_an_option_fails_that_option_alone(fault: str, criterion: str) -> None:
-    mutant = next(mutant for mutant in code().mutants if mutant.name == fault)
-    answer = LocalAnswer(module_of("answer", code().source(mutant)))
-    asked = [code().challenge.criterion(id) for id in ("gqa", "sliding_window", "fork", "paged")]
-    found = [probe_criterion(code(), c, answer, seed_of(SEED, c.id), explain=False) for c in asked]
-    assert {e.criterion for e in charge_once(code(), found) if e.faulty} == {criterion}
+    found = probed(CODE, answer_of(mutated(CODE, fault)), "gqa", "sliding_window", "fork", "paged")
+    assert {e.criterion for e in charge_once(CODE, found) if e.faulty} == {criterion}
 
 
 def charged_of(source: str, *criteria: str, seed: int = SEED, explain: bool = True) -> dict[str, Evidence]:
     """The evidence of some criteria, with the shortest programs where it is explained, each fault charged once."""
-    answer = LocalAnswer(module_of("answer", source))
-    asked = [code().challenge.criterion(id) for id in criteria]
-    found = [probe_criterion(code(), c, answer, seed_of(seed, c.id), explain=explain) for c in asked]
-    return {e.criterion: e for e in charge_once(code(), found)}
-
-
-def mutated(fault: str) -> str:
-    return code().source(next(mutant for mutant in code().mutants if mutant.name == fault))
+    answer = answer_of(source)
+    asked = [CODE.challenge.criterion(id) for id in criteria]
+    found = [probe_criterion(CODE, c, answer, seed_of(seed, c.id), explain=explain) for c in asked]
+    return {e.criterion: e for e in charge_once(CODE, found)}
 
 
 def test_results_that_a_later_call_changes_are_charged_to_ownership_alone() -> None:
-    evidence = charged_of(mutated("aliased output"), "ownership", "accuracy", "any_history", "gqa")
+    evidence = charged_of(mutated(CODE, "aliased output"), "ownership", "accuracy", "any_history", "gqa")
     assert {id for id, e in evidence.items() if e.faulty} == {"ownership"}
     assert evidence["accuracy"].outcome is Outcome.PASSED
     assert {evidence[id].rests_on for id in ("any_history", "gqa")} == {"ownership"}
@@ -328,7 +300,7 @@ def attend_slot(cache, store, slot, *new):
 
 def test_what_programs_of_an_option_show_without_it_is_not_charged_to_the_option() -> None:
     """A layer forgets what the last layer did not take, whether or not slots are forked or heads shared."""
-    evidence = charged_of(code().source() + ONE_LENGTH, "any_history", "fork", "gqa")
+    evidence = charged_of(CODE.source() + ONE_LENGTH, "any_history", "fork", "gqa")
     assert {id for id, e in evidence.items() if e.faulty} == {"any_history"}
     for id in ("fork", "gqa"):
         own = "its fixed cases show no fault of its own"
@@ -354,7 +326,7 @@ SEEN_BY = 8
 
 
 def test_an_option_that_fails_hides_no_fault_that_shows_without_it() -> None:
-    source = mutated("int8 not compressed") + CUT_TO_ONE_LENGTH
+    source = mutated(CODE, "int8 not compressed") + CUT_TO_ONE_LENGTH
     evidence = charged_of(source, "any_history", "int8", "truncate", seed=SEEN_BY)
     assert {id for id, e in evidence.items() if e.faulty} == {"int8", "truncate"}
     example = evidence["truncate"].counterexample
@@ -362,6 +334,6 @@ def test_an_option_that_fails_hides_no_fault_that_shows_without_it() -> None:
 
 
 def test_what_programs_of_one_option_show_at_another_is_charged_to_that_one_alone() -> None:
-    evidence = charged_of(mutated("int8 scale with a floor"), "any_history", "int8", "truncate", explain=False)
+    evidence = charged_of(mutated(CODE, "int8 scale with a floor"), "any_history", "int8", "truncate", explain=False)
     assert {id for id, e in evidence.items() if e.faulty} == {"int8"}
     assert evidence["truncate"].outcome is Outcome.NOT_RUN

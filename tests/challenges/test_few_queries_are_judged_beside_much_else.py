@@ -1,17 +1,13 @@
 """Attention of few queries is judged at tens of thousands of keys, and at thousands of heads of many features."""
 
-from pathlib import Path
-
 import pytest
 
 from harness.probing import Mutant
-from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.challenge_code.local_answer import LocalAnswer
 from harness.probing.challenge_code.mutants import module_of
 from harness.probing.probe import ProbeResult, run
-from harness.workspace import Workspace
+from tests.checkout import code_of
 
-WORKSPACE = Workspace(Path(__file__).parents[2])
 PROBE = "fewer_queries_see_the_last_keys"
 KEYS = "np.arange(start, stop)"
 MASKS = {
@@ -45,6 +41,6 @@ def test_wide_single_queries_of_many_heads_are_judged(challenge: str, line: str,
 
 def judged(challenge: str, edit: tuple[str, str], probe: str = PROBE) -> ProbeResult:
     """Return what a probe finds of a reference that one edit spoils."""
-    code = ChallengeCode(WORKSPACE, WORKSPACE.challenge(challenge))
+    code = code_of(challenge)
     spoilt = Mutant("spoilt", "is wrong for few queries", criterion="fewer_queries", edits=(edit,))
     return run(code.probes[probe], LocalAnswer(module_of("spoilt", code.source(spoilt))), 7, shrink=False)

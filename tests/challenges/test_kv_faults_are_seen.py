@@ -1,35 +1,16 @@
-"""Every faulty cache fails the criterion it names, every right one passes all probes, and null answers earn nothing."""
-
-from pathlib import Path
+"""What a cache costs and whether it has pages is measured where other faults and other designs leave it open."""
 
 import pytest
-from corpora import (
-    SEED,
-    assert_caught,
-    assert_enough,
-    assert_null_earns_nothing,
-    assert_right,
-    drawn_mutants,
-    drawn_variants,
-)
 
 from harness.model import Outcome
 from harness.mutation.checks.check import assess, open_in_sandbox
-from harness.mutation.checks.null_answer import NullAnswer
-from harness.probing import Answer, CallTimedOut, Draw, Mutant, Variant
-from harness.probing.challenge_code.code import ChallengeCode
+from harness.probing import Answer, CallTimedOut, Draw
 from harness.probing.probe import run
-from harness.workspace import Workspace
+from tests import shares
+from tests.checkout import code_of, mutated
 
-WORKSPACE = Workspace(Path(__file__).parents[2])
-CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("kv_cache"))
-RIGHT = drawn_variants(CODE)
-TIMED, GROWTH = "decode_speed", "decode_cost"
-FAULTY = [
-    pytest.param(mutant, marks=pytest.mark.alone if mutant.criterion == TIMED else ()) for mutant in drawn_mutants(CODE)
-]
-OPTIONS = {c.id for c in CODE.challenge.criteria if c.capability}
-COSTS = {"decode_cost", "memory_growth", "memory_report"}
+CODE = code_of("kv_cache")
+SEED = shares.number()
 COPIES = """
 def create_cache(**sizes):
     return sizes
@@ -45,26 +26,6 @@ def release(cache, slot):
 """
 
 
-@pytest.mark.parametrize("mutant", FAULTY, ids=lambda mutant: mutant.name)
-def test_a_mutant_fails_the_criterion_it_names(mutant: Mutant) -> None:
-    assert_caught(CODE, mutant)
-
-
-@pytest.mark.parametrize("right", RIGHT, ids=lambda variant: variant.name if variant else "reference")
-def test_a_right_answer_passes_every_probe(right: Variant | None) -> None:
-    """A variant in a file of its own need not offer options; edits of the reference leave its costs as they are.
-
-    How fast it is compared with the reference is no question of right or wrong, and a busy machine may not tell growth.
-    """
-    spared = {TIMED} | (set() if right is None else OPTIONS if right.file else COSTS)
-    assert_right(CODE, right, spared, GROWTH)
-
-
-@pytest.mark.parametrize("kind", NullAnswer.KINDS)
-def test_a_null_answer_earns_nothing(kind: str) -> None:
-    assert_null_earns_nothing(CODE, kind)
-
-
 def test_a_copy_of_the_values_earns_nothing() -> None:
     """It is right for every first token, so it must fail the anchor by what it makes of a longer prompt."""
     with open_in_sandbox(CODE, COPIES) as answer:
@@ -72,20 +33,14 @@ def test_a_copy_of_the_values_earns_nothing() -> None:
     assert [e.criterion for e in evidence if e.satisfied] == []
 
 
-def test_there_are_as_many_faults_and_variants_as_promised() -> None:
-    assert_enough(CODE, 30, 10)
-
-
 def test_bytes_that_do_not_change_with_the_slots_are_said_to_be_the_same() -> None:
-    fault = next(mutant for mutant in CODE.mutants if mutant.name == "bytes of two slots")
-    with open_in_sandbox(CODE, CODE.source(fault)) as answer:
+    with open_in_sandbox(CODE, mutated(CODE, "bytes of two slots")) as answer:
         (report,) = assess(CODE, answer, SEED, "memory_report")
     assert report.detail.endswith("with 1 and with 2 slots filled it says the same")
 
 
 def test_codes_that_decodes_never_reach_are_seen_in_the_bytes_of_decodes() -> None:
-    fault = next(mutant for mutant in CODE.mutants if mutant.name == "int8 of prompts alone")
-    with open_in_sandbox(CODE, CODE.source(fault)) as answer:
+    with open_in_sandbox(CODE, mutated(CODE, "int8 of prompts alone")) as answer:
         found = run(CODE.probes["int8_takes_fewer_bytes"], answer, SEED, shrink=False)
     assert found.title == "int8 takes no fewer bytes for tokens of decodes"
 

@@ -1,26 +1,22 @@
 """A claimed option of a cache gates where its values are wrong, and not where it is missing or only costs too much."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from harness.model import Evidence, Outcome
 from harness.model.evidence.evidence import Obstacle
-from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.challenge_code.local_answer import LocalAnswer
-from harness.probing.challenge_code.mutants import module_of
 from harness.probing.evidence.criteria import probe_criterion
 from harness.probing.probe import run
-from harness.workspace import Workspace
+from tests.checkout import answer_of, code_of
 
-WORKSPACE = Workspace(Path(__file__).parents[2])
-CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("kv_cache"))
+CODE = code_of("kv_cache")
 FAULTY = {mutant.name: mutant for mutant in CODE.mutants}
 
 
 def judged(source: str, criterion: str) -> Evidence:
-    answer = LocalAnswer(module_of("answer", source))
+    answer = answer_of(source)
     return probe_criterion(CODE, CODE.challenge.criterion(criterion), answer, 5, explain=False, brief=True)
 
 

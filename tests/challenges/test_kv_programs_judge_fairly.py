@@ -1,20 +1,17 @@
 """Programs of calls hold a cache to what honest arithmetic reaches, and tell a fault as one short script."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from harness.probing import InputUse, Mutant
-from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.challenge_code.local_answer import LocalAnswer
 from harness.probing.failures import ITSELF
 from harness.probing.probe import run
-from harness.workspace import Workspace
+from tests.checkout import code_of
 
-WORKSPACE = Workspace(Path(__file__).parents[2])
-CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("kv_cache"))
+CODE = code_of("kv_cache")
 ORACLE, CALLS, HISTORY, TOKENS = (CODE.module(name) for name in ("oracle", "calls", "history", "tokens"))
 PROBE = CODE.probes["any_program_is_right"]
 FAULTY = {mutant.name: mutant for mutant in CODE.mutants}

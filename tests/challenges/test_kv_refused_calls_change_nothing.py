@@ -1,20 +1,16 @@
 """A refused call that changes a cache is seen by every seed, charged once, and nothing else is taken for it."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from harness.probing import Mutant, NotRun, Variant
-from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.challenge_code.local_answer import LocalAnswer
 from harness.probing.evidence.charging import charge_once
 from harness.probing.evidence.criteria import probe_criterion, seed_of
 from harness.probing.probe import ProbeResult, run
-from harness.workspace import Workspace
+from tests.checkout import code_of
 
-WORKSPACE = Workspace(Path(__file__).parents[2])
-CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("kv_cache"))
+CODE = code_of("kv_cache")
 PLAIN = "a_refused_call_changes_nothing"
 BY_OPTION = {
     "any_history": PLAIN,

@@ -10,17 +10,15 @@ import pytest
 
 from harness.model import Criterion, Evidence, Outcome, Severity, Submission
 from harness.probing.answers import SandboxedAnswer
-from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.evidence.charging import charge_once
 from harness.probing.evidence.common_causes import settle_names
 from harness.probing.evidence.criteria import probe_criterion, seed_of
 from harness.sandbox import WorkerSpec, detect, snapshot
-from harness.workspace import Workspace
 from tests import shares
+from tests.checkout import WORKSPACE, code_of
 from tests.reconstructed import folder_of
 
-WORKSPACE = Workspace(Path(__file__).parents[2])
-CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("kv_cache"))
+CODE = code_of("kv_cache")
 SEED = 20
 CRITICAL = {
     "baseline": set(),

@@ -1,7 +1,6 @@
 """An honest layer norm stays within its bounds in any order of summation, at any size; one wrong entry does not."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,11 +8,9 @@ import pytest
 from numpy.typing import NDArray
 
 from harness.probing import Draw, ProbeFailure
-from harness.probing.challenge_code.code import ChallengeCode
-from harness.workspace import Workspace
+from tests.checkout import code_of
 
-WORKSPACE = Workspace(Path(__file__).parents[2])
-CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("layernorm_backward"))
+CODE = code_of("layernorm_backward")
 BINDING, BOUNDS, INPUTS = (CODE.module(name) for name in ("binding", "bounds", "inputs"))
 
 Floats = NDArray[Any]

@@ -1,6 +1,5 @@
 """What is special is charged where it alone fails, in words and figures that are true of the answer."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,13 +7,11 @@ import pytest
 
 from harness.model import Obstacle
 from harness.probing import Mutant
-from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.challenge_code.local_answer import LocalAnswer
 from harness.probing.probe import ProbeResult, run
-from harness.workspace import Workspace
+from tests.checkout import code_of
 
-WORKSPACE = Workspace(Path(__file__).parents[2])
-CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("layernorm_backward"))
+CODE = code_of("layernorm_backward")
 DX = "    dx = rstd * (dxhat - mean_term - xhat * projection)\n"
 UNDIVIDED, PASSED_ON = "rstd * (dxhat - mean_term) - xhat * projection", "dxhat"
 """What strangers gave for dx: one lacks a division by the deviation, the other hands the gradient on."""

@@ -1,19 +1,15 @@
 """The pairs that an answer's gradient check is tried on are right, or wrong, at whatever shape the check asks about."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from harness.numerics import check_gradients
 from harness.probing import Draw, Mutant
-from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.challenge_code.local_answer import LocalAnswer
 from harness.probing.probe import run
-from harness.workspace import Workspace
+from tests.checkout import code_of
 
-WORKSPACE = Workspace(Path(__file__).parents[2])
-CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("layernorm_backward"))
+CODE = code_of("layernorm_backward")
 QUESTIONS, VARIED, PLANTED = map(CODE.module, ("questions", "varied_questions", "planted"))
 VERDICT = "    return bool(dgamma_agrees.all() and dbeta_agrees.all() and dx_agrees)\n"
 ORDINARY = """

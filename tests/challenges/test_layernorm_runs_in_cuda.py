@@ -2,7 +2,6 @@
 
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,13 +13,11 @@ from harness.model import Limits
 from harness.numerics import judge
 from harness.probing import Draw
 from harness.probing.answers import SandboxedAnswer
-from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.launching import STREAM, InputBuffer, OutputBuffer, launch
 from harness.sandbox import WorkerSpec, detect
-from harness.workspace import Workspace
+from tests.checkout import WORKSPACE, code_of
 
-WORKSPACE = Workspace(Path(__file__).parents[2])
-CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("layernorm_backward"))
+CODE = code_of("layernorm_backward")
 SOURCE = WORKSPACE.reference_folder("layernorm_backward") / "reference.cu"
 FUNCTIONS = ("layernorm_forward", "layernorm_backward")
 EPS = 1e-5

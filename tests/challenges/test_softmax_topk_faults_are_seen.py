@@ -1,4 +1,4 @@
-"""Every faulty kernel fails the criterion it names, every right one passes, and null answers earn nothing."""
+"""Every right kernel passes, one without work fails the anchor, and what no device watches is left open."""
 
 from collections import deque
 from collections.abc import Callable
@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from corpora import SEED, SHARE, assert_caught, assert_enough, drawn_mutants, drawn_variants
 from numpy.typing import NDArray
 from softmax_topk_answers import CODE, Floats, Launch, answer, exact
 
@@ -14,19 +13,18 @@ from harness.model import Evidence, Outcome
 from harness.mutation.checks.check import assess, open_in_sandbox
 from harness.mutation.checks.null_answer import NullAnswer, NullValues
 from harness.mutation.checks.tampering import TamperedAnswer
-from harness.probing import Mutant, Variant
+from harness.probing import Variant
 from harness.probing.probe import run
+from tests import shares
 
-RIGHT = drawn_variants(CODE)
+SEED, SHARE = shares.number(), shares.drawn_cases()
+RIGHT = (None, *CODE.variants)
 GRADED = {
     "two passes": {"passes", "less_traffic"}, "three kernels": {"passes", "less_traffic", "bytes_written"},
     "split rows": {"bytes_written"}, "padded candidates": {"bytes_written", "coalescing"},
     "last block merges": {"bytes_written"}, "scratch kept": {"bytes_written"},
 }  # fmt: skip
 """Variants that honestly move more than they could, and where that costs them."""
-COSTLY = {"rows in 16 bits", "grid of 4,096 blocks at most", "grid of 65,535 blocks at most", "rows along y"}
-"""Mutants that are right on all but the largest grids."""
-FAULTY = drawn_mutants(CODE, COSTLY)
 NO_WORK = """
 #include <cuda_runtime.h>
 __global__ void no_work(const float* logits, int rows, int vocab, int k, float* probs, int* indices) {
@@ -49,11 +47,6 @@ WRITTEN = {
 """What a kernel without work writes for a probability and a column."""
 TIMED = frozenset({"speed"})
 """Criteria that only a GPU can tell, mutants included."""
-
-
-@pytest.mark.parametrize("mutant", FAULTY, ids=lambda mutant: mutant.name)
-def test_a_mutant_fails_the_criterion_it_names(mutant: Mutant) -> None:
-    assert_caught(CODE, mutant)
 
 
 @pytest.mark.parametrize("right", RIGHT, ids=lambda variant: variant.name if variant else "reference")
@@ -175,7 +168,3 @@ def test_what_a_device_does_not_watch_is_unsupported_and_nothing_else() -> None:
     assert unsupported == {"memory_safety", "synchronisation", "stream_order"} | {
         c.id for c in CODE.challenge.criteria if c.probes and c.dimension in ("memory_design", "cuda_depth")
     } | {"less_traffic"} | TIMED  # fmt: skip
-
-
-def test_there_are_as_many_faults_and_variants_as_promised() -> None:
-    assert_enough(CODE, 25, 20, TIMED)

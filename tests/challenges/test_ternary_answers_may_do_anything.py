@@ -1,7 +1,6 @@
 """Whatever comes back from training, or does not, is a finding about the answer, and comes in bounded time."""
 
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,10 +10,9 @@ from harness.mutation.checks.check import open_in_sandbox
 from harness.probing import Keep
 from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.evidence.criteria import probe_criterion
-from harness.workspace import Workspace
 from tests import shares
+from tests.checkout import WORKSPACE
 
-WORKSPACE = Workspace(Path(__file__).parents[2])
 WHOLE = WORKSPACE.challenge("ternary_training")
 SECONDS = 1.0
 LIMITS = WHOLE.limits.model_copy(update={"function_seconds": {"train": SECONDS}, "call_seconds": SECONDS})

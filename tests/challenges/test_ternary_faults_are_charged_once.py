@@ -1,21 +1,16 @@
 """A fault of ternary training fails the criterion that asks for it, whatever the design around it, and no other."""
 
 from functools import cache
-from pathlib import Path
 
 import pytest
 
 from harness.model import Evidence, Obstacle, Outcome
-from harness.probing.challenge_code.code import ChallengeCode
-from harness.probing.challenge_code.local_answer import LocalAnswer
-from harness.probing.challenge_code.mutants import module_of
 from harness.probing.evidence.charging import charge_once
 from harness.probing.evidence.criteria import probe_criterion, seed_of
 from harness.probing.evidence.root_causes import judge_without_conditions
-from harness.workspace import Workspace
+from tests.checkout import answer_of, code_of, mutated
 
-WORKSPACE = Workspace(Path(__file__).parents[2])
-CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("ternary_training"))
+CODE = code_of("ternary_training")
 SEED = 11
 LAYERS = ("reference", "loops over groups", "group by group", "compared with half the scale")
 """Right answers that project and multiply in other ways."""
@@ -127,7 +122,7 @@ def wrapped(name: str, *faults: dict[str, str]) -> str:
 
 def judged(source: str, *only: str) -> dict[str, Evidence]:
     """The evidence of an answer, each fault charged once; of the layer's criteria by default."""
-    answer = LocalAnswer(module_of("answer", source))
+    answer = answer_of(source)
     asked = [c for c in CODE.challenge.criteria if c.id in (only or LAYER_FAULTS)]
     evidence = [probe_criterion(CODE, c, answer, seed_of(SEED, c.id), explain=False) for c in asked]
     return {e.criterion: e for e in charge_once(CODE, judge_without_conditions(CODE, evidence, answer))}
@@ -188,8 +183,7 @@ def test_weights_of_other_names_are_charged_once() -> None:
 
 
 def test_training_is_finite_after_every_number_of_steps() -> None:
-    wrong = next(m for m in CODE.mutants if m.name == "nothing between warm-up and the last step")
-    evidence = judged(CODE.source(wrong), "configs", "seeds", "short_texts")
+    evidence = judged(mutated(CODE, "nothing between warm-up and the last step"), "configs", "seeds", "short_texts")
     assert faulty(evidence) == {"configs"}
     assert evidence["configs"].title == "weights are not finite"
     assert evidence["configs"].counterexample is not None
@@ -206,9 +200,9 @@ def test_gradients_that_cannot_be_taken_are_charged_once() -> None:
 @pytest.mark.parametrize("name", ["softmax overflows", "SiLU overflows", "slope of SiLU overflows"])
 def test_what_overflows_is_charged_to_finite_training_alone(name: str) -> None:
     """Rewards judge no training of this kind: there gradients that are not finite are charged where they are seen."""
-    wrong = next(m for m in CODE.mutants if m.name == name)
-    assert faulty(judged(CODE.source(wrong), "model_gradients")) == {"model_gradients"}
-    evidence = judged(CODE.source(wrong), "finite_training", "model_gradients")
+    wrong = mutated(CODE, name)
+    assert faulty(judged(wrong, "model_gradients")) == {"model_gradients"}
+    evidence = judged(wrong, "finite_training", "model_gradients")
     assert faulty(evidence) == {"finite_training"}
     assert evidence["model_gradients"].rests_on == "finite_training"
 
@@ -242,8 +236,7 @@ def test_a_fault_of_the_layer_is_not_charged_to_the_models_gradients(criterion: 
     ],
 )
 def test_the_weight_next_to_the_fault_is_named(mutant: str, title: str) -> None:
-    wrong = next(m for m in CODE.mutants if m.name == mutant)
-    assert judged(CODE.source(wrong), "model_gradients")["model_gradients"].title == title
+    assert judged(mutated(CODE, mutant), "model_gradients")["model_gradients"].title == title
 
 
 @pytest.mark.parametrize(
@@ -255,8 +248,7 @@ def test_the_weight_next_to_the_fault_is_named(mutant: str, title: str) -> None:
     ],
 )
 def test_a_rounded_quotient_is_told_from_wrong_rounding(mutant: str, title: str) -> None:
-    wrong = next(m for m in CODE.mutants if m.name == mutant)
-    assert judged(CODE.source(wrong), "projection")["projection"].title == title
+    assert judged(mutated(CODE, mutant), "projection")["projection"].title == title
 
 
 @pytest.mark.parametrize(

@@ -1,57 +1,14 @@
-"""Every faulty ternary training fails the criterion it names, every right one passes all probes, and null answers earn
-nothing."""
-
-from pathlib import Path
+"""Gradients that keep, change or misread what they get are seen, and an answer without gradients is not blamed."""
 
 import pytest
-from corpora import (
-    SEED,
-    assert_caught,
-    assert_enough,
-    assert_null_earns_nothing,
-    assert_right,
-    drawn_mutants,
-    drawn_variants,
-)
 
 from harness.mutation.checks.check import open_in_sandbox
-from harness.mutation.checks.null_answer import NullAnswer
-from harness.probing import Mutant, Variant
-from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.probe import run
-from harness.workspace import Workspace
 from tests import shares
+from tests.checkout import code_of, mutated
 
-WORKSPACE = Workspace(Path(__file__).parents[2])
-CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("ternary_training"))
-COST = "training_cost"
-TRAINED = ("learns", "near_the_reference", "context", "padding", "finite_training", COST)
-"""Criteria that take a training run each. One run of the tests judges one: on a mutant, and on a right answer by the
-same text, so that the reference is trained once for both."""
-LONG = [mutant for mutant in CODE.mutants if mutant.criterion in TRAINED]
-DRAWN_LONG = shares.share(LONG, len(LONG))
-DRAWN = [*(mutant for mutant in drawn_mutants(CODE) if mutant.criterion not in TRAINED), *DRAWN_LONG]
-
-
-@pytest.mark.parametrize("mutant", DRAWN, ids=lambda mutant: mutant.name)
-def test_a_mutant_fails_the_criterion_it_names(mutant: Mutant) -> None:
-    assert_caught(CODE, mutant)
-
-
-@pytest.mark.parametrize("right", drawn_variants(CODE), ids=lambda variant: variant.name if variant else "reference")
-def test_a_right_answer_passes_every_probe(right: Variant | None) -> None:
-    """What it costs compared with the reference is no question of right or wrong."""
-    spared = {*TRAINED} - {mutant.criterion for mutant in DRAWN_LONG} | {*(right.unmet if right else ())}
-    assert_right(CODE, right, spared, COST)
-
-
-@pytest.mark.parametrize("kind", NullAnswer.KINDS)
-def test_a_null_answer_earns_nothing(kind: str) -> None:
-    assert_null_earns_nothing(CODE, kind)
-
-
-def test_there_are_as_many_faults_and_variants_as_promised() -> None:
-    assert_enough(CODE, 80, 12)
+CODE = code_of("ternary_training")
+SEED = shares.number()
 
 
 @pytest.mark.parametrize(
@@ -64,8 +21,7 @@ def test_there_are_as_many_faults_and_variants_as_promised() -> None:
     ],
 )
 def test_gradients_that_keep_change_or_misread_what_they_get_are_seen(name: str, probe: str) -> None:
-    mutant = next(mutant for mutant in CODE.mutants if mutant.name == name)
-    with open_in_sandbox(CODE, CODE.source(mutant)) as answer:
+    with open_in_sandbox(CODE, mutated(CODE, name)) as answer:
         found = run(CODE.probes[probe], answer, SEED, shrink=False)
     assert not found.passed and found.obstacle is None
 

@@ -2,7 +2,6 @@
 slopes, and a grammar's entropy rate is what its texts show."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -10,11 +9,9 @@ import numpy as np
 import pytest
 
 from harness.probing import Draw
-from harness.probing.challenge_code.code import ChallengeCode
-from harness.workspace import Workspace
+from tests.checkout import code_of
 
-WORKSPACE = Workspace(Path(__file__).parents[2])
-CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("ternary_training"))
+CODE = code_of("ternary_training")
 CONFIG = {
     "layers": 2, "heads": 2, "width": 12, "context": 6, "vocab": 13, "group_size": 5, "steps": 3, "batch": 3,
     "learning_rate": 0.01,

@@ -14,10 +14,11 @@ import pytest
 from harness.cli.main import main
 from harness.model import Evidence, Outcome, Record, Severity
 from harness.report.views.answers import ModelAnswer, answers
-from harness.report.views.comparison import ModelComparison, compare_challenge, compared_markdown
+from harness.report.views.comparison import ModelComparison, compare_challenge
 from harness.report.views.criterion_sides import AnswerSides, CriterionSide
 from harness.scoring.duels import duel
 from harness.workspace import Workspace
+from tests.written import compared_markdown
 
 CHECKOUT = Workspace(Path(__file__).parents[2])
 LEFT, RIGHT = "glm-5", "qwen3.6-27b"

@@ -35,7 +35,8 @@ STANDS_FOR = {
     "decode_history": "values", "prefill_stored": "values",
     "FILE.cu": FAULTY, "tests/cuda/faults/broadcast_overwritten.cu": FAULTY, "URL": NOBODY,
     "glm-5": "one", "qwen3.6-27b": "two", "kv_cache": "rows", "ternary_training": "rows",
-    "BOARD": ".", "../their-board": ".",
+    "BOARD": ".", "../their-board": ".", "../board-before": ".", "RECORD": ONE,
+    "a.md": "reply.md", "b.md": "reply.md", "REPLY.md...": "reply.md",
     "softmax.cu": FAULTY, "main.cu": FAULTY, "./softmax": FAULTY, "./PROGRAM": FAULTY, "~/emulated": "FOLDER",
     "HOST:PORT": "127.0.0.1:1", "HEAD:6379": "127.0.0.1:1",
 }  # fmt: skip

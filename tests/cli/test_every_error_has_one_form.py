@@ -68,7 +68,7 @@ def test_an_unknown_command_gets_the_nearest(run: Run, path: tuple[str, ...]) ->
                             "  one of challenges, models, submissions, collections, suites, profiles",
                             "  try: harness ls -h"]),
         (["scoreboard", "--format", "jsno"], ["error: --format: no 'jsno'; did you mean 'json'?",
-                                              "  one of table, md, json, csv", "  try: harness scoreboard -h"]),
+                                              "  one of table, md, html, json, csv", "  try: harness scoreboard -h"]),
         (["grade", "--seed"], ["error: option '--seed' requires an argument", "  try: harness grade -h"]),
         (["doctor", "me"], ["error: got unexpected extra argument(s) (me)", "  try: harness doctor -h"]),
     ],

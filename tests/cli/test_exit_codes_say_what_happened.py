@@ -201,7 +201,9 @@ def test_an_interruption_is_130_and_keeps_what_is_finished(submit: Submit, root:
         assert process.stderr is not None
         line = process.stderr.readline()
         assert line.startswith("graded: first/rows"), line
-        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGINT)  # lets what runs end
+        assert process.stderr.readline().startswith("stopping after ")
+        process.send_signal(signal.SIGINT)  # drops it
         out, err = process.communicate(timeout=20)
     assert process.returncode == 130
     assert "first" in out

@@ -17,8 +17,11 @@ from rich.text import Text
 
 from harness.cli.main import main
 from harness.cli.results.scoreboard import SourceOption
-from harness.report.tables import ReflowingTable, csv_text, markdown_table, storable
+from harness.report.document import table
+from harness.report.exports.text import csv_text, storable
 from harness.report.views.mark_source import MarkSource
+from harness.report.writers import markdown
+from harness.report.writers.terminal import ReflowingTable
 from harness.workspace import Workspace
 
 CHECKOUT = Workspace(Path(__file__).parents[2])
@@ -124,11 +127,17 @@ def test_csv_has_a_line_for_each_criterion(printed: Printed, name: str) -> None:
 def test_markdown_names_every_criterion_and_fault(printed: Printed, name: str) -> None:
     record = CHECKOUT.record(name)
     page = printed("show", name, "--format", "md")
-    rows = [line for line in page.partition("## Evidence")[2].splitlines() if line.startswith("| ")]
-    named = [row.split(" | ")[0].removeprefix("| ") for row in rows]
-    listed = [name for name in named if name in {e.criterion for e in record.evidence}]
-    assert sorted(listed) == sorted(e.criterion for e in record.evidence)
-    findings = page.partition("## Findings")[2].partition("## Evidence")[0]
+    rows = [
+        line
+        for line in page.partition("## Every criterion")[2].partition("\n#")[0].splitlines()
+        if line.startswith("| ")
+    ]
+    named = {row.split(" | ")[0].removeprefix("| ").strip("`") for row in rows}
+    beside = record.origin.not_asked if record.origin else {}
+    assert named - {"Criterion"} == {e.criterion for e in record.evidence} - beside.keys()
+    apart = page.partition("## Not asked, yet")[2] + page.partition("## Also seen, not asked")[2]
+    assert all(f"* `{name}`: " in apart for name in beside if any(e.criterion == name for e in record.evidence))
+    findings = page.partition("## Findings")[2].partition("## Every criterion")[0]
     for finding in record.findings:
         assert finding.criterion in findings
 
@@ -141,8 +150,8 @@ def test_a_spreadsheet_takes_no_text_for_a_formula(cell: str) -> None:
 
 
 def test_a_cell_of_markdown_ends_no_row() -> None:
-    table = markdown_table(["a", "b"], [["x | y\nz", "<b>"]])
-    assert table.splitlines()[2] == r"| x \| y z | &lt;b&gt; |"
+    page = markdown.render([table(["a", "b"], [["x | y\nz", "<b>"]])])
+    assert page.splitlines()[2] == r"| x \| y z | &lt;b&gt; |"
 
 
 def test_text_for_files_is_clipped_only_with_a_word_about_it() -> None:

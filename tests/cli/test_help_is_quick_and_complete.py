@@ -15,9 +15,9 @@ from tests.commands import command, environment
 
 HEAVY = ("numpy", "pydantic", "pandas", "matplotlib", "scipy", "jinja2", "rich", "filelock")
 COMMANDS = (
-    "grade", "report", "scoreboard", "show", "compare", "replay", "review", "check", "cuda", "cuda check", "cuda count",
-    "export", "rm", "cache", "cache prune", "ls", "doctor", "init", "prompt", "ask", "attempt", "new", "new challenge",
-    "new submission", "new model", "import",
+    "grade", "try", "report", "scoreboard", "show", "compare", "diff", "replay", "review", "check", "cuda",
+    "cuda check", "cuda count", "export", "rm", "cache", "cache prune", "ls", "doctor", "init", "prompt", "ask",
+    "attempt", "new", "new challenge", "new submission", "new model", "import",
     "import collection", "import reply", "collection",
     "collection verify", "audit", "sign", "cache records",
     "serve", "serve token", "serve token add", "serve token ls", "serve token rm",

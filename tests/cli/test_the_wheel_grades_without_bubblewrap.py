@@ -7,31 +7,19 @@ import subprocess
 import sys
 import venv
 import zipfile
-from collections.abc import Iterator
-from importlib.metadata import Distribution, distribution
 from pathlib import Path
 
 import pytest
-from packaging.requirements import Requirement
 
 from harness.sandbox import Tier
 from harness.sandbox.session.tiers import why_not
 from tests.fewer_criteria import struck
+from tests.installed import needed
 
 CHECKOUT = Path(__file__).parents[2]
 CHALLENGE = "layernorm_backward"
 ANSWER = f"baseline/{CHALLENGE}"
 HURRIED = ("--set", "probes_seconds=60", "--set", "tests_seconds=20")
-
-
-def needed(name: str, seen: dict[str, Distribution]) -> Iterator[Distribution]:
-    """What an installation of `name` brings along, by the packages of this environment."""
-    for line in distribution(name).requires or ():
-        requirement = Requirement(line)
-        if requirement.name not in seen and (not requirement.marker or requirement.marker.evaluate({"extra": ""})):
-            seen[requirement.name] = distribution(requirement.name)
-            yield seen[requirement.name]
-            yield from needed(requirement.name, seen)
 
 
 def linked(source: str, target: str) -> str:
@@ -51,7 +39,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run(build, cwd=CHECKOUT, check=True, capture_output=True)
     venv.create(folder / "venv", symlinks=True)
     packages = next((folder / "venv" / "lib").glob("python3*/site-packages"))
-    for found in needed("kernel-harness", {}):
+    for found in needed("kernel-harness"):
         for file in found.files or ():
             target = packages / file
             if file.locate().exists():  # what was compiled as well: it is as old as its source says
@@ -79,7 +67,9 @@ def test_its_challenges_are_in_the_package(installed: Path, tmp_path: Path) -> N
     assert all(id in listed.stdout for id in ("layernorm_backward", "kv_cache", "fused_softmax_topk")), listed.stderr
     (wheel,) = (installed.parent / "dist").glob("*.whl")
     assert wheel.name.startswith("kernel_harness-")
-    assert not [name for name in zipfile.ZipFile(wheel).namelist() if "__pycache__" in name]
+    names = zipfile.ZipFile(wheel).namelist()
+    assert not [name for name in names if "__pycache__" in name]
+    assert "harness/py.typed" in names
 
 
 def test_it_grades_a_bundled_answer_in_tier_c(installed: Path, tmp_path: Path) -> None:

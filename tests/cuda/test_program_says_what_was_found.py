@@ -1,15 +1,18 @@
-"""`harness cuda` names defect, kernel, thread and line, counts traffic by launch, and exits by what it found."""
+"""What is found in a program is shown, every launch is counted, and a long one is told of."""
 
 import json
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
+from cuda_programs import ran
 
-from harness.cuda.emulator.device_trace import BufferTraffic, KernelLaunch, Operations
+from harness.cuda.emulator.device_trace import BufferTraffic, KernelLaunch, Operations, last_progress
 from harness.cuda.programs.devices import DEVICES
 from harness.cuda.programs.estimates import Estimates
-from harness.cuda.programs.program import ProgramSource
+from harness.cuda.programs.program import Mode, ProgramSource
+from harness.cuda.programs.slow_hint import SlowHint
 from harness.errors import NotFoundError
 from tests.commands import called
 
@@ -236,3 +239,108 @@ def test_a_run_that_reaches_what_the_device_lacks_is_no_clean_run(tmp_path: Path
     assert done.returncode == 2
     assert done.stderr.splitlines() == ["program.cu:2: unsupported on the emulated device: inline assembly (bar.sync)"]
     assert "not run to its end" in done.stdout
+
+
+LAUNCHES = 3 * 100
+"""More than are listed: 256, of which equal ones in a row count as one."""
+
+
+def test_launches_in_turn_are_all_counted(tmp_path: Path) -> None:
+    program = tmp_path / "turns.cu"
+    kernels = "".join(f"__global__ void k{i}(int* x) {{ x[{i}] = 1; }}\n" for i in range(3))
+    calls = "".join(f"k{i}<<<1, 1>>>(x); " for i in range(3))
+    program.write_text(
+        f"#include <cuda_runtime.h>\n{kernels}int main() {{\n    int* x;\n    cudaMalloc(&x, 64);\n"
+        f"    for (int i = 0; i < 100; ++i) {{ {calls}}}\n    cudaDeviceSynchronize();\n    cudaFree(x);\n}}\n"
+    )
+    (run,) = ran(program, Mode.CHECK)
+    assert run.report is not None
+    assert sum(launch.count for launch in run.report.launches) < LAUNCHES, "some are not listed"
+    assert run.launches == LAUNCHES
+
+
+def test_a_captured_call_of_a_library_keeps_its_name(tmp_path: Path) -> None:
+    program = tmp_path / "captured.cu"
+    program.write_text(CAPTURED)
+    (run,) = ran(program, Mode.CHECK)
+    assert run.report is not None
+    assert [(launch.kernel, launch.count) for launch in run.report.launches] == [("cublasSscal", 3)]
+    assert not run.report.found("error", "warning")
+    assert run.ended == "exit status 0"
+
+
+CAPTURED = r"""
+#include <cublas_v2.h>
+#include <cuda_runtime.h>
+
+int main() {
+    const float host[4] = {1, 2, 3, 4}, two = 2;
+    float *x, got[4];
+    cudaMalloc(&x, sizeof host);
+    cudaMemcpy(x, host, sizeof host, cudaMemcpyHostToDevice);
+    cudaStream_t stream;
+    cudaStreamCreate(&stream);
+    cublasHandle_t handle;
+    cublasCreate(&handle);
+    cublasSetStream(handle, stream);
+    cudaGraph_t graph;
+    cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
+    cublasSscal(handle, 4, &two, x, 1);
+    cudaStreamEndCapture(stream, &graph);
+    cudaGraphExec_t ready;
+    cudaGraphInstantiate(&ready, graph, 0);
+    for (int i = 0; i < 3; ++i) cudaGraphLaunch(ready, stream);
+    cudaStreamSynchronize(stream);
+    cudaMemcpy(got, x, sizeof got, cudaMemcpyDeviceToHost);
+    cudaGraphExecDestroy(ready);
+    cudaGraphDestroy(graph);
+    cublasDestroy(handle);
+    cudaStreamDestroy(stream);
+    cudaFree(x);
+    return got[3] != 32;
+}
+"""
+
+
+def launched(ordinal: int, kernel: str = "scan") -> bytes:
+    known = {"kernel": kernel, "grid": [9, 1, 1], "block": [1, 1, 1]}
+    return json.dumps({"launch": known, "ordinal": ordinal}, separators=(",", ":")).encode() + b"\n"
+
+
+def at(done: int, blocks: int, milliseconds: int, launches: int = 1) -> bytes:
+    told = {"launches": launches, "blocks_done": done, "blocks": blocks, "milliseconds": milliseconds}
+    return json.dumps({"progress": told}, separators=(",", ":")).encode() + b"\n"
+
+
+def said(*looks: tuple[float, bytes], **how: Any) -> list[str]:
+    lines: list[str] = []
+    hint = SlowHint(lines.append, **{"samples": True, "seconds": 60.0, **how})
+    for seconds, reported in looks:
+        hint(seconds, reported)
+    return lines
+
+
+def test_a_long_launch_is_told_of_with_its_rate_and_what_to_do() -> None:
+    slow = launched(0) + at(0, 4096, 0) + at(12, 4096, 5000)
+    (line,) = said((1.0, slow), (6.5, slow), (30.0, slow))
+    assert line.startswith("12 of 4,096 blocks of scan in 5 s, so this launch takes about 28 minutes: --blocks N runs ")
+    assert "--set NAME=VALUE" in line and "--launches N" in line and line.endswith("(ended after 60 s)")
+    assert "--blocks" not in said((6.5, slow), samples=False)[0]
+
+
+def test_what_ends_soon_is_not_told_of() -> None:
+    assert said((6.5, launched(0) + at(500, 1000, 5000)), (12.0, launched(0) + at(990, 1000, 10_000))) == []
+    assert said((6.5, b""), (59.0, b"")) == []  # host code
+
+
+def test_a_rate_counts_for_its_own_launch_only() -> None:
+    many = launched(0) + at(1, 4096, 5000) + launched(1) + launched(2, "add")
+    assert last_progress(many)[0] is None
+    assert said((7.0, many)) == []
+    (line,) = said((21.0, many))
+    assert line.startswith("3 launches in 21 s, now add: ")
+
+
+def test_what_is_cut_off_is_passed_over() -> None:
+    progress, launch, launches = last_progress(b'ish":1}\n' + launched(4) + at(2, 9, 1500, 5) + b'{"progress":{"laun')
+    assert progress is not None and (progress.blocks_done, launches, launch and launch.kernel) == (2, 5, "scan")

@@ -21,8 +21,8 @@ from tests.commands import called
 from tests.toy import CHALLENGE_ID, REFERENCE, make_workspace
 
 RIGHT = f"Here it is.\n\n```python\n{REFERENCE.strip()}\n```\n"
-REPLIES = Path(__file__).parents[1] / "replies" / "corpus" / "kv_cache"
-REFUSAL = (REPLIES / "refusal.md").read_text()
+REPLIES = Path(__file__).parents[1] / "replies"
+REFUSAL = (REPLIES / "ours" / "kv_cache" / "refusal.md").read_text()
 C_CODE = (
     "This is fastest in C.\n\n```c\ndouble scaled(const double *x, int n, double scale) {\n"
     "    double total = 0;\n    for (int i = 0; i < n; i++) total += x[i];\n    return total * scale;\n}\n```\n"
@@ -31,11 +31,11 @@ NOTHING = {
     "a refusal": REFUSAL,
     "an empty file": "",
     "blank lines": " \n\t\n",
-    "a question": (REPLIES / "question_back.md").read_text(),
+    "a question": (REPLIES / "ours" / "kv_cache" / "question_back.md").read_text(),
     "reasoning that never ends": "<think>\nThe sum has to be scaled. Let me think about the scale.\n",
     "code that is cut off": "```python\ndef scaled(x, scale):\n    total = 0\n",
     "code in C": C_CODE,
-    "code in Rust": (REPLIES / "rust.md").read_text(),
+    "code in Rust": (REPLIES / "corpus" / "kv_cache" / "rust.md").read_text(),
     "a function left to be written": "```python\ndef scaled(x, scale):\n    raise NotImplementedError\n```\n",
     "a chat without a word": json.dumps({"choices": [{"message": {"role": "assistant", "content": ""}}]}),
     "a refusal in a chat": json.dumps({"role": "assistant", "content": None, "refusal": "I can't help with that."}),

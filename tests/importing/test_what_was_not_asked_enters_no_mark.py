@@ -12,11 +12,11 @@ from harness.grading.submission_grade import grade_one
 from harness.importing.collection import open_collection
 from harness.importing.importer import lay_out
 from harness.model import Outcome, Record
-from harness.report.writers.record import shown_markdown
 from harness.scoring.doubts import find_doubts
 from harness.scoring.record_summary import RecordSummary
 from harness.workspace import Workspace
 from tests.toy import CHALLENGE_ID, REFERENCE
+from tests.written import shown_markdown
 
 PROMPT = b"Sum the rows. Scale them.\n"
 # `values` asks for a scale of 3, `linear` for one of 1
@@ -76,9 +76,9 @@ def test_the_record_carries_the_list_so_that_its_marks_follow_from_it_alone(publ
 def test_pages_show_it_beside_with_the_reason(published: Published) -> None:
     state(published)
     page = shown_markdown(published.workspace.challenge(CHALLENGE_ID), graded(published))
-    beside = page.partition("## Also seen, not asked (no mark)")[2]
+    beside = page.partition("## Also seen, not asked by the original prompt")[2].partition("## ")[0]
     assert "linear" in beside and "the prompt says nothing of it" in beside
-    assert "linear" not in page.partition("## Evidence")[2].partition("## Also seen")[0]
+    assert "linear" not in page.partition("## Every criterion")[2].partition("<details>")[0]
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,21 @@
-"""A failure comes with the smallest counterexample found and the name of the fault that behaves the same."""
+"""A failure shrinks to a small case and is named, and nothing is shrunk after a crash."""
+
+from dataclasses import replace
 
 from harness.model import Outcome
+from harness.mutation.checks.check import open_in_sandbox
 from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.challenge_code.local_answer import LocalAnswer
 from harness.probing.challenge_code.mutants import module_of
 from harness.probing.evidence.criteria import probe_criterion
+from harness.probing.failures import OtherRaised
+from harness.probing.probe import run
 from harness.workspace import Workspace
+from tests.checkout import answer_of
 
 
 def assess(toy, source, criterion="values"):
-    answer = LocalAnswer(module_of("answer", source))
+    answer = answer_of(source)
     return probe_criterion(toy, toy.challenge.criterion(criterion), answer, seed=7)
 
 
@@ -62,9 +68,7 @@ def test_a_probe_that_breaks_is_a_judge_error_and_blames_nobody(toy):
 
 def test_a_figure_of_a_probe_that_passed_is_compared_with_claims_and_not_shown_for_one_that_failed(toy):
     criterion = toy.challenge.criterion("values").model_copy(update={"probes": tuple(toy.probes)})
-    wrong_once = LocalAnswer(
-        module_of("answer", "def scaled(x, scale):\n    return x.sum(axis=-1) * scale + (scale == 1)")
-    )
+    wrong_once = answer_of("def scaled(x, scale):\n    return x.sum(axis=-1) * scale + (scale == 1)")
     evidence = probe_criterion(toy, criterion, wrong_once, seed=7)
     assert (evidence.title, list(evidence.measured)) == ("is not linear", ["difference"])
     assert 0 <= evidence.unshown["error_ratio"] <= 4 and "unshown" not in evidence.model_dump()
@@ -80,3 +84,36 @@ def test_a_share_of_nothing_without_words_fails_beside_another_failure(toy):
     evidence = assess(fresh, "def scaled(x, scale):\n    return x.sum(axis=-1) ** 2\n", "linear")
     assert (evidence.outcome, evidence.title) == (Outcome.FAILED, "is not linear")
     assert [further.title for further in evidence.also] == ["`nothing_is_earned` earns nothing"]
+
+
+CRASHES = "import os\ndef scaled(x, scale): os._exit(9)\n"
+WRONG = "def scaled(x, scale): return x.sum(axis=-1)\n"
+PROBE = "rows_match_the_oracle"
+
+
+def test_an_answer_that_crashed_is_not_called_again(toy):
+    with open_in_sandbox(toy, CRASHES) as answer:
+        evidence = probe_criterion(toy, toy.challenge.criterion("values"), answer, 5)
+        assert answer.calls == 1
+    assert (evidence.outcome, evidence.title) == (Outcome.FAILED, "the process ends inside `scaled`")
+    assert evidence.counterexample.case == {"B": 6, "D": 40}
+    assert evidence.diagnosis is None
+
+
+def test_a_wrong_value_is_shrunk(toy):
+    with open_in_sandbox(toy, WRONG) as answer:
+        evidence = probe_criterion(toy, toy.challenge.criterion("values"), answer, 5)
+        assert answer.calls > 2
+    assert evidence.counterexample.case == {"B": 1, "D": 1}
+
+
+def test_a_case_that_fails_while_it_is_drawn_again_stays_as_it_is(toy):
+    """A cache that cannot be made fails in the shrinker's own calls as well."""
+
+    def fail(*failed):
+        raise OtherRaised("`create_cache` raises TypeError")
+
+    answer = LocalAnswer(module_of("submission", WRONG))
+    result = run(replace(toy.probes[PROBE], shrinker=fail), answer, seed=5)
+    assert (result.passed, result.title) == (False, "out is wrong")
+    assert result.counterexample.case == {"B": 6, "D": 40}

@@ -4,9 +4,8 @@ from dataclasses import replace
 
 from harness.model import Location
 from harness.probing import ProbeFailure
-from harness.probing.challenge_code.local_answer import LocalAnswer
-from harness.probing.challenge_code.mutants import module_of
 from harness.probing.evidence.criteria import probe_criterion
+from tests.checkout import answer_of
 
 PLACE = Location(file="answer.py", line=3)
 
@@ -24,7 +23,7 @@ def test_the_place_of_an_exception_is_not_that_of_a_wrong_value(toy):
     for name, body in zip(names, (wrong, raised), strict=True):
         toy.probes[name] = replace(toy.probes[name], body=body)
     criterion = toy.challenge.criterion("values").model_copy(update={"probes": names})
-    answer = LocalAnswer(module_of("answer", toy.source()))
+    answer = answer_of(toy.source())
     evidence = probe_criterion(toy, criterion, answer, 7, explain=False)
     assert (evidence.title, evidence.locations) == ("values are wrong", ())
     assert [(seen.title, seen.locations) for seen in evidence.also] == [("`scaled` raises KeyError", (PLACE,))]

@@ -8,9 +8,8 @@ import pytest
 from harness.model import Limits
 from harness.probing import Answer, Array, InputUse, Keep, ProbeFailure
 from harness.probing.answers import SandboxedAnswer
-from harness.probing.challenge_code.local_answer import LocalAnswer
-from harness.probing.challenge_code.mutants import module_of
 from harness.sandbox import Scalar, WorkerSpec
+from tests.checkout import answer_of
 
 SOURCE = """
 import numpy as np
@@ -45,7 +44,7 @@ X, OTHER = np.arange(6.0).reshape(2, 3), np.full((2, 3), 7.0)
 @pytest.fixture(params=["in the box", "local"])
 def answer(request: pytest.FixtureRequest, tmp_path) -> Iterator[Answer]:
     if request.param == "local":
-        yield LocalAnswer(module_of("answer", SOURCE))
+        yield answer_of(SOURCE)
         return
     (tmp_path / "answer.py").write_text(SOURCE)
     boxed = SandboxedAnswer(WorkerSpec(tmp_path, "answer.py", ("keep",), Limits()))

@@ -10,6 +10,7 @@ from harness.probing.challenge_code.mutants import module_of
 from harness.probing.failures import OutOfMemory
 from harness.probing.probe import once, run
 from harness.probing.sizes import Axis, Drawn
+from tests.checkout import answer_of
 
 DRAWN = Drawn(
     {"rows": Axis(1, 3000), "D": Axis(1, 4096)}, 60, lambda rows, D: rows * D, 40_000, {"dtype": ("float64", "float32")}
@@ -25,7 +26,7 @@ def sums_are_right(answer, draw, *, rows, D, dtype):
 
 
 def answer(body, literals=()):
-    made = LocalAnswer(module_of("answer", f"import numpy as np\ndef total(x):\n    rows, D = x.shape\n{body}"))
+    made = answer_of(f"import numpy as np\ndef total(x):\n    rows, D = x.shape\n{body}")
     made.literals = literals
     return made
 

@@ -9,9 +9,8 @@ import pytest
 from harness.model import Limits
 from harness.probing import Answer, ArgumentsRejected, ProbeFailure, ServedFunction, Tree, WorkerLost
 from harness.probing.answers import SandboxedAnswer
-from harness.probing.challenge_code.local_answer import LocalAnswer
-from harness.probing.challenge_code.mutants import module_of
 from harness.sandbox import WorkerSpec
+from tests.checkout import answer_of
 
 SOURCE = """
 def halving():
@@ -63,7 +62,7 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Opened:
 
     @contextmanager
     def local() -> Iterator[Answer]:
-        yield LocalAnswer(module_of("answer", ANSWER))
+        yield answer_of(ANSWER)
 
     return boxed if request.param == "boxed" else local
 

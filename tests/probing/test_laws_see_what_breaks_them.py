@@ -10,6 +10,7 @@ from harness.probing import Answer, Array, InputUse, Keep, ProbeFailure, expect,
 from harness.probing.challenge_code.local_answer import LocalAnswer
 from harness.probing.challenge_code.mutants import module_of
 from harness.probing.failures import ArgumentsRejected, FaultElsewhere, NotOffered
+from tests.checkout import answer_of
 
 DESIGNS = {
     "at once": "def double(x):\n    return x + x\n",
@@ -129,7 +130,7 @@ def test_a_fault_of_plain_calls_is_left_to_those_who_judge_them(law: str) -> Non
 @pytest.mark.parametrize("use", InputUse)
 @pytest.mark.parametrize("array", [FLOATS, np.arange(6).reshape(1, 2, 3), np.array([True, False]), np.array(2.0)])
 def test_a_view_holds_what_was_passed(array: np.ndarray, use: InputUse) -> None:
-    answer = LocalAnswer(module_of("answer", "def same(x):\n    return x\n"))
+    answer = answer_of("def same(x):\n    return x\n")
     got = answer.call("same", array, returns=Array(array.shape, array.dtype.name), inputs=use)
     assert np.array_equal(got, array)
 
@@ -140,15 +141,13 @@ def test_a_view_holds_what_was_passed(array: np.ndarray, use: InputUse) -> None:
      (InputUse.STEPPED, (64, 16)), (InputUse.BROADCAST, (0, 8))],
 )  # fmt: skip
 def test_a_view_lies_as_it_is_called(use: InputUse, strides: tuple[int, ...]) -> None:
-    answer = LocalAnswer(module_of("answer", "import numpy as np\n\ndef strides(x):\n    return np.array(x.strides)\n"))
+    answer = answer_of("import numpy as np\n\ndef strides(x):\n    return np.array(x.strides)\n")
     given = np.tile(FLOATS[:1], (3, 1))
     assert tuple(answer.call("strides", given, returns=Array((2,), "int64"), inputs=use)) == strides
 
 
 def test_arrays_that_are_laid_out_differently_take_turns_and_begin_with_another_each_time() -> None:
-    answer = LocalAnswer(
-        module_of("answer", "import numpy as np\n\ndef rows(x):\n    return np.array(x.flags.c_contiguous)\n")
-    )
+    answer = answer_of("import numpy as np\n\ndef rows(x):\n    return np.array(x.flags.c_contiguous)\n")
 
     def rows(use: InputUse) -> bool:
         return bool(answer.call("rows", FLOATS, returns=Array((), "bool"), inputs=use))
@@ -158,7 +157,7 @@ def test_arrays_that_are_laid_out_differently_take_turns_and_begin_with_another_
 
 
 def test_arrays_passed_again_are_the_same_objects() -> None:
-    answer = LocalAnswer(module_of("answer", "import numpy as np\n\ndef of(x):\n    return np.array(id(x))\n"))
+    answer = answer_of("import numpy as np\n\ndef of(x):\n    return np.array(id(x))\n")
     ids = {int(answer.call("of", x, returns=Array((), "int64"), inputs=InputUse.REUSED)) for x in (FLOATS, -FLOATS)}
     assert len(ids) == 1
 

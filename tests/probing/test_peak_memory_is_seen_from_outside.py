@@ -1,19 +1,15 @@
 """What a call holds at most is read from outside its process: given back or not, hidden by earlier peaks or not."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from harness.mutation.checks.check import open_in_sandbox
 from harness.mutation.checks.null_answer import NullAnswer
 from harness.probing import Array, NotMeasurable
-from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.conditions import PartlyServedAnswer
 from harness.probing.peak_memory import PeakMeter
-from harness.workspace import Workspace
+from tests.checkout import code_of
 
-WORKSPACE = Workspace(Path(__file__).parents[2])
 SOURCE = """
 import numpy as np
 
@@ -30,7 +26,7 @@ def flash_attention_fwd(q, k, v, tile_size, causal=True):
 
 def test_memory_that_is_given_back_counts_and_arguments_do_not() -> None:
     """The module held 64 MiB while it loaded; a call holds what `tile_size` says in MiB, and 2 MiB that it returns."""
-    code = ChallengeCode(WORKSPACE, WORKSPACE.challenge("flash_attention"))
+    code = code_of("flash_attention")
     given = np.ones((1, 1, 4096, 128), np.float32)
     plan = Array(given.shape, "float32")
     with open_in_sandbox(code, SOURCE) as answer:
@@ -44,7 +40,7 @@ def test_memory_that_is_given_back_counts_and_arguments_do_not() -> None:
 
 
 def test_the_memory_of_an_answer_that_is_served_in_part_is_measured() -> None:
-    code = ChallengeCode(WORKSPACE, WORKSPACE.challenge("flash_attention"))
+    code = code_of("flash_attention")
     given = np.ones((1, 1, 64, 8), np.float32)
     with open_in_sandbox(code, SOURCE) as answer:
         meter = PeakMeter(PartlyServedAnswer(answer, {"adapter.py"}))

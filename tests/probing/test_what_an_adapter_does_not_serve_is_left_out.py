@@ -1,13 +1,11 @@
 """Where an adapter of ours refuses a call, the answer is judged by what is left, and the record says without what."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from harness.model import Evidence, Location, Outcome
-from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.challenge_code.local_answer import LocalAnswer
 from harness.probing.conditions import PartlyServedAnswer
 from harness.probing.evidence.criteria import probe_criterion, seed_of
@@ -15,10 +13,9 @@ from harness.probing.failures import ArgumentsRejected, CallFailed, NotOffered
 from harness.probing.submissions.reply_failure import misuse
 from harness.probing.submissions.wrapper import AnswerWrapper
 from harness.sandbox import Keep, Plan, ServedUse
-from harness.workspace import Workspace
+from tests.checkout import code_of
 
-WORKSPACE = Workspace(Path(__file__).parents[2])
-CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("ternary_training"))
+CODE = code_of("ternary_training")
 ADAPTER = "adapter.py"
 Refuses = Callable[[str, tuple[Any, ...]], bool]
 

@@ -42,6 +42,18 @@ def graded(folder, command=PYTEST, **options):
     return grade_own_tests(folder, command, tier=options.pop("tier", detect()), entries=("kernel.py",), **options)
 
 
+def noticed(folder, severities, command=PYTEST, entry="kernel.py", **limits):
+    """Return the evidence of criteria about an answer's own tests, by the kind of each."""
+    stated = {"model": "m", "challenge": "c", "provenance": "model-output", "entry": entry}
+    tests = {"tests": {"command": command}} if command else {}
+    about = Submission.model_validate({"submission": stated} | tests)
+    criteria = [
+        Criterion(id=kind, dimension="tests", severity=severity, title="T", tests=kind)
+        for kind, severity in severities.items()
+    ]
+    return own_tests_evidence(criteria, about, folder, detect(), seed=1, **limits)
+
+
 @pytest.mark.parametrize("tier", TIERS)
 def test_a_strong_suite_notices_everything(answer, tier):
     result = graded(answer(kernel=KERNEL, test_kernel=STRONG), tier=tier)
@@ -61,13 +73,8 @@ def test_a_weak_suite_is_told_what_it_missed(answer):
 
 def test_code_that_may_not_be_quoted_is_named_by_its_place(answer):
     """What a weak suite missed in a closed answer: file and line, and nothing of the expression there."""
-    stated = {"model": "m", "challenge": "c", "provenance": "model-output", "entry": "kernel.py"}
-    about = Submission.model_validate({"submission": stated, "tests": {"command": PYTEST}})
-    criterion = Criterion(
-        id="noticed", dimension="tests", severity="minor", title="Its tests notice faults", tests="kill_rate"
-    )
     folder = answer(kernel=KERNEL, test_kernel=WEAK)
-    found = own_tests_evidence([criterion], about, folder, detect(), seed=1, quoted=False)["noticed"]
+    found = noticed(folder, {"kill_rate": "minor"}, quoted=False)["kill_rate"]
     lost = found.measured["mutants_tried"] - round(found.measured["kill_rate"] * found.measured["mutants_tried"])
     assert found.detail.endswith(f"unnoticed: kernel.py:5 x{lost}")
     assert "`" not in found.detail and "a * x" not in found.detail
@@ -384,26 +391,16 @@ def test_the_answers_files_are_left_as_they_are(answer):
 
 def test_a_test_program_to_compile_is_not_run_and_not_held_against_the_answer(answer):
     """Only a command that names such a file of the answer: any other that cannot be run is no suite."""
-    stated = {"model": "m", "challenge": "c", "provenance": "model-output", "entry": "kernel.cu"}
     command = ("sh", "-c", "nvcc -O2 tests/check.cu -o check && ./check")
-    about = Submission.model_validate({"submission": stated, "tests": {"command": command}})
-    criterion = Criterion(id="passes", dimension="tests", severity="minor", title="It passes", tests="suite_passes")
     for name, outcome in (("check.cu", Outcome.FAILED), ("tests/check.cu", Outcome.UNSUPPORTED)):
         folder = answer({"kernel.cu": "void f() {}\n", name: "int main() {}\n"})
-        found = own_tests_evidence([criterion], about, folder, detect(), seed=1)["passes"]
-        assert found.outcome is outcome
+        found = noticed(folder, {"suite_passes": "minor"}, command, "kernel.cu")
+        assert found["suite_passes"].outcome is outcome
 
 
 def test_a_test_that_only_an_exception_fails_is_told_apart_from_an_assertion_that_cannot_fail(answer):
     suite = f"{STRONG}\n\ndef test_runs():\n    affine(1, 2, 3)\n\n\ndef test_nothing():\n    assert True\n"
-    criterion = Criterion(id="sound", dimension="tests", severity="minor", title="T", tests="real_assertions")
-    about = Submission.model_validate({
-        "submission": {"model": "m", "challenge": "c", "language": "python", "entry": "kernel.py",
-                       "provenance": "model-output"},
-        "tests": {"command": PYTEST},
-    })  # fmt: skip
-    folder = answer(kernel=KERNEL, test_kernel=suite)
-    found = own_tests_evidence([criterion], about, folder, detect(), seed=1)["sound"]
+    found = noticed(answer(kernel=KERNEL, test_kernel=suite), {"real_assertions": "minor"})["real_assertions"]
     assert found.title == (
         "1 of the answer's assertions cannot fail, and 2 of the answer's tests assert nothing that can be false"
     )
@@ -467,14 +464,7 @@ DECIDED = {
 
 
 def outcomes(folder, command=PYTEST):
-    tests = {"command": list(command)}
-    about = {"model": "m", "challenge": "c", "entry": "kernel.py", "provenance": "baseline"}
-    submission = Submission.model_validate({"submission": about, "tests": tests})
-    criteria = [
-        Criterion(id=kind, dimension="tests", severity="major", title=kind, tests=kind)
-        for kind in ("suite_passes", "real_assertions", "kill_rate")
-    ]
-    found = own_tests_evidence(criteria, submission, folder, tier=detect(), seed=1)
+    found = noticed(folder, dict.fromkeys(("suite_passes", "real_assertions", "kill_rate"), "major"), list(command))
     return {kind: evidence.outcome for kind, evidence in found.items()}
 
 
@@ -540,22 +530,10 @@ def test_tests_without_a_check_are_counted_where_there_are_tests(answer):
 
 
 SLOW = "from kernel import affine\n\n\ndef test_it():\n    while 1 == 1:\n        assert affine(3, 5, 7) == 22\n"
-FAILING = "from kernel import affine\n\n\ndef test_values():\n    assert affine(3, 5, 7) == 0\n"
-
-
-def noticed(folder, severities, command=PYTEST, **limits):
-    stated = {"model": "m", "challenge": "c", "provenance": "model-output", "entry": "kernel.py"}
-    tests = {"tests": {"command": command}} if command else {}
-    about = Submission.model_validate({"submission": stated} | tests)
-    criteria = [
-        Criterion(id=kind, dimension="tests", severity=severity, title="T", tests=kind)
-        for kind, severity in severities.items()
-    ]
-    return own_tests_evidence(criteria, about, folder, detect(), seed=1, **limits)
 
 
 @pytest.mark.parametrize(
-    ("suite", "why"), [(SLOW, "20 s of processor time that one run may take"), (FAILING, "status 1")]
+    ("suite", "why"), [(SLOW, "20 s of processor time that one run may take"), (FALSE, "status 1")]
 )
 def test_what_no_fault_was_planted_for_is_left_open_and_never_worth_more_than_what_was_measured(answer, suite, why):
     """Tests that do not pass are charged once for it, and are worth less than tests that pass and notice nothing."""
@@ -606,7 +584,7 @@ def test_tests_too_slow_for_every_fault_are_worth_no_more_than_tests_that_notice
 
 @pytest.mark.parametrize("others", [{}, {"suite_passes": "minor"}], ids=["alone", "beside a lighter criterion"])
 def test_tests_that_do_not_pass_gain_nothing_where_nothing_else_charges_them(answer, others):
-    found = noticed(answer(kernel=KERNEL, test_kernel=FAILING), {**others, "kill_rate": "major"})["kill_rate"]
+    found = noticed(answer(kernel=KERNEL, test_kernel=FALSE), {**others, "kill_rate": "major"})["kill_rate"]
     assert found.outcome is Outcome.FAILED
     assert found.title == "whether the answer's own tests notice faults could not be seen"
     assert found.detail == "no fault was planted: fails with exit status 1"

@@ -1,20 +1,16 @@
 """The bundled right kernel passes every probe on the emulated device, and its figures are the ones it states."""
 
-from pathlib import Path
-
 import pytest
 
 from harness.languages import AnswerFiles
 from harness.model import Evidence, Outcome
-from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.evidence.criteria import probe_criterion, seed_of
 from harness.probing.submissions.opening import open_answer
 from harness.sandbox import snapshot
-from harness.workspace import Workspace
 from tests import shares
+from tests.checkout import WORKSPACE, code_of
 
-WORKSPACE = Workspace(Path(__file__).parents[2])
-CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("fused_softmax_topk"))
+CODE = code_of("fused_softmax_topk")
 PLACE = WORKSPACE.root / "submissions" / "baseline" / CODE.challenge.id
 SUBMISSION = WORKSPACE.submission(PLACE)
 SEED = 20

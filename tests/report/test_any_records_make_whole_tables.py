@@ -13,9 +13,13 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from harness.model import Challenge, Provenance, Record, Score, Status
+from harness.report.document import plain_text
+from harness.report.documents.board import entry_cell
+from harness.report.views.board.rows import Entry
+from harness.report.views.board.scoreboard import Scoreboard, scoreboard
 from harness.report.views.inputs import ReportInputs
-from harness.report.writers.scoreboard import Scoreboard, as_csv, as_json, as_markdown, as_table, scoreboard
 from tests import shares
+from tests.written import as_csv, as_json, as_markdown, as_table
 
 names = st.from_regex(r"[a-z0-9][a-z0-9._-]{0,12}", fullmatch=True)
 words = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12) | st.sampled_from(
@@ -82,9 +86,15 @@ def test_every_row_of_the_markdown_has_every_cell(board: Scoreboard):
         assert len({len(cells(line)) for line in table}) == 1, table
     marked = [cells(line) for line in tables[0][2:]] if board.rows else []
     for row, shown in zip(board.rows, marked, strict=True):
-        assert row.standing.model in shown
-        linked = [re.sub(r"^\[(.*?)\]\([^()]*\)", r"\1", cell) for cell in shown]
-        assert all("; ".join(entry.lines) in linked for entry in row.entries)
+        assert f"{row.standing.model} ({row.provenance})" in shown
+    plain = re.sub(r"\[([^\[\]]*)\]\([^()]*\)", r"\1", re.sub(r"\\(.)", r"\1", text)).replace("*", "")
+    for entry in (entry for row in board.rows for entry in row.entries if entry.marked):
+        first, *rest = lines_of(entry)
+        assert f"{first} ({', '.join(rest)})" in plain if rest else first in plain
+
+
+def lines_of(entry: Entry) -> list[str]:
+    return [plain_text(line) for line in entry_cell(entry).lines]
 
 
 def cells(line: str) -> list[str]:
@@ -104,7 +114,7 @@ def test_the_columns_of_the_table_are_straight(board: Scoreboard):
     for row in board.rows:
         (shown,) = [line for line in lines if starts_at(line, row.standing.model, column)]
         for entry in row.entries:
-            assert entry.lines[0] in shown
+            assert lines_of(entry)[0] in shown
 
 
 def starts_at(line: str, word: str, column: int) -> bool:

@@ -11,11 +11,20 @@ from harness.model import BuildFailure, Outcome, Record
 from harness.report.pages import render_all
 from harness.report.views.answers import answers
 from harness.report.views.attempts import attempts_report
-from harness.report.views.comparison import compare, compared_csv, compared_data, compared_markdown
+from harness.report.views.board.scoreboard import scoreboard
+from harness.report.views.comparison import compare
 from harness.report.views.inputs import ReportInputs
-from harness.report.writers.attempts import attempts_csv, attempts_json, attempts_markdown
-from harness.report.writers.scoreboard import as_csv, as_json, scoreboard
 from harness.scoring.attempts import Attempts
+from tests.written import (
+    as_csv,
+    as_json,
+    attempts_csv,
+    attempts_json,
+    attempts_markdown,
+    compared_csv,
+    compared_data,
+    compared_markdown,
+)
 
 
 def attempts(model: str, marks: str) -> list[Record]:
@@ -47,7 +56,7 @@ def test_the_middle_attempt_by_mark_stands_for_all() -> None:
 
 def test_the_view_counts_what_the_attempts_meet() -> None:
     view = attempts_report(sample.CHALLENGE, several("alpha"))
-    assert view.count == "5" and view.passed == "3 of 5"
+    assert view.count == "5" and dict(view.figures)["Pass"] == "3 of 5"
     assert dict(view.pass_at) == {"1": "60 %", "2": "90 %", "3": "100 %", "4": "100 %", "5": "100 %"}
     counts = {count.id: count.met for count in view.criteria}
     assert counts["causality"] == "met by 3 of 5" and counts["first_token"] == "met by 5 of 5"
@@ -60,7 +69,7 @@ def test_every_page_shows_each_model_once_with_its_mean() -> None:
     mean = f"{several('alpha').overall.score:g}"
     challenge = pages["kv_cache.md"]
     assert challenge.count("\n### alpha\n") == 1 and "9 submissions" in challenge
-    for text in ("met by 3 of 5", "`alpha/kv_cache/attempt-4`", "3 of 5", "1: 60 %, 2: 90 %"):
+    for text in ("met by 3 of 5", "`alpha/kv_cache/attempt-4`", "3 of 5", "pass@1 60 %, pass@2 90 %"):
         assert text in challenge
     board = pages["scoreboard.md"]
     assert "## Attempts" in board and "mean of 5 attempts, SD" in board and mean in board
@@ -105,11 +114,11 @@ def test_single_answers_and_attempts_meet() -> None:
 
 def test_formats_of_the_summary_agree() -> None:
     found = several("alpha")
-    data = attempts_json(found)
+    data = attempts_json(sample.CHALLENGE, found)
     assert data["overall"]["score"] == found.overall.score and len(data["records"]) == 5
     assert data["criteria"]["causality"] == {"met": 3, "assessed": 5}
-    assert attempts_csv(found).count("\n") == 6
-    assert "| Pass | 3 of 5 |" in attempts_markdown(sample.CHALLENGE, found)
+    assert attempts_csv(sample.CHALLENGE, found).count("\n") == 6
+    assert "* Pass: 3 of 5" in attempts_markdown(sample.CHALLENGE, found)
 
 
 def test_the_board_states_the_attempts_in_its_data() -> None:
@@ -127,7 +136,7 @@ def test_an_attempt_without_an_answer_counts_in_every_figure_and_is_named() -> N
     marks = [record.overall.score or 0.0 for record in given]
     (one,) = (answer.attempts for answer in answers(given))
     assert one is not None
-    found = attempts_json(one)
+    found = attempts_json(sample.CHALLENGE, one)
     assert (found["attempts"], found["marked"], found["unanswered"], found["passed"]) == (5, 5, 1, 1)
     assert (found["pass_at"]["1"], found["pass_at"]["5"]) == (0.2, 1.0)
     assert marks[2] == 0 and found["overall"]["score"] == pytest.approx(sum(marks) / 5)

@@ -9,7 +9,7 @@ import sample_records as sample
 
 from harness.model import INTEGRITY, Location, Outcome, Record, Signal, SignalKind, Status
 from harness.report.exports.sarif import MOST_PLACES, sarif
-from harness.report.views.challenge import weaknesses
+from harness.report.views.finding import weaknesses
 
 PASSING = sample.RIGHT | {"kill_rate": sample.PASSED}
 

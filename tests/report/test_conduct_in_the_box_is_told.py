@@ -11,9 +11,9 @@ from rich.console import Console
 
 from harness.model import Signal, SignalKind
 from harness.report.pages import render_all
+from harness.report.views.board.scoreboard import scoreboard
 from harness.report.views.inputs import ReportInputs
-from harness.report.writers.record import show
-from harness.report.writers.scoreboard import as_csv, as_json, as_markdown, as_table, scoreboard
+from tests.written import as_csv, as_json, as_markdown, as_table, show
 
 SIGNALS = [
     Signal(kind=SignalKind.UNSEEN_FILE, detail="/etc/passwd"),
@@ -38,10 +38,10 @@ def told(drawn) -> str:
 
 def test_show_tells_it_behind_the_critical_failures():
     lines = told(show(sample.CHALLENGE, watched(sample.record()))).splitlines()
-    start = next(i for i, line in enumerate(lines) if line.startswith(f"1. {sample.FUTURE['title']}  (critical"))
+    start = next(i for i, line in enumerate(lines) if line.startswith(f"1. {sample.FUTURE['title']} (critical"))
     numbered = [line for line in lines[start:] if line[:1].isdigit() and ". " in line[:4]]
-    assert numbered[1] == f"2. {SignalKind.UNSEEN_FILE.value}  ({UNMARKED}: integrity)"
-    assert numbered[2] == f"3. {SignalKind.BACKGROUND.value}  ({UNMARKED}: integrity)"
+    assert numbered[1] == f"2. {SignalKind.UNSEEN_FILE.value} ({UNMARKED}: integrity)"
+    assert numbered[2] == f"3. {SignalKind.BACKGROUND.value} ({UNMARKED}: integrity)"
     assert "Seen: /etc/passwd" in lines[lines.index(numbered[1]) + 1]
     assert "Run it again" not in lines[lines.index(numbered[1]) + 2]
 

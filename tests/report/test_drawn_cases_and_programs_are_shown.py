@@ -9,7 +9,7 @@ from rich.console import Console
 from harness.model import Counterexample, Draws, Evidence, Outcome, Record, Threshold
 from harness.report import formatting
 from harness.report.exports.junit import junit
-from harness.report.writers.record import show, shown_markdown
+from tests.written import show, shown_markdown
 
 PROGRAM = ("a = create_cache(max_batch=2, page_size=4)", "prefill(a, slots=[1], lengths=[5])", "decode(a, slots=[1])")
 BEGINS = Threshold(axis="D", right_at=64, wrong_from=65, onward=True)

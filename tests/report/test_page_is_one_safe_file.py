@@ -12,8 +12,8 @@ from test_a_submission_s_words_stay_words import HOSTILE, spoken
 
 from harness.model import Location, Mark, Quote, Review, Reviewer
 from harness.report.escape import LIMIT
-from harness.report.page import page
 from harness.report.views.inputs import ReportInputs
+from harness.report.writers.page import page
 
 MARK = "<script>alert(1)</script>"
 

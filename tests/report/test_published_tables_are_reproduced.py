@@ -10,10 +10,10 @@ import pytest
 from harness.report import formatting
 from harness.report.pages import render_all
 from harness.report.views.board.rounds import RoundView, round_view
+from harness.report.views.board.scoreboard import scoreboard
 from harness.report.views.head_to_head import HeadToHeads
 from harness.report.views.inputs import gather
 from harness.report.views.mark_source import MarkSource, marks
-from harness.report.writers.scoreboard import scoreboard
 from harness.workspace import Workspace
 
 FIGURES: dict[str, Any] = json.loads(Path(__file__).with_name("published_reviews.json").read_text(encoding="utf-8"))

@@ -15,9 +15,9 @@ from harness.report.exports.junit import junit
 from harness.report.exports.sarif import sarif
 from harness.report.pages import render_all
 from harness.report.views.inputs import ReportInputs
-from harness.report.views.not_asked import build_note
-from harness.report.views.repaired_copy import HEADING
-from harness.report.writers.record import show, shown_markdown
+from harness.report.views.submission import COPY as HEADING
+from harness.report.views.submission import build_note
+from tests.written import show, shown_markdown
 
 REPAIR = Repair(
     kind=RepairKind.UNCLOSED_COMMENT, locations=(Location(file="answer.py", line=3),),

@@ -17,11 +17,13 @@ from page_reader import read
 from harness.model import LossMap, Record
 from harness.report.exports.junit import junit
 from harness.report.exports.sarif import sarif
-from harness.report.page.losses import losses
-from harness.report.page.series import error_ratios
+from harness.report.figures.losses import losses
+from harness.report.figures.series import error_ratios
 from harness.report.pages import render_all
 from harness.report.views.challenge import challenge_report
+from harness.report.views.finding import weaknesses
 from harness.report.views.inputs import gather
+from harness.report.views.submission import without_credit
 from harness.workspace import Workspace
 from tests import shares
 
@@ -97,12 +99,12 @@ def pages_structure(records: list[Record]) -> list[Any]:
     for challenge in CHALLENGES:
         view = challenge_report(challenge, [r for r in records if r.challenge == challenge.id])
         for answer in view.answers:
-            found.append((answer.record.model, answer.marked.overall, answer.critical, answer.not_offered))
-            for w in answer.weaknesses:
-                failure = w.failure and (len(w.failure.example.program), w.failure.seed, w.failure.replay)
-                found.append((w.criteria, w.weight, w.figures, len(w.seen), failure))
-            found += [[group.criteria for group in groups] for groups in (answer.uncredited, answer.unassessed)]
-        found += [[(cell.outcome, cell.failed) for cell in row.cells] for part in view.sections for row in part.rows]
+            record = answer.shown
+            found.append((record.model, answer.marked.overall, view.critical(answer)))
+            for w in weaknesses(challenge, record):
+                found.append((w.criteria, w.weight, w.figures, len(w.seen), len(w.example.program), w.replay))
+            found += [ids for _, ids in without_credit(challenge, record)]
+        found += [[(c.kind, c.outcome) for c in row.cells] for part in view.sections for row in part.rows]
     return found
 
 

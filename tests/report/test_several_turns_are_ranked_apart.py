@@ -7,13 +7,14 @@ import json
 import sample_records as sample
 
 from harness.model import Round
-from harness.report.page import page
 from harness.report.pages import render_all
 from harness.report.views.board.rounds import round_view
+from harness.report.views.board.scoreboard import Scoreboard, scoreboard
 from harness.report.views.inputs import ReportInputs
 from harness.report.views.mark_source import MarkSource
-from harness.report.writers.scoreboard import Scoreboard, as_csv, as_json, as_markdown, scoreboard
+from harness.report.writers.page import page
 from harness.report.writers.scoreboard_svg import as_svg
+from tests.written import as_csv, as_json, as_markdown
 
 ONCE = [sample.record("good", sample.RIGHT), sample.record("poor", sample.NON_CAUSAL)]
 MENDED = sample.record("mended-3-turns", sample.RIGHT).model_copy(update={"turns": 3})
@@ -53,10 +54,10 @@ def test_what_marks_come_to_is_told_of_models_asked_once() -> None:
 def test_every_form_of_the_board_tells_which_are_ranked_apart() -> None:
     found = board(MENDED)
     text = as_markdown(found)
-    assert "| 1† | mended-3-turns |" in text and "is ranked among models asked so" in text
+    assert "| 1† | mended-3-turns (reconstruction) |" in text and "is ranked among models asked so" in text
     assert [row["turns"] for row in json.loads(as_json(found))["rows"]] == [1, 1, 3]
     assert [row["turns"] for row in csv.DictReader(io.StringIO(as_csv(found)))] == ["1", "1", "3"]
-    assert "1†" in as_svg(found) and "1†" in page(inputs(MENDED))
+    assert "1†" in as_svg(found, "Board") and "1†" in page(inputs(MENDED))
     assert "ranked among models asked so" not in as_markdown(board())
 
 

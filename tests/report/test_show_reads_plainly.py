@@ -7,7 +7,7 @@ import sample_records as sample
 from rich.console import Console
 
 from harness.model import Location, Observation, Outcome
-from harness.report.writers.record import show
+from tests.written import show
 
 
 def told(record, **options) -> str:
@@ -19,16 +19,17 @@ def told(record, **options) -> str:
 def test_everything_a_reader_asks_for_is_there():
     text = told(sample.record(remarks=("imports ctypes",)))
     for words in (
-        "glm-5/kv_cache  (reconstruction)",
+        "glm-5/kv_cache",
+        "Provenance: reconstruction",
         "Overall: 49 [40, 53], 87 % assessed",
-        "Gate: Overall at most 55.67 (59 less 10 times the 33.3 % not met of the critical weight assessed): a critical "
+        "- Overall at most 55.67 (59 less 10 times the 33.3 % not met of the critical weight assessed): a critical "
         "criterion failed: causality",
-        f"1. {sample.FUTURE['title']}  (critical: causality)",
+        f"1. {sample.FUTURE['title']} (critical: causality)",
         f"Likeliest fault: {sample.FUTURE['diagnosis'].words}",
-        "Smallest failing input found: B = 1, H = 1, S = 2, D = 1, probe causality, seed 7",
+        "Smallest failing input found: B = 1, H = 1, S = 2, D = 1, probe causality",
         "At: out[0, 0, 0, 1]: expected 0.25, got 0.518",
         "Run it again: harness replay glm-5/kv_cache causality",
-        "readability, gpu_plan: needs a review",
+        "Not assessed: needs a review: readability, gpu_plan",
         "imports ctypes",
         "tier B, device cpu",
         "seed 20260422",
@@ -42,7 +43,7 @@ def test_unassessed_dimensions_show_no_number():
 
 
 def test_every_criterion_has_a_line_with_its_figures():
-    lines = told(sample.record()).split("Evidence\n")[1].split("Not assessed")[0].splitlines()
+    lines = told(sample.record()).split("Every criterion\n")[1].split("Without credit")[0].splitlines()
     for item in sample.record().evidence:
         assert any(line.startswith(f"{item.criterion} ") and item.severity in line for line in lines)
     assert any(
@@ -87,4 +88,4 @@ def test_what_a_compiler_said_in_lines_is_told_apart():
 def test_our_own_failure_is_called_ours():
     text = told(sample.record(status="judge_error", error="BoxError: gone"))
     assert "Status: could not be graded" in text
-    assert "Our fault: BoxError: gone" in text
+    assert "the harness failed, which counts neither for nor against it:\n  BoxError: gone" in text

@@ -6,16 +6,17 @@ import re
 
 import pytest
 import sample_records as sample
+from page_reader import read
 from rich.console import Console
 
 from harness.model import Challenge, Observation, Origin, Outcome, Record
 from harness.report.pages import NOT_ASKED, SCOREBOARD, render_all
 from harness.report.views.board.not_asked_board import MarkPair, not_asked_board
 from harness.report.views.inputs import ReportInputs
-from harness.report.views.not_asked import list_not_asked
 from harness.report.views.origins import origin_facts
-from harness.report.writers.record import show, shown_markdown
+from harness.report.views.submission import list_not_asked
 from harness.scoring import score
+from tests.written import show, shown_markdown
 
 HOW = "Rule 4 hides the past, rule 7 shows it."
 MODELS = {"glm-5": sample.NON_CAUSAL, "good": sample.RIGHT}
@@ -90,9 +91,11 @@ def test_a_dimension_without_asked_criteria_is_said_to_be_not_asked() -> None:
     place = [d.id for d in sample.CHALLENGE.dimensions].index("code_quality")
     pages = render_all(ReportInputs([sample.CHALLENGE], [record]))
     text = pages["index.html"]
-    (cell,) = re.findall('<a href="#glm-5/kv_cache/code_quality">(.*?)</a>', text.partition('id="compare"')[0])
+    matrix = read(text).one("div", **{"aria-label": "KV cache: criteria and models"})
+    (row,) = [r for r in matrix.all("tr") if r.text.startswith("Code quality")]
     (data,) = re.findall('id="marks">(.*?)</script>', text)
-    assert (cell, json.loads(data)["marks"]["glm-5"]["kv_cache"][1 + place]) == ("not asked", "not asked")
+    marks = json.loads(data)["marks"]["glm-5"]["kv_cache"]
+    assert (row.one("td").text, marks[1 + place]) == ("not asked", "not asked")
     console = Console(width=300)
     with console.capture() as captured:
         console.print(show(sample.CHALLENGE, record))

@@ -24,11 +24,12 @@ from pathlib import Path
 from typing import Any
 
 from harness.model import Record
+from harness.report.views.board.scoreboard import scoreboard
 from harness.report.views.inputs import ReportInputs
-from harness.report.writers.scoreboard import as_json, as_markdown, scoreboard
 from harness.store.record_store import Store
 from harness.workspace import Workspace
 from tests.toy import REFERENCE, add_submission, make_workspace
+from tests.written import as_json, as_markdown
 
 PR_SET_CHILD_SUBREAPER = 36
 GRACE = 1.0
@@ -39,6 +40,7 @@ LONG_AGO = 7200.0
 PROBES = """
 import numpy as np
 from harness.probing import Array, expect, probe
+from tests.written import as_json, as_markdown
 
 def ask(answer, x):
     return answer.call("scaled", x, 3.0, returns=Array(x.shape[:1], "float64"))

@@ -1,4 +1,4 @@
-"""Whatever grades is killed, and however: no file of the answer and no control group of its stays."""
+"""A killed grader leaves no file and resumes where it was."""
 
 import os
 import signal
@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import kill_and_resume
 import pytest
+from pydantic import ValidationError
 
 from harness.model import Tier
 from harness.sandbox.confinement import cgroup, scratch
@@ -160,3 +162,23 @@ def test_a_program_that_waits_for_its_children_waits_for_none_of_ours(temporary)
         env=os.environ | {"TMPDIR": str(temporary)}, check=False,
     )  # fmt: skip
     assert done.stdout == "no child\n", done.stderr
+
+
+TIMES = 6
+
+
+@pytest.mark.alone
+def test_the_run_after_a_kill_ends_like_a_run_that_nobody_killed() -> None:
+    command = [sys.executable, "-m", "tests.running.kill_and_resume", "--times", str(TIMES), "--seed", str(os.getpid())]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[2], check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"{TIMES} of {TIMES} identical"), done.stdout
+
+
+def test_a_half_written_record_would_be_noticed(tmp_path: Path) -> None:
+    workspace = kill_and_resume.made(tmp_path)
+    half = workspace.record_path("right", "scaled_sum")
+    half.parent.mkdir(parents=True)
+    half.write_text('{"schema_version": 1,')
+    with pytest.raises(ValidationError, match="EOF"):
+        kill_and_resume.stored(workspace)

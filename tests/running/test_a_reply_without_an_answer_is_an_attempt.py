@@ -12,13 +12,13 @@ from harness.grading.options import Options
 from harness.grading.submission_grade import grade_one
 from harness.model import NO_ANSWER, Asked, Outcome, Record, Status
 from harness.report.views import notes
-from harness.report.writers.record import show, shown_markdown
 from harness.scoring import score
 from harness.scoring.doubts import find_doubts
 from harness.scoring.record_summary import RecordSummary
 from harness.workspace import Workspace
 from tests.commands import called
 from tests.toy import REFERENCE, SUBMISSION, add_submission, make_workspace
+from tests.written import show, shown_markdown
 
 UNANSWERED = SUBMISSION.replace('"answer.py"', '[]\nunanswered = "holds no code"')
 TURNS = f"{SUBMISSION}turns = 3\n"
@@ -65,7 +65,7 @@ def test_no_review_can_give_it_points(workspace: Workspace, capsys: pytest.Captu
     Console(width=120).print(show(challenge, record))
     text = capsys.readouterr().out
     line = f"none of {len(challenge.criteria)} is met, because the reply holds no answer"
-    assert "Seen: the reply is empty" in text and line in text and line in shown_markdown(challenge, record)
+    assert "the reply is empty" in text and line in text and line in shown_markdown(challenge, record)
     assert "Took" not in text and "does not build" not in text and "check_gradients" not in text
 
 

@@ -1,7 +1,8 @@
-"""Whatever a submission does wrong becomes a finding with its reason."""
+"""A bad answer is a finding about it, and a broken challenge is no fault of an answer."""
 
 import pytest
 
+import harness
 from harness.grading.options import Options
 from harness.grading.submission_grade import grade_one
 from harness.model import Outcome, Record, Status
@@ -77,3 +78,18 @@ def test_the_bound_on_printing_is_for_one_call(toy, submit):
     )
     assert grade_one(toy.workspace, submit("m", chatty)).record.status is Status.GRADED
     assert not [f for f in grade_one(toy.workspace, submit("m", chatty)).record.findings if "prints" in f.title]
+
+
+def test_probes_that_do_not_import_are_a_judge_error(toy, submit):
+    folder = submit("m", toy.source())
+    (toy.workspace.challenge_folder("scaled_sum") / "probes.py").write_text("raise OSError('no disk')\n")
+    (record,) = harness.grade_many([folder], workspace=toy.workspace.root, profile="reward", jobs=1)
+    assert (record.status, record.reward) == (Status.JUDGE_ERROR, None)
+    assert "no disk" in record.error
+
+
+def test_a_link_among_its_files_is_the_answers_own_fault(toy, submit):
+    folder = submit("m", toy.source())
+    (folder / "more.py").symlink_to("answer.py")
+    (record,) = harness.grade_many([folder], workspace=toy.workspace.root, profile="reward", jobs=1)
+    assert (record.status, record.reward) == (Status.BUILD_FAILED, 0.0)

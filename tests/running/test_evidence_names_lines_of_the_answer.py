@@ -9,8 +9,8 @@ from harness.grading.submission_grade import grade_one
 from harness.model import Evidence, Outcome, Record, Status
 from harness.report.exports.junit import junit
 from harness.report.exports.sarif import sarif
-from harness.report.writers.record import shown_markdown
 from tests.conftest import SUBMISSION
+from tests.written import shown_markdown
 
 HELPER = "def mean(x):\n    return x.mean()\n\n\ndef fail(x):\n    raise RuntimeError('lost')\n"
 CALLER = "import helper\n\n\ndef scaled(x, scale):\n    return helper.fail(x)\n"
@@ -48,7 +48,7 @@ def test_an_exception_has_its_line_in_the_record_and_in_every_report(toy, submit
     assert "helper.py:6" in values.detail
     found = json.loads(record.to_json())["evidence"][0]["locations"]
     assert [(place["file"], place["line"]) for place in found] == [("helper.py", 6)]
-    assert "In helper.py:6" in shown_markdown(toy.challenge, record).replace("\\", "")
+    assert "In: helper.py:6" in shown_markdown(toy.challenge, record).replace("\\", "")
     failures = [e.text or "" for e in ET.fromstring(junit([record])).iter("failure")]
     assert any("In: helper.py:6" in text for text in failures)
     results = json.loads(sarif([toy.challenge], [record], "1"))["runs"][0]["results"]

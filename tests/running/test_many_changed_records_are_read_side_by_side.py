@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from harness.model import Provenance, Record
-from harness.report.writers.scoreboard import as_json, measured_scoreboard
+from harness.report.views.board.scoreboard import measured_scoreboard
 from harness.store import indexing
 from harness.store.file_states import SETTLED_SECONDS
 from harness.store.record_store import Store
 from harness.workspace import Workspace
+from tests.written import as_json
 
 BUNDLED = Path(__file__).resolve().parents[2]
 ANSWERS = [(model, attempt) for model in ("a", "b", "c") for attempt in (1, 2)]

@@ -13,8 +13,8 @@ from harness.grading.options import Options
 from harness.grading.submission_grade import grade_one
 from harness.model import Record
 from harness.model.submissions.name import SubmissionName
+from harness.report.views.board.scoreboard import measured_scoreboard, scoreboard
 from harness.report.views.inputs import gather
-from harness.report.writers.scoreboard import as_markdown, measured_scoreboard, scoreboard
 from harness.sandbox import hash_folder
 from harness.store import file_states
 from harness.store.record_store import Store
@@ -22,6 +22,7 @@ from harness.store.removal import describe_removal, removals, remove
 from harness.workspace import Workspace
 from tests.attempts import grade_attempts
 from tests.toy import CHALLENGE_ID
+from tests.written import as_markdown
 
 NAME = f"wrong/{CHALLENGE_ID}"
 

@@ -14,14 +14,15 @@ import pytest
 
 from harness.errors import StoreError
 from harness.model import Provenance, Record
+from harness.report.views.board.scoreboard import measured_scoreboard
 from harness.report.views.inputs import gather
-from harness.report.writers.scoreboard import as_csv, as_json, as_markdown, measured_scoreboard
 from harness.scoring import doubts
 from harness.scoring.duels import round_robin
 from harness.scoring.record_summary import RecordSummary
 from harness.store import file_states, published_records
 from harness.store.record_store import Store
 from harness.workspace import Workspace
+from tests.written import as_csv, as_json, as_markdown
 
 
 @pytest.fixture(autouse=True)

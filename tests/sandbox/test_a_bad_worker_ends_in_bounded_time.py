@@ -1,4 +1,4 @@
-"""A worker that hangs, dies, floods or eats memory ends in bounded time with a reason."""
+"""A worker that hangs, dies, floods or eats memory ends in bounded time; waiting for one costs nothing."""
 
 import time
 
@@ -66,3 +66,32 @@ def test_a_command_that_hangs_or_floods_is_killed(tmp_path, tier):
         ["python", "-c", "import os; os.write(3, b'told'); raise SystemExit(4)"], tmp_path, tier=tier, seconds=10
     )
     assert (quiet.returncode, quiet.report) == (4, b"told")
+
+
+SOURCE = """
+import ctypes, os, signal, threading, time
+
+def closes_its_output():
+    os.close(1)
+    os.close(2)
+    time.sleep(1)
+
+def stops_itself():
+    ctypes.CDLL(None).syscall(234, os.getpid(), threading.get_native_id(), int(signal.SIGSTOP))
+    time.sleep(60)
+"""
+
+
+def test_a_closed_output_is_not_looked_at_again_and_again(box):
+    # a pipe at its end is always ready to be read: a loop that selects on it spins
+    before = time.process_time()
+    assert box.call("closes_its_output", returns=Nothing(), seconds=20).status is CallStatus.RETURNED
+    assert time.process_time() - before < 0.4
+
+
+def test_a_worker_that_has_stopped_is_ended(box):
+    # a stopped process takes no signal but one, and says nothing
+    start = time.monotonic()
+    assert box.call("stops_itself", returns=Nothing(), seconds=1).status is CallStatus.TIMEOUT
+    box.close()
+    assert time.monotonic() - start < 15

@@ -1,9 +1,12 @@
-"""No state survives from one probe to the next: not in memory, in files, in the environment, or in random numbers."""
+"""Each probe gets a fresh worker, whose entry is compiled once and whose modules are the submission's own."""
+
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from harness.model import Limits
-from harness.sandbox import CallStatus, Scalar, WorkerSession, WorkerSpec, start_fork_server
+from harness.model import Limits, Tier
+from harness.sandbox import CallStatus, RemoteFunction, Reply, Scalar, WorkerSession, WorkerSpec, start_fork_server
 from tests.tiers_here import TIERS
 
 SOURCE = """
@@ -93,3 +96,84 @@ def test_every_worker_draws_numbers_of_its_own(target, fork_server):
     assert len(set(drawn)) == 9
     ask(target, fork_server, "leaves")
     assert not set(ask(target, fork_server, "draws")[0].split()) & set(drawn)
+
+
+TAMPERS = """
+import builtins, importlib.machinery, marshal
+
+def forged(*_): return compile("def told(): return 'forged'", "forged", "exec")
+builtins.__dict__["compile"], real = forged, compile
+importlib.machinery.SourceFileLoader.get_code = forged
+marshal.dumps = lambda *_: b""
+
+def told(): return "as written, in " + __file__.rsplit("/")[-1] + " of " + __spec__.name
+"""
+RAISES = '''
+"""A docstring."""
+
+def told():
+    raise ValueError(__doc__)
+'''
+
+
+def workers(folder: Path, source: str, tier: Tier, count: int) -> Iterator[WorkerSession]:
+    """Workers of one answer, one after the other."""
+    (folder / "answer.py").write_text(source)
+    spec = WorkerSpec(folder, "answer.py", ("told",), Limits(), tier, sources=("answer.py",))
+    server = start_fork_server(spec)
+    try:
+        for _ in range(count):
+            with WorkerSession(spec, server) as box:
+                yield box
+    finally:
+        server.close()
+
+
+def told(box: WorkerSession) -> Reply:
+    assert box.open().value == ["told"]
+    return box.call("told", returns=Scalar(str))
+
+
+def test_what_an_answer_does_to_the_compiler_reaches_no_later_worker(tmp_path: Path, tier: Tier) -> None:
+    said = [told(box).value for box in workers(tmp_path, TAMPERS, tier, 3)]
+    assert said == ["as written, in answer.py of submission_entry"] * 3
+
+
+def test_errors_have_their_place_in_every_worker(tmp_path: Path, tier: Tier) -> None:
+    first, *others = (told(box) for box in workers(tmp_path, RAISES, tier, 3))
+    assert first.status is CallStatus.RAISED and [place.line for place in first.locations] == [5]
+    assert all((o.text, o.exception, o.locations) == (first.text, "ValueError", first.locations) for o in others)
+
+
+def test_what_does_not_compile_is_told_by_every_worker(tmp_path: Path, tier: Tier) -> None:
+    replies = [box.open() for box in workers(tmp_path, "def told(:\n", tier, 2)]
+    assert [reply.status for reply in replies] == [CallStatus.RAISED] * 2
+    assert {(reply.exception, reply.locations[0].line) for reply in replies} == {("SyntaxError", 1)}
+
+
+OURS = ("wire", "worker", "suite", "planted", "submission", "harness", "helper")
+
+
+@pytest.mark.parametrize("entry", ["answer.py", "a/b/answer.py", "wire.py", "worker.py"])
+def test_its_modules_are_found_first(tmp_path, tier, entry):
+    place = (tmp_path / entry).parent
+    place.mkdir(parents=True, exist_ok=True)
+    names = [name for name in OURS if f"{name}.py" != entry]
+    for name in names:
+        (place / f"{name}.py").write_text("MINE = 1\n")
+    (tmp_path / entry).write_text(
+        f"import {', '.join(names)}\ndef total(): return sum([{', '.join(f'{n}.MINE' for n in names)}])\n"
+    )
+    with WorkerSession(WorkerSpec(tmp_path, entry, ("total",), Limits(), tier)) as box:
+        reply = box.open()
+        assert (reply.status, reply.value) == (CallStatus.RETURNED, ["total"]), reply.text
+        assert box.call("total", returns=Scalar(int)).value == len(names)
+
+
+def test_a_module_of_ours_is_not_shadowed(tmp_path, tier):
+    (tmp_path / "answer.py").write_text("import planted\ndef ask(f): return f()\n")
+    (tmp_path / "planted.py").write_text("def right(): return False\n")
+    with WorkerSession(WorkerSpec(tmp_path, "answer.py", ("ask",), Limits(), tier)) as box:
+        box.open()
+        box.load("planted", "def right(): return True\n")
+        assert box.call("ask", RemoteFunction("planted", "right"), returns=Scalar(bool)).value is True

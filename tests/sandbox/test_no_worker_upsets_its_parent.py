@@ -1,10 +1,14 @@
-"""Whatever a worker does with system calls, files and its socket is data to its parent, and never takes over time."""
+"""Whatever a worker does or sends is data to its parent, and a forged reply never counts."""
 
+import subprocess
+import threading
 import time
 
 import pytest
 
-from harness.sandbox import CallStatus, Nothing, Scalar
+from harness.sandbox import CallStatus, Nothing, Scalar, Tree
+from harness.sandbox.accounting.run_queue import RunQueue
+from tests.reaching_in import REACHING_IN
 
 SOURCE = """
 import array, ctypes, os, socket, threading, time
@@ -114,3 +118,123 @@ def test_a_socket_misused_ends_the_worker_at_once(box, deed):
     )
     box.close()
     assert time.monotonic() - start < 10
+
+
+@pytest.mark.parametrize(
+    ("value", "plan", "status"),
+    [
+        ("2**63 - 1", Scalar(int), CallStatus.RETURNED),
+        ("10**400", Scalar(int), CallStatus.MALFORMED),
+        ("[10**400]", Tree(0), CallStatus.MALFORMED),
+        ("'x' * 40_000", Tree(0), CallStatus.RETURNED),
+        ("'x' * 59_000", Tree(0), CallStatus.MALFORMED),
+    ],
+)
+def test_only_what_can_be_reckoned_with_and_handed_back_crosses(opened, tier, value, plan, status):
+    box = opened(f"def f(*a): return {value}\n")
+    reply = box.call("f", returns=plan)
+    assert reply.status is status
+    if status is CallStatus.RETURNED:
+        assert box.call("f", reply.value, returns=plan).status is CallStatus.RETURNED
+
+
+def test_half_a_surrogate_pair_becomes_a_question_mark(opened, tier):
+    box = opened("def f(): return '\\ud800 and \\U0001f600'\ndef g(): raise ValueError('\\udfff')\n")
+    assert box.call("f", returns=Tree(0)).value == "? and \U0001f600"
+    assert "ValueError: ?" in box.call("g", returns=Nothing()).text
+
+
+HOSTILE_ERRORS = """
+class Name(str):
+    def __getitem__(self, part): return 'y' * 50_000
+class Long(type):
+    @property
+    def __name__(cls): return Name('x')
+class Ends(type):
+    @property
+    def __name__(cls): raise SystemExit(3)
+class Odd(type):
+    @property
+    def __name__(cls): return [1]
+def f(kind):
+    class Error(BaseException, metaclass={'long': Long, 'ends': Ends, 'odd': Odd}[kind]):
+        def __str__(self): raise self
+    raise Error
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    [("long", CallStatus.PROTOCOL_VIOLATION), ("ends", CallStatus.CRASHED), ("odd", CallStatus.PROTOCOL_VIOLATION)],
+)
+def test_an_error_that_hides_its_name_ends_the_worker(opened, tier, kind, status):
+    assert opened(HOSTILE_ERRORS).call("f", kind, returns=Nothing()).status is status
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        '{"id": 99, "value": 1.0}',
+        '{"id": true, "value": 1.0}',
+        '{"id": 3, "value": 1.0, "passed": true}',
+        '{"id": 3}',
+        '{"id": 3, "raised": ["ValueError"]}',
+        "[2]",
+        "no json",
+        "[" * 50_000,
+        "9" * 59_000,
+    ],
+)
+def test_a_reply_of_another_form_ends_the_worker(opened, tier, message):
+    source = REACHING_IN + f"def f():\n    control().send({message!r}.encode())\n    import time; time.sleep(5)\n"
+    box = opened(source)
+    assert box.call("f", returns=Scalar(float)).status is CallStatus.PROTOCOL_VIOLATION
+    assert box.call("f", returns=Scalar(float)).status is CallStatus.CRASHED
+
+
+def test_a_reply_sent_before_its_request_is_seen(opened, tier):
+    source = (
+        REACHING_IN
+        + """
+import threading, time
+def early():
+    time.sleep(0.05)
+    control().send(b'{"id": 4, "value": 1.0}')
+def f():
+    threading.Thread(target=early).start()
+"""
+    )
+    box = opened(source)
+    assert box.call("f", returns=Nothing()).status is CallStatus.RETURNED
+    time.sleep(0.3)
+    second = box.call("f", returns=Scalar(float))
+    assert second.status is CallStatus.PROTOCOL_VIOLATION and "without being asked" in second.text
+
+
+def test_file_descriptors_sent_along_are_refused(opened, tier):
+    source = REACHING_IN + (
+        "def f():\n    fds = array.array('i', [1])\n"
+        '    control().sendmsg([b\'{"id": 3, "value": 1.0}\'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)])\n'
+        "    import time; time.sleep(5)\n"
+    )
+    assert opened(source).call("f", returns=Scalar(float)).status is CallStatus.PROTOCOL_VIOLATION
+
+
+ENDS = 500
+"""Processes that end while they are read: enough that some end between two steps of a reading."""
+
+
+def test_waiting_times_are_read_while_processes_end():
+    here = RunQueue()
+    assert here.seconds(2**22 + 1) >= 0  # above the largest process id
+    here.close()
+    for _ in range(ENDS):
+        process = subprocess.Popen(["true"])
+        reaped = threading.Event()
+        reaper = threading.Thread(target=lambda p=process, done=reaped: (p.wait(), done.set()))
+        reaper.start()
+        queue = RunQueue()
+        while not reaped.is_set():
+            assert queue.seconds(process.pid) >= 0
+        queue.close()
+        reaper.join()

@@ -1,11 +1,14 @@
-"""Strengths are finite for the undefeated and the winless, order models as their duels do, and are quickly found."""
+"""Duels are decided under gates; strengths are finite, order models as their duels do, and are quickly found."""
 
 import time
 
 import numpy as np
 import pytest
+from rubrics import evidence, graded, rubric
 from scipy.stats import kendalltau
 
+from harness.model import Outcome, Record, Severity
+from harness.scoring.duels import duel
 from harness.scoring.strength import ahead, draw_means, elo, rank_chances, strengths
 
 
@@ -86,3 +89,19 @@ def test_chances_are_shares_of_all_draws() -> None:
 
 def test_equal_marks_share_the_better_rank() -> None:
     assert rank_chances(draw_means(np.array([[50.0, 60.0], [50.0, 60.0]]))).tolist() == [[1.0, 0.0], [1.0, 0.0]]
+
+
+CRITICAL, MAJOR = Severity.CRITICAL, Severity.MAJOR
+TASK = rubric({"correctness": [CRITICAL] * 3, "style": [MAJOR] * 4}, weights={"correctness": 1.0, "style": 9.0})
+
+
+def record(model: str, failed: str) -> Record:
+    items = evidence(TASK, {failed: Outcome.FAILED})
+    return graded(model, TASK.id, 50.0).model_copy(update={"evidence": tuple(items)})
+
+
+def test_the_ceiling_on_the_overall_decides() -> None:
+    """Without it the left one would win by 94 to 78: one critical criterion failed holds it at 59, less 10 / 3."""
+    result = duel(TASK, record("left", "correctness.0"), record("right", "style.0"))
+    assert (result.left_mark, result.right_mark) == (56.0, 78.0)
+    assert result.winner == "right"

@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperCommand
 
 from harness.cli import output
+from harness.cli.cuda.each import check_each
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -96,7 +97,13 @@ Cores = Annotated[
     int | None,
     typer.Option(min=1, metavar="N", help="Check the blocks of a long launch on up to N processors; 8 by default."),
 ]
+Each = Annotated[bool, typer.Option("--each", help="Check every FILE with a `main` by itself, as hooks name them.")]
 Seconds = Annotated[int | None, typer.Option(min=1, metavar="N", help="Stop each run after N seconds, as no failure.")]
+
+ForHost = Annotated[
+    Annotations | None,
+    typer.Option(help="Print commands that make a code host show findings beside the lines, too."),
+]
 
 
 @app.command(cls=ProgramCommand)
@@ -116,12 +123,10 @@ def check(
     blocks: Blocks = None,
     seconds: Seconds = None,
     cores: Cores = None,
+    each: Each = False,
     as_json: AsJson = False,
     as_sarif: AsSarif = False,
-    annotations: Annotated[
-        Annotations | None,
-        typer.Option(help="Print commands that make a code host show findings beside the lines, too."),
-    ] = None,
+    annotations: ForHost = None,
 ) -> None:
     """Find memory faults, races and misused synchronisation.
 
@@ -140,15 +145,18 @@ def check(
     """
     from harness.cuda.programs.program import Mode, ProgramLimits
 
-    if as_json and as_sarif:
-        raise typer.BadParameter("give one of --json and --sarif")
+    _refuse_formats(as_json, as_sarif, each)
     words = _build_options(defines, includes, standard)
     limits = ProgramLimits(timeout, memory, seconds, launches, blocks, cores)
-    seeds = range(seed, seed + schedules)
-    with _run(context, files, Mode.CHECK, seeds, root, words, sets, limits) as (source, runs):
-        _say_checked(source, runs, as_json, as_sarif, annotations)
-    if any(run.failed or (run.report and run.report.found()) for run in runs):
-        raise typer.Exit(1)
+    given = (Mode.CHECK, range(seed, seed + schedules), root, words, sets, limits)
+
+    def check_program(files: Sequence[Path]) -> None:
+        with _run(context, files, *given) as (source, runs):
+            _say_checked(source, runs, as_json, as_sarif, annotations)
+        if any(run.failed or (run.report and run.report.found()) for run in runs):
+            raise typer.Exit(1)
+
+    check_each(files, check_program) if each else check_program(files)
 
 
 @app.command(cls=ProgramCommand)
@@ -246,6 +254,13 @@ def toolkit(folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new
     from harness.cuda.programs import fake_toolkit
 
     fake_toolkit.lay_out(folder)
+
+
+def _refuse_formats(as_json: bool, as_sarif: bool, each: bool) -> None:
+    if as_json and as_sarif:
+        raise typer.BadParameter("give one of --json and --sarif")
+    if each and (as_json or as_sarif):
+        raise typer.BadParameter("--each prints text and annotations; give --json and --sarif one program")
 
 
 @contextmanager

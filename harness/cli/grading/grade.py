@@ -1,5 +1,6 @@
 """`harness grade`: grade submissions into records."""
 
+import contextlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -125,12 +126,12 @@ def grade(
     with replies.lay_out_names(workspace, names or (), challenge, entry) as (named, given, refused):
         folders = workspace.submissions() if everything else named
         _tell_beforehand(workspace, folders, options, refused)
-        results, interrupted = _run(executor, workspace, folders, options, jobs, address)
+        results, interrupted = run(executor, workspace, folders, options, jobs, address)
     results += refused
     sign_results(workspace, key, results)
-    _print(workspace, results, as_json, None if publish else replies.format_place(names or (), entry))
+    print_results(workspace, results, as_json, None if publish else replies.format_place(names or (), entry))
     _tell_omissions(workspace, results, options, given)
-    raise typer.Exit(130 if interrupted else _choose_exit_code(results, fail_under))
+    raise typer.Exit(130 if interrupted else choose_exit_code(results, fail_under))
 
 
 def _check_call(names: Sequence[str], everything: bool, unsafe: bool, publish: bool, challenge: str | None) -> None:
@@ -207,30 +208,32 @@ def _check_device(workspace: "Workspace", device: str) -> None:
         raise typer.BadParameter(f"--device {device}: no challenge here is answered in {titles}; leave it out")
 
 
-def _run(
+def run(
     kind: str, workspace: "Workspace", folders: Sequence[Path], options: "Options", jobs: int | None,
     address: str | None,
 ) -> tuple[list["Graded | NotGraded"], bool]:  # fmt: skip
+    """Grade folders with progress on stderr; return the results, and whether some are missing."""
+    from harness.cli.grading.interrupts import GentleStop
     from harness.executors.base import NotGraded, grade_all
     from harness.executors.registry import new_executor
 
     _check_device(workspace, options.device)
     executor = new_executor(kind, workspace, options, jobs, address)
     results: list[Graded | NotGraded] = []
-    with output.ProgressLine(len(folders), executor.places) as steps:
-        try:
-            for result in grade_all(executor, folders, lambda folder, stage: steps.now(_format_name(folder), stage)):
-                results.append(result)
-                name = _format_name(result.folder)
-                if isinstance(result, NotGraded):
-                    steps.done(name, f"not graded: {name}")
-                else:
-                    steps.done(name, _summarise(result, steps.seconds(name)))
-        except KeyboardInterrupt:
-            rest = "run the same command again" + (" without --force" if options.force else "") + " to continue"
-            output.note(f"interrupted: {len(results)} of {len(folders)} are done and kept; {rest}")
-            return results, True
-    return results, False
+    steps = output.ProgressLine(len(folders), executor.places)
+    stop = GentleStop(executor.drain, lambda: steps.running)
+    with contextlib.suppress(KeyboardInterrupt), steps, stop:
+        for result in grade_all(executor, folders, lambda folder, stage: steps.now(_format_name(folder), stage)):
+            results.append(result)
+            name = _format_name(result.folder)
+            if isinstance(result, NotGraded):
+                steps.done(name, f"not graded: {name}")
+            else:
+                steps.done(name, _summarise(result, steps.seconds(name)))
+    if interrupted := len(results) < len(folders):
+        rest = "run the same command again" + (" without --force" if options.force else "") + " to continue"
+        output.note(f"interrupted: {len(results)} of {len(folders)} are done and kept; {rest}")
+    return results, interrupted
 
 
 def _format_name(folder: Path) -> str:
@@ -247,7 +250,14 @@ def _summarise(result: "Graded", seconds: float) -> str:
     return f"graded: {result.record.name} in {seconds:.1f} s, {result.reason}"
 
 
-def _print(workspace: "Workspace", results: Sequence["Graded | NotGraded"], as_json: bool, place: str | None) -> None:
+def print_results(
+    workspace: "Workspace", results: Sequence["Graded | NotGraded"], as_json: bool, place: str | None
+) -> None:
+    """Print a table of grades, or their records, and what to know about them.
+
+    Args:
+        place: arguments that name a single submission outside the workspace, whose record is printed; or None.
+    """
     from harness.executors.base import NotGraded
     from harness.report import formatting
 
@@ -354,7 +364,8 @@ def _build_row(result: "Graded") -> dict[str, str]:
     }
 
 
-def _choose_exit_code(results: Sequence["Graded | NotGraded"], fail_under: float | None) -> int:
+def choose_exit_code(results: Sequence["Graded | NotGraded"], fail_under: float | None) -> int:
+    """Return the exit code of these results."""
     from harness.errors import JudgeError, PrerequisiteError, StoreError
     from harness.executors.base import NotGraded
     from harness.model import Status

@@ -1,6 +1,5 @@
 """`harness replay`: run one criterion again with the seed of its record."""
 
-import json
 import re
 import shlex
 from pathlib import Path
@@ -35,6 +34,8 @@ def replay(
     \b
     harness replay qwen3.6-27b/kv_cache decode_history
     """
+    import json
+
     from harness.grading.replay import replay as replay_criterion
     from harness.store.record_store import Store
     from harness.workspace import Workspace

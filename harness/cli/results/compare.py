@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.cli import complete, output
-from harness.cli.results.scoreboard import Format
+from harness.cli import complete
+from harness.cli.results.formats import FormatOption, print_result
 
 if TYPE_CHECKING:
     from harness.report.views.comparison import ModelComparison
@@ -24,7 +24,7 @@ def compare(
         str | None,
         typer.Option("--challenge", "-c", help="Compare on this challenge only.", autocompletion=complete.challenges),
     ] = None,
-    format: Annotated[Format, typer.Option("--format", "-F", help="Output format.")] = Format.TABLE,
+    format: FormatOption = "table",
 ) -> None:
     """Compare two models by their criteria.
 
@@ -35,23 +35,10 @@ def compare(
     harness compare glm-5 qwen3.6-27b
     harness compare glm-5 qwen3.6-27b -c kv_cache --format md
     """
-    from harness.report.views.comparison import compared_csv, compared_data, compared_markdown, compared_table
+    from harness.report.results import comparison_result
     from harness.workspace import Workspace
 
-    compared = _compare(Workspace.find(), first, second, challenge)
-    match format:
-        case Format.JSON:
-            output.data(compared_data(compared))
-        case Format.CSV:
-            output.line(compared_csv(compared).removesuffix("\n"))
-        case Format.MD:
-            output.line(compared_markdown(compared).removesuffix("\n"))
-        case Format.TABLE:
-            output.show(compared_table(compared))
-            if compared.alone:
-                output.note(f"note: answered by one model only: {', '.join(compared.alone)}")
-            for text in compared.notes:
-                output.note(f"note: {text}")
+    print_result(comparison_result(_compare(Workspace.find(), first, second, challenge)), format)
 
 
 def _compare(workspace: "Workspace", first: str, second: str, challenge: str | None) -> "ModelComparison":

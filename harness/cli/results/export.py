@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.cli import output
+from harness.cli.results.formats import STANDARD_OUTPUT, file_options
+from harness.report.formats import named
 
 if TYPE_CHECKING:
     from harness.report.exports.data_tables import DataTable
     from harness.store.record_store import Store
-
-STANDARD_OUTPUT = "-"
 
 
 class ExportedTable(StrEnum):
@@ -23,15 +23,11 @@ class ExportedTable(StrEnum):
     EVIDENCE = "evidence"
 
 
+@file_options("table", "parts", metavar="FILE|-")
 def export(
     what: Annotated[
         ExportedTable, typer.Argument(metavar="records|evidence", help="One row a grade, or one a criterion of one.")
     ] = ExportedTable.RECORDS,
-    jsonl: Annotated[
-        str | None, typer.Option(metavar="FILE|-", help="Write JSON Lines; - writes to standard output.")
-    ] = None,
-    csv: Annotated[str | None, typer.Option(metavar="FILE|-", help="Write CSV that spreadsheets open safely.")] = None,
-    parquet: Annotated[str | None, typer.Option(metavar="FILE", help="Write Parquet; needs pyarrow.")] = None,
     harbor: Annotated[
         tuple[str, Path] | None,
         typer.Option(metavar="CHALLENGE DIR", help="Write a challenge as a task of Harbor into a new folder."),
@@ -39,11 +35,13 @@ def export(
     made_here: Annotated[
         bool, typer.Option("--made-here", help="Take the grades made on this machine, not the published ones.")
     ] = False,
+    *,
+    files: dict[str, str],
 ) -> None:
     """Write the records as a table, or a challenge as a task.
 
     The tables hold the published records, for other programs; in Python they are data frames: harness.records() and
-    harness.evidence(). A task is a folder that Harbor runs.
+    harness.evidence(); - is standard output. A task is a folder that Harbor runs.
 
     \b
     harness export --csv grades.csv
@@ -51,20 +49,22 @@ def export(
     harness export --harbor kv_cache tasks/kv_cache
     harness export --made-here --parquet grades.parquet
     """
-    tables = {name: file for name, file in (("jsonl", jsonl), ("csv", csv), ("parquet", parquet)) if file is not None}
     tasks = {name: given for name, given in (("harbor", harbor),) if given is not None}
-    if not tables and not tasks:
+    if not files and not tasks:
+        known = [f"--{name}" for name in named("table", "parts")]
+        named_formats = f"{', '.join(known[:-1])} or {known[-1]}"
         raise typer.BadParameter(
-            "name a format and a file: --jsonl, --csv or --parquet; or a task: --harbor\n  try: --csv grades.csv"
+            f"name a format and a file: {named_formats}; or a task: --harbor\n  try: --csv grades.csv"
         )
-    if parquet == STANDARD_OUTPUT:
-        raise typer.BadParameter("--parquet writes to a file only: it is no text")
-    if list(tables.values()).count(STANDARD_OUTPUT) > 1:
+    for format in named("parts"):
+        if files.get(format) == STANDARD_OUTPUT:
+            raise typer.BadParameter(f"--{format} writes to a file only: it is no text")
+    if list(files.values()).count(STANDARD_OUTPUT) > 1:
         raise typer.BadParameter("only one format can go to standard output")
     if tasks:
         _write_tasks(tasks)
-    if tables:
-        _write_tables(what, tables, made_here)
+    if files:
+        _write_tables(what, files, made_here)
 
 
 def _write_tasks(wanted: Mapping[str, tuple[str, Path]]) -> None:

@@ -6,21 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.cli import output
+from harness.cli.results.formats import FormatOption
 
 if TYPE_CHECKING:
     from harness.model import ChallengeSuite
-    from harness.report.writers.scoreboard import Scoreboard
+    from harness.report.views.board.scoreboard import Scoreboard
     from harness.scoring.measured_marks import MeasuredMarks
     from harness.workspace import Workspace
-
-
-class Format(StrEnum):
-    """Output formats."""
-
-    TABLE = "table"
-    MD = "md"
-    JSON = "json"
-    CSV = "csv"
 
 
 class SourceOption(StrEnum):
@@ -31,7 +23,7 @@ class SourceOption(StrEnum):
 
 
 def scoreboard(
-    format: Annotated[Format, typer.Option("--format", "-F", help="Output format.")] = Format.TABLE,
+    format: FormatOption = "table",
     source: Annotated[SourceOption, typer.Option("--source", help="Marks to rank by.")] = SourceOption.MEASURED,
     suite: Annotated[
         str | None,
@@ -65,31 +57,31 @@ def scoreboard(
         output.note(note)
 
 
-def _draw_published(workspace: "Workspace", format: Format) -> list[str]:
+def _draw_published(workspace: "Workspace", format: str) -> list[str]:
+    from harness.report.views.board.scoreboard import scoreboard
     from harness.report.views.inputs import gather
     from harness.report.views.mark_source import MarkSource
-    from harness.report.writers.scoreboard import scoreboard
 
     return _draw_board(scoreboard(gather(workspace), MarkSource.PUBLISHED), format)
 
 
 def _draw_measured(
     marks: "MeasuredMarks",
-    format: Format,
+    format: str,
     suite: "ChallengeSuite | None",
     unranked: tuple[str, ...],
     suites: "tuple[ChallengeSuite, ...]",
 ) -> list[str]:
-    from harness.report.writers.scoreboard import measured_scoreboard
+    from harness.report.views.board.scoreboard import measured_scoreboard
 
     return _draw_board(measured_scoreboard(marks, suite, unranked, suites), format)
 
 
-def _draw_board(board: "Scoreboard", format: Format) -> list[str]:
-    from harness.report.writers.scoreboard import as_csv, as_json, as_markdown, as_table
+def _draw_board(board: "Scoreboard", format: str) -> list[str]:
+    from harness.report import formats
+    from harness.report.results import board_result
 
     notes = [] if board.rows else ["no records yet\n  try: harness grade --all"]
-    if format is Format.TABLE:
-        return [output.draw(as_table(board)), *notes, *(f"note: {text}" for text in board.notes)]
-    written = {Format.MD: as_markdown, Format.JSON: as_json, Format.CSV: as_csv}[format](board)
-    return [output.clean(written.removesuffix("\n")), *notes]
+    if format == "table":
+        notes += [f"note: {text}" for text in board.notes]
+    return [output.drawn(formats.write(board_result(board), format)), *notes]

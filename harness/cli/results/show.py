@@ -1,12 +1,11 @@
 """`harness show`: one record, or the records of several attempts."""
 
-import json
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from harness.cli import complete, output
-from harness.cli.results.scoreboard import Format
+from harness.cli.results.formats import FormatOption, print_result
 
 if TYPE_CHECKING:
     from harness.model import Record
@@ -19,7 +18,7 @@ def show(
         str,
         typer.Argument(metavar="RECORD", help="MODEL/CHALLENGE, or path of a record.", autocompletion=complete.records),
     ],
-    format: Annotated[Format, typer.Option("--format", "-F", help="Output format.")] = Format.TABLE,
+    format: FormatOption = "table",
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
 ) -> None:
     """Show one grade with its findings, or several attempts.
@@ -31,28 +30,26 @@ def show(
     \b
     harness show qwen3.6-27b/kv_cache
     """
+
     from harness.report import formatting
+    from harness.report.results import attempts_result, record_result
     from harness.report.views.origins import unfetched
-    from harness.report.writers.record import shown_csv, shown_markdown
     from harness.store.record_store import Store
     from harness.workspace import Workspace
 
     workspace = Workspace.find()
-    if attempts := _find_attempts(workspace, record):
-        _show_attempts(workspace, attempts, Format.JSON if as_json else format)
-        return
     published = Store(workspace).published
-    kept = published.record(record)
-    if doubtful := formatting.doubts(published.doubts(kept)):
-        output.note(f"note: {kept.name} is {doubtful}")
-    if as_json or format is Format.JSON:
-        output.data(json.loads(kept.to_json()))
-    elif format is Format.CSV:
-        output.line(shown_csv(kept).removesuffix("\n"))
-    elif format is Format.MD:
-        output.line(shown_markdown(workspace.challenge(kept.challenge), kept, unfetched(workspace)).removesuffix("\n"))
+    if attempts := _find_attempts(workspace, record):
+        doubted = [(one.name, one.doubts) for one in attempts.summaries]
+        result = attempts_result(workspace.challenge(attempts.challenge), attempts)
     else:
-        show_record(workspace, kept)
+        kept = published.record(record)
+        doubted = [(kept.name, published.doubts(kept))]
+        result = record_result(workspace.challenge(kept.challenge), kept, unfetched(workspace))
+    for name, doubts in doubted:
+        if doubtful := formatting.doubts(doubts):
+            output.note(f"note: {name} is {doubtful}")
+    print_result(result, "json" if as_json else format)
 
 
 def show_record(workspace: "Workspace", record: "Record", place: str = "") -> None:
@@ -62,10 +59,11 @@ def show_record(workspace: "Workspace", record: "Record", place: str = "") -> No
         place: arguments of `harness grade` that name a submission outside the workspace; empty if unknown.
     """
     from harness.report import formatting
+    from harness.report.results import record_result
     from harness.report.views.origins import unfetched
-    from harness.report.writers.record import show as drawn
 
-    output.show(drawn(workspace.challenge(record.challenge), record, unfetched(workspace), place or formatting.FOLDER))
+    challenge = workspace.challenge(record.challenge)
+    print_result(record_result(challenge, record, unfetched(workspace), place or formatting.FOLDER), "table")
 
 
 def _find_attempts(workspace: "Workspace", name: str) -> "Attempts | None":
@@ -77,20 +75,3 @@ def _find_attempts(workspace: "Workspace", name: str) -> "Attempts | None":
     published = Store(workspace).published
     records = published.read_many(map(str, known))
     return Attempts(tuple(RecordSummary.of(r, published.doubts(r)) for r in records)) if records else None
-
-
-def _show_attempts(workspace: "Workspace", attempts: "Attempts", format: Format) -> None:
-    from harness.report import formatting
-    from harness.report.writers.attempts import attempts_csv, attempts_json, attempts_markdown, format_attempts
-
-    for one in attempts.summaries:
-        if doubtful := formatting.doubts(one.doubts):
-            output.note(f"note: {one.name} is {doubtful}")
-    if format is Format.JSON:
-        output.data(attempts_json(attempts))
-    elif format is Format.CSV:
-        output.line(attempts_csv(attempts).removesuffix("\n"))
-    elif format is Format.MD:
-        output.line(attempts_markdown(workspace.challenge(attempts.challenge), attempts).removesuffix("\n"))
-    else:
-        output.show(format_attempts(workspace.challenge(attempts.challenge), attempts))

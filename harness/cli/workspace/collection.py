@@ -1,6 +1,5 @@
 """`harness collection`: compare grades of published submissions with findings made by hand."""
 
-import random
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -70,6 +69,8 @@ def verify(
 
 
 def _try_mutants(workspace: "Workspace", collection: "Collection", records: "Mapping[str, Record]") -> bool:
+    import random
+
     from harness.audit.property_check import check_published
 
     verdicts = list(check_published(workspace, collection, records, seed=random.getrandbits(32), progress=output.note))

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -58,6 +57,8 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print a JSON ob
     Attacks the sandbox to test how it isolates answers, and lists devices, compilers, versions and sources of timing
     noise. Exits with 3 if this machine cannot grade.
     """
+    from concurrent.futures import ThreadPoolExecutor
+
     from harness.timing import noise
 
     sources = noise.conditions()  # first, since the rest makes noise itself

@@ -51,7 +51,8 @@ def host_compiler() -> HostCompiler | None:
 def recognise(command: tuple[str, ...]) -> HostCompiler | None:
     """Identify the compiler behind a command by its version text; None if unknown."""
     try:
-        done = subprocess.run((*command, "--version"), capture_output=True, timeout=_SECONDS, check=False)
+        words = (*command, "--version")
+        done = subprocess.run(words, capture_output=True, timeout=_SECONDS, check=False, start_new_session=True)
     except (OSError, subprocess.TimeoutExpired):
         return None
     said = done.stdout.decode(errors="replace")

@@ -137,7 +137,12 @@ def _read_nvrtc_version(library: Path) -> str | None:
 def _say(program: Path, *words: str) -> str:
     try:
         done = subprocess.run(
-            [str(program), *words], capture_output=True, stdin=subprocess.DEVNULL, timeout=30, check=False
+            [str(program), *words],
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            timeout=30,
+            check=False,
+            start_new_session=True,
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""

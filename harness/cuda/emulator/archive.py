@@ -195,5 +195,10 @@ def _warm(compiler: HostCompiler, folder: Path) -> None:
 
 def _run(compiler: HostCompiler, words: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
-        words, capture_output=True, timeout=_SECONDS, check=False, env=os.environ | environment(compiler)
+        words,
+        capture_output=True,
+        timeout=_SECONDS,
+        check=False,
+        env=os.environ | environment(compiler),
+        start_new_session=True,
     )

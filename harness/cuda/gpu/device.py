@@ -98,7 +98,11 @@ def gpu_device() -> GpuDevice | None:
         return None
     try:
         done = subprocess.run(
-            [interpreter.EXECUTABLE, "-I", "-S", "-c", _PROBE], capture_output=True, timeout=60, check=False
+            [interpreter.EXECUTABLE, "-I", "-S", "-c", _PROBE],
+            capture_output=True,
+            timeout=60,
+            check=False,
+            start_new_session=True,
         )
     except (OSError, subprocess.TimeoutExpired):
         return None

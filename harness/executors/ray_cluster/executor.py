@@ -63,6 +63,7 @@ class RayExecutor:
         self._following = 0
         self._made: list[tuple[Work, Record, str]] = []
         self._cluster: Cluster | None = None
+        self._draining = False
 
     def submit(self, folder: Path) -> None:
         """Queue a submission; its files are read later."""
@@ -82,6 +83,9 @@ class RayExecutor:
         ray = ray_module()
         reader = TaskReader(self._workspace, self._options, ray.put)
         while self._folders or self._waiting or self._grading:
+            if self._draining:
+                self._folders.clear()
+                self._waiting = deque(work for work in self._waiting if work.tried)
             cluster.look()
             yield from self._read(cluster, reader)
             yield from self._dispatch(cluster, progress)
@@ -92,6 +96,10 @@ class RayExecutor:
                 continue
             if ray.wait(refs, num_returns=1, timeout=patience)[0]:
                 yield from self._collect(cluster, reader, refs)
+
+    def drain(self) -> None:
+        """See `Executor.drain`."""
+        self._draining = True
 
     def cancel(self) -> None:
         """See `Executor.cancel`."""

@@ -1,14 +1,16 @@
 """Tables of records as files: JSON Lines, CSV and Parquet."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from harness.errors import PrerequisiteError
 from harness.report.exports.data_frames import data_frame
 from harness.report.exports.data_tables import ANY, Cell, DataTable, json_text, plain
-from harness.report.tables import csv_text
+from harness.report.exports.text import csv_text
+from harness.report.formats import load, named
 from harness.workspace.stored_files import replacing
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ def write_parquet(tables: Iterable[DataTable], file: BinaryIO) -> int:
     Raises:
         PrerequisiteError: pyarrow is not installed.
     """
-    check_installed(PARQUET)
+    check_installed("parquet")
     import pyarrow
     from pyarrow import parquet
 
@@ -47,10 +49,11 @@ def write_parquet(tables: Iterable[DataTable], file: BinaryIO) -> int:
 
 
 def write_text(format: str, tables: Iterable[DataTable], write: Callable[[str], object]) -> int:
-    """Write each part of a table as JSON Lines or CSV, and return the number of rows."""
+    """Write each part of a table as text, and return the number of rows."""
+    as_text = load(named("table")[format].table)
     rows = 0
     for number, table in enumerate(tables):
-        text = TEXTS[format](table)
+        text = as_text(table)
         # the header stands above the first part alone
         write(text.partition("\n")[2] if number and format == "csv" else text)
         rows += len(table.rows)
@@ -65,8 +68,8 @@ def write_file(format: str, tables: Iterable[DataTable], path: Path) -> int:
         StoreError: the file cannot be written, or the records cannot be read.
     """
     with replacing(path) as file:
-        if format == PARQUET:
-            return write_parquet(tables, file)
+        if parts := named("table", "parts")[format].parts:
+            return int(load(parts)(tables, file))
         return write_text(format, tables, lambda text: file.write(text.encode()))
 
 
@@ -76,20 +79,12 @@ def check_installed(format: str) -> None:
     Raises:
         PrerequisiteError: a package is missing.
     """
-    if format != PARQUET:
-        return
-    try:
-        import pyarrow  # noqa: F401  # pandas' own message names neither this project's extra nor the command
-    except ImportError:
+    needs = named("table", "parts")[format].needs
+    if needs and find_spec(needs) is None:
         raise PrerequisiteError(
-            "no pyarrow to write Parquet with: pip install 'kernel-harness[parquet]'\n"
-            "  in a checkout: .venv/bin/python -m pip install -e '.[parquet]'; --jsonl and --csv need nothing"
-        ) from None
-
-
-PARQUET = "parquet"
-TEXTS: Mapping[str, Callable[[DataTable], str]] = {"jsonl": as_json_lines, "csv": as_csv}
-"""Writers of the text formats, by name."""
+            f"no {needs} to write {format.capitalize()} with: pip install 'kernel-harness[{format}]'\n"
+            f"  in a checkout: .venv/bin/python -m pip install -e '.[{format}]'; --jsonl and --csv need nothing"
+        )
 
 
 def _frame(table: DataTable) -> "pandas.DataFrame":

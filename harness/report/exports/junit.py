@@ -6,14 +6,24 @@ credit of its own, and an error if the harness failed.
 
 from collections.abc import Iterable
 from datetime import UTC
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from harness.model import INTEGRITY, Evidence, Finding, Outcome, Record
+from harness.model import INTEGRITY, Evidence, Outcome, Record
 from harness.report import formatting
-from harness.report.tables import LONGEST, storable
+from harness.report.exports.text import LONGEST, storable
+from harness.report.views.finding import Weakness, told, weakness
 from harness.report.views.origins import origin_facts
 
+if TYPE_CHECKING:
+    from harness.report.views.inputs import ReportInputs
+
 _COUNTS = {"failure": "failures", "error": "errors", "skipped": "skipped"}
+
+
+def write(inputs: "ReportInputs") -> str:
+    """Return one document of all records of a workspace."""
+    return junit(inputs.records)
 
 
 def junit(records: Iterable[Record]) -> str:
@@ -41,10 +51,11 @@ def _suite(root: ET.Element, record: Record) -> ET.Element:
     properties = ET.SubElement(suite, "properties")
     for name, value in _properties(record).items():
         ET.SubElement(properties, "property", name=name, value=storable(value))
-    found = {f.criterion: f for f in record.findings}
+    evidence = {e.criterion: e for e in record.evidence}
+    found = {f.criterion: weakness(record, evidence, [f]) for f in record.findings}
     results = [_case(suite, record, item, found.pop(item.criterion, None)) for item in record.marked]
     conduct = found.pop(INTEGRITY, None)
-    results += [_failed_case(suite, record, finding) for finding in found.values()]
+    results += [_failed_case(suite, record, fault) for fault in found.values()]
     suite.set("tests", str(len(results)))
     for result, total in _COUNTS.items():
         suite.set(total, str(results.count(result)))
@@ -70,12 +81,12 @@ def _properties(record: Record) -> dict[str, str]:
     }
 
 
-def _case(suite: ET.Element, record: Record, item: Evidence, finding: Finding | None) -> str:
+def _case(suite: ET.Element, record: Record, item: Evidence, fault: Weakness | None) -> str:
     case = ET.SubElement(suite, "testcase", classname=f"{record.name}.{item.dimension}", name=item.criterion, time="0")
     result = _result(item)
     if result:
         kind = formatting.outcome(item) if result == "skipped" else item.outcome.value
-        title, text = _why(record, item, finding if result == "failure" else None)
+        title, text = _why(record, item, fault if result == "failure" else None)
         _add_result(case, result, kind, title, text)
     elif item.measured:
         _add_text(case, "system-out", [formatting.measured(item)])
@@ -92,20 +103,23 @@ def _result(item: Evidence) -> str:
     return "failure"
 
 
-def _why(record: Record, item: Evidence, finding: Finding | None) -> tuple[str, str]:
+def _why(record: Record, item: Evidence, fault: Weakness | None) -> tuple[str, str]:
     if item.rests_on:
         return f"{formatting.uncredited(item)} while {item.rests_on} fails", item.detail
-    if finding is None:
+    if fault is None:
         return item.detail.partition("\n")[0] or formatting.outcome(item), item.detail
-    again = f"\nRun it again: {formatting.again(record, item.criterion)}" if item.seed is not None else ""
-    return finding.title, _words(finding) + again
+    return fault.title, _words(fault)
 
 
-def _failed_case(suite: ET.Element, record: Record, finding: Finding) -> str:
+def _failed_case(suite: ET.Element, record: Record, fault: Weakness) -> str:
     """Add a finding about no criterion, such as a failed build."""
-    case = ET.SubElement(suite, "testcase", classname=record.name, name=finding.criterion, time="0")
-    _add_result(case, "failure", Outcome.FAILED.value, finding.title, _words(finding))
+    case = ET.SubElement(suite, "testcase", classname=record.name, name=fault.criteria[0], time="0")
+    _add_result(case, "failure", Outcome.FAILED.value, fault.title, _words(fault))
     return "failure"
+
+
+def _words(fault: Weakness) -> str:
+    return "\n".join([fault.title, *told(fault)])
 
 
 def _add_result(case: ET.Element, result: str, kind: str, title: str, text: str) -> None:
@@ -117,15 +131,3 @@ def _add_text(parent: ET.Element, name: str, lines: Iterable[str]) -> None:
     text = "\n".join(lines)
     if text:
         ET.SubElement(parent, name).text = storable(text, LONGEST)
-
-
-def _words(finding: Finding) -> str:
-    example = finding.counterexample
-    lines = [finding.title, finding.detail, *map(str, finding.also)]
-    lines.append(f"In: {formatting.places(finding.locations)}" if finding.locations else "")
-    if example:
-        drawn = ", ".join(filter(None, (formatting.sizes(example), example.probe)))
-        lines += [f"{formatting.input_label(example)}: {drawn}" if drawn else "", formatting.values(example)]
-        lines += [f"{formatting.program_label(example)}:", *example.program] if example.program else []
-    lines.append(f"Likeliest fault: {finding.diagnosis}" if finding.diagnosis else "")
-    return "\n".join(filter(None, lines))

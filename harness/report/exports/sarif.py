@@ -5,13 +5,16 @@ Section numbers refer to OASIS's "Static Analysis Results Interchange Format (SA
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from harness.model import Challenge, Criterion, Record
 from harness.model.submissions.collection import SUBMISSION_FILE
-from harness.report.tables import LONGEST, storable
-from harness.report.views.challenge import Weakness, weaknesses
+from harness.report.exports.text import LONGEST, storable
+from harness.report.views.finding import Weakness, told, weaknesses
+
+if TYPE_CHECKING:
+    from harness.report.views.inputs import ReportInputs
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
 MOST_PLACES = 20
@@ -19,6 +22,13 @@ MOST_PLACES = 20
 ROOT = "%SRCROOT%"
 """Base of relative paths, by the name that code hosts use."""
 _LEVEL = {"critical": "error", "major": "warning", "minor": "note"}
+
+
+def write(inputs: "ReportInputs") -> str:
+    """Return one document of all records of a workspace."""
+    import harness
+
+    return sarif(inputs.challenges, inputs.records, harness.__version__)
 
 
 def sarif(challenges: Iterable[Challenge], records: Iterable[Record], version: str) -> str:
@@ -104,10 +114,7 @@ def _result(record: Record, fault: Weakness, rule: int) -> dict[str, Any]:
 
 
 def _text(record: Record, fault: Weakness) -> str:
-    lines = [f"{record.name}: {fault.title} ({', '.join(fault.criteria)})", *fault.seen]
-    lines.append(f"Likeliest fault: {fault.diagnosis}" if fault.diagnosis else "")
-    lines.append(f"Run it again: {fault.failure.replay}" if fault.failure else "")
-    return "\n".join(filter(None, lines))
+    return "\n".join([f"{record.name}: {fault.title} ({', '.join(fault.criteria)})", *told(fault)])
 
 
 def _published_roots(records: Iterable[Record]) -> dict[str, Any]:

@@ -21,7 +21,6 @@ class AttemptRow:
     """One attempt; `name` is its name on the command line."""
 
     name: str
-    number: str
     mark: str
     passes: str
     gravest: str
@@ -40,30 +39,26 @@ class CriterionCount:
 
 @dataclass(frozen=True)
 class AttemptsReport:
-    """Several attempts of one model at one challenge.
+    """Several attempts of one model at one challenge, in words; of the faults, gravest first, `more` are left out."""
 
-    Attributes:
-        count: attempts in all, with a mark and without code.
-        mean: with interval and coverage.
-        best, worst: mark and attempt number.
-        pass_at: k, and the probability that one of k attempts passes.
-        faults: severity, title and number of attempts, gravest first.
-        more: number of faults not in `faults`.
-    """
-
-    model: str
-    challenge: str
-    count: str
-    mean: str
-    deviation: str
-    best: str
-    worst: str
-    passed: str
-    pass_at: tuple[tuple[str, str], ...]
+    attempts: Attempts
     rows: tuple[AttemptRow, ...]
     criteria: tuple[CriterionCount, ...]
     faults: tuple[tuple[str, str, str], ...]
     more: int
+
+    @property
+    def count(self) -> str:
+        """Number of attempts in all, with a mark and without code."""
+        known, total = len(self.attempts.marked), len(self.attempts.summaries)
+        marked = "" if known == total else f"{known} with a mark"
+        return ", ".join(filter(None, (str(total), marked, gave_none(self.attempts), not_read(self.attempts))))
+
+    @property
+    def pass_at(self) -> tuple[tuple[str, str], ...]:
+        """Pairs of k and the probability that one of k attempts passes."""
+        shares = ((k, self.attempts.pass_at(k)) for k in _shown_k(len(self.attempts.marked)))
+        return tuple((str(k), formatting.percent(share)) for k, share in shares)
 
     @property
     def gravest(self) -> str:
@@ -85,43 +80,27 @@ class AttemptsReport:
         """Label and text of each figure over all attempts."""
         return (
             ("Attempts", self.count),
-            ("Mean", self.mean),
-            ("Standard deviation", self.deviation),
-            ("Best", self.best),
-            ("Worst", self.worst),
-            ("Pass", self.passed),
+            ("Mean", formatting.standing(self.attempts.overall)),
+            ("Standard deviation", deviation(self.attempts)),
+            ("Best", _numbered(self.attempts.best)),
+            ("Worst", _numbered(self.attempts.worst)),
+            ("Pass", passed(self.attempts)),
             *((f"pass@{k}", share) for k, share in self.pass_at),
         )
 
 
 def attempts_report(challenge: Challenge, attempts: Attempts) -> AttemptsReport:
     """Build the report of several attempts."""
-    known, total = len(attempts.marked), len(attempts.summaries)
+    known = len(attempts.marked)
     tallies = {tally.criterion: tally for tally in attempts.criteria}
-    return AttemptsReport(
-        attempts.model,
-        attempts.challenge,
-        count=", ".join(
-            filter(
-                None,
-                (str(total), "" if known == total else f"{known} with a mark", gave_none(attempts), not_read(attempts)),
-            )
-        ),
-        mean=formatting.standing(attempts.overall),
-        deviation=deviation(attempts),
-        best=_numbered(attempts.best),
-        worst=_numbered(attempts.worst),
-        passed=passed(attempts),
-        pass_at=tuple((str(k), formatting.percent(attempts.pass_at(k))) for k in _shown_k(known)),
-        rows=tuple(map(_row, attempts.summaries)),
-        criteria=tuple(
-            CriterionCount(c.id, c.title.rstrip("."), c.severity.value, met(tally, known), tally.met < known)
-            for c in challenge.criteria
-            if (tally := tallies.get(c.id))
-        ),
-        faults=common_faults(attempts)[:MOST_FAULTS],
-        more=max(0, len(attempts.faults) - MOST_FAULTS),
+    criteria = tuple(
+        CriterionCount(c.id, c.title.rstrip("."), c.severity.value, met(tally, known), tally.met < known)
+        for c in challenge.criteria
+        if (tally := tallies.get(c.id))
     )
+    faults = common_faults(attempts)
+    rows = tuple(map(_row, attempts.summaries))
+    return AttemptsReport(attempts, rows, criteria, faults[:MOST_FAULTS], max(0, len(faults) - MOST_FAULTS))
 
 
 def deviation(attempts: Attempts) -> str:
@@ -213,4 +192,4 @@ def _row(summary: RecordSummary) -> AttemptRow:
     status = "" if summary.status is Status.GRADED else f" ({formatting.status(summary.status)})"
     verdict = NO_FIGURE if summary.status is Status.JUDGE_ERROR else "yes" if passes(summary) else "no"
     gravest = next((found.title for found in summary.findings), "none")
-    return AttemptRow(str(name), str(name.attempt), formatting.standing(summary.overall) + status, verdict, gravest)
+    return AttemptRow(str(name), formatting.standing(summary.overall) + status, verdict, gravest)

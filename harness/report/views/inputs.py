@@ -15,6 +15,7 @@ from harness.model import (
     Review,
     Round,
 )
+from harness.model.workspace_settings import TITLE
 from harness.report.views.excerpts import Sources, cited_files
 from harness.report.views.origins import unfetched
 from harness.review import reviews_of
@@ -44,6 +45,7 @@ class ReportInputs:
         left_out: names of omitted records, unreadable or untrusted.
         doubts: doubts about the records, by name.
         unranked: reasons why challenges of the workspace rank nobody.
+        title: of the page of everything.
     """
 
     challenges: Sequence[Challenge]
@@ -62,6 +64,7 @@ class ReportInputs:
     left_out: tuple[str, ...] = ()
     doubts: Mapping[str, tuple[DoubtKind, ...]] = field(default_factory=dict)
     unranked: tuple[str, ...] = ()
+    title: str = TITLE
 
     @cached_property
     def measured(self) -> MeasuredMarks:
@@ -96,4 +99,5 @@ def gather(workspace: Workspace) -> ReportInputs:
         left_out=published.left_out,
         doubts=published.doubts,
         unranked=list_missing_ranks(workspace),
+        title=workspace.settings.title,
     )

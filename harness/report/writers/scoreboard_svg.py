@@ -1,56 +1,40 @@
-"""The scoreboard as an SVG picture."""
+"""The scoreboard as an SVG picture, which follows the reader's choice of dark or light."""
 
-import textwrap
-from collections.abc import Iterator
-from functools import partial
-
+from harness.report import formatting
 from harness.report.escape import plain
-from harness.report.writers.render import render_svg
-from harness.report.writers.scoreboard import Scoreboard
+from harness.report.jinja import render
+from harness.report.views.board.scoreboard import Scoreboard
 
-LEFT, RIGHT, TOP, ROW, FOOT = 190, 92, 84, 50, 16
-MARKS = 700
-"""Room for all challenges together; these are pixels of the picture."""
-NARROWEST, WIDEST, GAP = 88, 220, 16
-"""Least and greatest width of a challenge's column, and the gap between two bars."""
-LONGEST_NAME = 24
-TITLE_LINES = 3
-LETTER = 7
-"""Width of a letter of a title."""
+WIDTH, LEFT, RIGHT, TOP, ROW = 760, 210, 690, 66, 46
+"""Pixels of the picture: its width, the ends of the scale, the first row and the height of each."""
 
 
-def as_svg(board: Scoreboard) -> str:
-    """Return `reports/scoreboard.svg`, which follows the reader's choice of dark or light."""
-    column = max(NARROWEST, min(WIDEST, MARKS // max(1, len(board.challenges))))
-    columns = [(LEFT + column * number, _title(c.title, column)) for number, c in enumerate(board.challenges)]
-    end, notes = TOP + ROW * max(len(board.rows), 1), tuple(_below(board))
-    return render_svg(
+def as_svg(board: Scoreboard, title: str) -> str:
+    """Return `reports/scoreboard.svg`: every model's mean on a scale, with the marks behind it."""
+    rows = []
+    for number, row in enumerate(board.rows):
+        place, main = row.standing, board.mean(row)
+        name = f"{place.place}{'' if place.place.startswith('(') else '.'} " if place.place else ""
+        below = ", ".join((row.provenance, *row.mean_lines[1:]))
+        dots = [
+            (_across(m.score), f"{0.25 + 0.75 * m.coverage:.2f}") for m in board.marks_of(row) if m.score is not None
+        ]
+        span = main and tuple(map(_across, (main.low, main.score or 0.0, main.high)))
+        mean = "–" if place.mean is None else formatting.whole(place.mean)
+        rows.append((TOP + ROW * number + 24, plain(name + place.model, 26), plain(below, 34), mean, dots, span))
+    thin = ", ".join(plain(c.title) for c in board.challenges if c.id in board.thin)
+    return render(
         "scoreboard.svg.j2",
-        board=board,
-        columns=columns,
-        bar=column - GAP,
+        width=WIDTH,
         top=TOP,
-        step=ROW,
-        width=LEFT + column * len(columns) + RIGHT,
-        height=end + FOOT * len(notes),
-        below=[(end + FOOT * number, note) for number, note in enumerate(notes)],
-        short=partial(plain, limit=LONGEST_NAME),
+        bottom=TOP + ROW * max(len(rows), 1),
+        title=plain(title, 70),
+        legend=f"From 0 to 100. Large dot: {board.mean_title.lower()} on its interval; small dots: each challenge.",
+        ticks=[(_across(mark), mark) for mark in (0, 25, 50, 75, 100)],
+        rows=rows,
+        below=[f"Too little was assessed to be in a mean or a place: {thin}."] if thin else [],
     )
 
 
-def _below(board: Scoreboard) -> Iterator[str]:
-    if board.graded:
-        yield (
-            f"Graded {board.graded} by running the answers. Beside a mark stands the share of the rubric that was "
-            "assessed, below it the interval that the rest leaves open."
-        )
-    if board.thin:
-        titles = ", ".join(plain(c.title) for c in board.challenges if c.id in board.thin)
-        yield f"Too little was assessed to be in a mean or a place: {titles}."
-
-
-def _title(title: str, column: int) -> tuple[tuple[int, str], ...]:
-    """Wrap a title to its column, with each line's height; the first lines may be empty."""
-    lines = textwrap.wrap(plain(title), column // LETTER, max_lines=TITLE_LINES, placeholder="…")
-    lines = [""] * (TITLE_LINES - len(lines)) + lines
-    return tuple((TOP - 28 - 15 * (TITLE_LINES - 1 - number), line) for number, line in enumerate(lines))
+def _across(mark: float) -> float:
+    return round(LEFT + mark / 100 * (RIGHT - LEFT), 1)

@@ -132,18 +132,6 @@ QWEN_DIVIDES = QWEN_COMPILES.then(DENOMINATOR)
 QWEN_SHORT_LISTS = QWEN_SWAPS.then(DENOMINATOR)
 """Both: what is left are 16 candidates a thread."""
 
-V2 = "fused_softmax_topk_v2.cu"
-QWEN_V2_COMPILES = Repair(
-    "qwen3.6-27b",
-    (
-        Edit(V2, "float merged_vals[K];", "float merged_vals[256];"),
-        Edit(V2, "int merged_idxs[K];", "int merged_idxs[256];"),
-        Edit("adapter.cu", '#include "fused_softmax_topk.cu"', f'#include "{V2}"'),
-        Edit("adapter.cu", "launch_fused_softmax_topk<K>", "launch_fused_softmax_topk_v2<K>"),
-    ),
-)
-"""The second version, with arrays of a size known to the compiler."""
-
 COMPILING = {
     "minimax": MINIMAX_COMPILES,
     "minimax in bounds": MINIMAX_IN_BOUNDS,
@@ -154,5 +142,4 @@ COMPILING = {
     "qwen, swap": QWEN_SWAPS,
     "qwen, denominator": QWEN_DIVIDES,
     "qwen, both": QWEN_SHORT_LISTS,
-    "qwen v2": QWEN_V2_COMPILES,
 }

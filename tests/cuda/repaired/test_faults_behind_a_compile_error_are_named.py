@@ -14,21 +14,17 @@ from repairs import (
     QWEN_DIVIDES,
     QWEN_SHORT_LISTS,
     QWEN_SWAPS,
-    QWEN_V2_COMPILES,
-    V2,
     Repair,
     repaired,
 )
 
 from harness.languages import AnswerFiles
 from harness.model import Criterion, Evidence, Outcome, Severity
-from harness.probing.challenge_code.code import ChallengeCode
 from harness.probing.evidence.criteria import probe_criterion, seed_of
 from harness.probing.submissions.opening import open_answer
-from harness.workspace import Workspace
+from tests.checkout import code_of
 
-WORKSPACE = Workspace(Path(__file__).parents[3])
-CODE = ChallengeCode(WORKSPACE, WORKSPACE.challenge("fused_softmax_topk"))
+CODE = code_of("fused_softmax_topk")
 SEED = 20
 SOURCE = "fused_softmax_topk.cu:"
 MAX_K = {"minimax-m2.7": 100, "glm-5": 32, "qwen3.6-27b": 256}
@@ -62,7 +58,6 @@ FAULTS = {
     "qwen loses in the heap alone": Fault(QWEN_DIVIDES, "selection", "a column is named twice", ""),
     "qwen divides by 32": Fault(QWEN_SWAPS, "values", "error ratio", "every probability is 1/32 of the right one"),
     "qwen keeps 16": Fault(QWEN_SHORT_LISTS, "selection", "left out", "winners 256 columns apart only 16 are found"),
-    "qwen v2 shuffles in one lane": Fault(QWEN_V2_COMPILES, "synchronisation", "wait for __shfl_sync", f"{V2}:"),
 }
 
 

@@ -50,16 +50,6 @@ class Entry:
         return mark + status + f" {formatting.FLAG}" * bool(self.integrity) + f" {formatting.DOUBT}" * bool(self.doubts)
 
     @property
-    def lines(self) -> tuple[str, ...]:
-        """Lines of `text`: mark and coverage, interval, remarks."""
-        if self.status is None or self.overall is None:
-            return (self.text,)
-        mark, *interval = formatting.standing_lines(self.overall)
-        flags = [formatting.FLAG] * bool(self.integrity) + [formatting.DOUBT] * bool(self.doubts)
-        status = "" if self.status is Status.GRADED else formatting.status(self.status)
-        return tuple(filter(None, (" ".join([mark, *flags]), *interval, self.spread, status)))
-
-    @property
     def attempts(self) -> Attempts | None:
         """Attempts, if several."""
         return self.marked if isinstance(self.marked, Attempts) else None
@@ -78,6 +68,29 @@ class Entry:
     def doubts(self) -> tuple[DoubtKind, ...]:
         """Doubts about its records."""
         return self.marked.doubts if isinstance(self.marked, MeasuredAnswer) else ()
+
+    @cached_property
+    def critical(self) -> tuple[int, int]:
+        """Number of critical criteria met, and of those assessed, over all attempts."""
+        summaries = self.marked.summaries if isinstance(self.marked, Attempts) else (self.marked,)
+        seen = [
+            result.satisfied
+            for one in summaries
+            if isinstance(one, RecordSummary)
+            for result in one.results
+            if result.weight == Severity.CRITICAL.weight and result.satisfied is not None
+        ]
+        return sum(share == 1 for share in seen), len(seen)
+
+    @property
+    def gravest(self) -> tuple[int, str]:
+        """Weight and title of its gravest finding; 0 and empty without one."""
+        if self.attempts:
+            found = [(fault.severity.weight, fault.title) for fault in self.attempts.faults]
+        else:
+            given = self.marked.findings if isinstance(self.marked, RecordSummary) else ()
+            found = [(fault.severity.weight, fault.title) for fault in given if fault.criterion != INTEGRITY]
+        return found[0] if found else (0, "")
 
     @property
     def findings(self) -> tuple[str, ...]:
@@ -120,6 +133,10 @@ class SuitePlaces:
         """Return a model's place, mean and coverage; empty without a mark in the suite."""
         standing = self.places.get(model)
         return tuple(filter(None, (ranked(standing), *mean(standing)))) if standing and standing.graded else ()
+
+    def mean(self, model: str) -> float | None:
+        """Return a model's mean; None without a mark in the suite."""
+        return self.places[model].mean if model in self.places else None
 
 
 def ranked(standing: Standing) -> str:
@@ -165,6 +182,21 @@ class ScoreboardRow:
         played = [f for f in self.marks.of(self.standing.model) if f.played]
         won, split = sum(f.winner == self.standing.model for f in played), sum(f.winner is None for f in played)
         return f"{won} of {len(played)}" + (f", {split} split" if split else "") if played else ""
+
+    @property
+    def critical(self) -> str:
+        """Number of critical criteria met over all its challenges."""
+        met, of = (sum(part) for part in zip(*(entry.critical for entry in self.entries), strict=True))
+        return f"{met} of {of}" if of else "–"
+
+    @property
+    def gravest(self) -> Entry | None:
+        """Challenge with its gravest finding, of equal ones that with the lowest mark."""
+
+        def order(entry: Entry) -> tuple[int, float]:
+            return entry.gravest[0], -((entry.overall and entry.overall.score) or 0.0)
+
+        return max((entry for entry in self.entries if entry.gravest[0]), key=order, default=None)
 
     @property
     def rank(self) -> str:

@@ -5,8 +5,16 @@ from dataclasses import dataclass
 
 from harness.model import Challenge, Evidence, Outcome, PublishedDefect, Record, Severity
 from harness.report import formatting
-from harness.report.views.challenge import CriteriaGroup, grouped
+from harness.report.views.submission import grouped
 from harness.review.defects import NOT_ASKED, OTHER_FAULT, DefectRuling, RuledDefect, out_of_sight
+
+
+@dataclass(frozen=True)
+class CriteriaGroup:
+    """Criteria that share a reason."""
+
+    reason: str
+    criteria: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -14,14 +22,16 @@ class DefectRow:
     """A published defect and its ruling.
 
     Attributes:
-        link: page and anchor of the submission; empty without a record.
+        page: page of the submission; empty without a record.
+        heading: its heading there.
         shown: criteria that confirm it, each with its observation.
         rest: criteria that passed, or that could not reveal it, by reason.
     """
 
     defect: PublishedDefect
     provenance: str
-    link: str
+    page: str
+    heading: str
     ruling: DefectRuling
     shown: tuple[tuple[str, str], ...]
     rest: tuple[CriteriaGroup, ...]
@@ -44,10 +54,11 @@ def defect_row(held: RuledDefect, record: Record | None) -> DefectRow:
     return DefectRow(
         defect=defect,
         provenance=origin(record),
-        link=link(defect.challenge, defect.model) if record else "",
+        page=f"{defect.challenge}.md" if record else "",
+        heading=defect.model,
         ruling=held.ruling,
         shown=tuple((e.criterion, _sight(e, record, defect.probe)) for e in held.by if confirmed),
-        rest=grouped([*passed, *held.hidden]),
+        rest=groups([*passed, *held.hidden]),
     )
 
 
@@ -82,9 +93,9 @@ def origin(record: Record | None) -> str:
     return "no record" if record is None else formatting.provenance(record.provenance)
 
 
-def link(challenge: str, heading: str) -> str:
-    """Return the link to a heading of a challenge's page."""
-    return f"{challenge}.md#{formatting.anchor(heading)}"
+def groups(pairs: Iterable[tuple[str, str]]) -> tuple[CriteriaGroup, ...]:
+    """Group pairs of reason and criterion by reason."""
+    return tuple(CriteriaGroup(reason, criteria) for reason, criteria in grouped(pairs).items())
 
 
 def _sight(evidence: Evidence, record: Record | None, probe: str = "") -> str:

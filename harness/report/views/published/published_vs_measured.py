@@ -20,13 +20,13 @@ from harness.model import (
     Severity,
 )
 from harness.report import formatting
-from harness.report.views.challenge import CriteriaGroup, grouped
 from harness.report.views.published.agreement import AlphaRow, Pair, TauRow, alpha_row, tau_rows
 from harness.report.views.published.defects import (
+    CriteriaGroup,
     DefectRow,
     UnpublishedFailure,
     defect_row,
-    link,
+    groups,
     origin,
     shared_reason,
     unpublished_failures,
@@ -45,7 +45,8 @@ class ComparedMark:
         published: pairs of round and mark, by round.
         score: measured mark; None without a record.
         own_text: True if the measured mark comes from the text of a reconstruction, not the model's.
-        link: page and anchor of the evidence; empty without a record.
+        page: page of the evidence; empty without a record.
+        heading: heading of the evidence there.
         reasons: gates of an overall, in sentences.
         behind: criteria not passed, by outcome.
     """
@@ -57,7 +58,8 @@ class ComparedMark:
     published: tuple[tuple[str, float], ...]
     score: Score | None
     own_text: bool
-    link: str
+    page: str
+    heading: str
     reasons: tuple[str, ...] = ()
     behind: tuple[CriteriaGroup, ...] = ()
     missing: str = "no record"
@@ -237,7 +239,8 @@ def _compared(challenge: Challenge, reviews: Sequence[Review], record: Record | 
         published=tuple((r.reviewer.id, r.overall) for r in reviews if r.overall is not None),
         score=record.overall if record else None,
         own_text=False,
-        link=link(challenge.id, model) if record else "",
+        page=f"{challenge.id}.md" if record else "",
+        heading=model,
         reasons=_gates(challenge, record) if record else (),
     )
     lines = tuple(_line(challenge, dimension, reviews, record) for dimension in challenge.dimensions)
@@ -257,8 +260,9 @@ def _line(challenge: Challenge, dimension: Dimension, reviews: Sequence[Review],
         published=tuple((r.reviewer.id, m.mark) for r in reviews for m in r.marks if m.target == dimension.id),
         score=record.dimensions.get(dimension.id) if record else None,
         own_text=reconstructed and bool(seen) and all(seen),
-        link=link(challenge.id, dimension.title) if record else "",
-        behind=grouped((_became(e), e.criterion) for e in evidence if e.outcome is not Outcome.PASSED),
+        page=f"{challenge.id}.md" if record else "",
+        heading=dimension.title,
+        behind=groups((_became(e), e.criterion) for e in evidence if e.outcome is not Outcome.PASSED),
         missing=formatting.missing_mark(challenge, dimension.id, record) if record else "no record",
     )
 

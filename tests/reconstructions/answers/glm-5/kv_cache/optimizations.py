@@ -111,24 +111,3 @@ def unpack_int4(packed: np.ndarray, head_dim: int) -> np.ndarray:
     """The codes of pack_int4."""
     codes = np.stack([packed & 0x0F, packed >> 4], axis=-1)
     return codes.reshape(*packed.shape[:-1], 2 * packed.shape[-1])[..., :head_dim]
-
-
-class ChunkedPrefillCache:
-    """Takes a long prompt in chunks, so that the score matrix stays small."""
-
-    def __init__(self, cache: KVCache, chunk_size: int = 64):
-        self.cache = cache
-        self.chunk_size = chunk_size
-
-    def prefill(self, b: int, k: np.ndarray, v: np.ndarray) -> list[np.ndarray]:
-        """Append k and v (heads, tokens, head_dim) chunk by chunk; attention output of each chunk."""
-        rng = np.random.default_rng()
-        outputs = []
-        for start in range(0, k.shape[1], self.chunk_size):
-            part = slice(start, start + self.chunk_size)
-            self.cache.update([b], k[None, :, part], v[None, :, part])
-            q = rng.normal(size=k[:, part].shape)
-            keys, values = self.cache.get(b)
-            scores = q @ keys.transpose(0, 2, 1) / math.sqrt(k.shape[-1])
-            outputs.append(softmax(scores) @ values)
-        return outputs

@@ -2,27 +2,6 @@
 
 One kernel from logits `[B, T, V]` to the top-K probabilities and indices. The full softmax never touches global memory.
 
-```
-        logits[b, t, 0 .. V-1]
-   +------+------+------+-- ... --+------+
-   |  t0  |  t1  |  t2  |         | t255 |     256 threads, stride 256, coalesced
-   +--+---+--+---+--+---+-- ... --+--+---+
-      |      |      |                |
-      v      v      v                v
-    [max]  [max]  [max]    ...     [max]       warp shuffle, then warp 0
-      |      |      |                |
-      v      v      v                v
-    [sum]  [sum]  [sum]    ...     [sum]       warp shuffle, then warp 0
-      |      |      |                |
-      v      v      v                v
-   [top-K][top-K][top-K]   ...    [top-K]      sorted, in registers
-      \______\______|________________/
-                    v
-             shared memory merge
-                    v
-           probs[K], indices[K]                8K bytes per row
-```
-
 ## Kernel
 
 ```cuda
@@ -180,40 +159,3 @@ void launch_fused_softmax_topk(const float* logits, float* topk_prob, int* topk_
 
 A naive pipeline reads the logits, writes the softmax, reads it again and sorts it: 16V bytes. The fused kernel moves 4V bytes:
 **4x less traffic**.
-
-## Warp-level strategy
-
-* `__shfl_down_sync` in five steps reduces 32 values without shared memory; lane 0 has the result.
-* The eight warps exchange their results through shared memory, warp 0 reduces them.
-* Top-K lists are private to a thread: no synchronisation in the hot loop.
-* One merge at the end over the candidates of all 256 threads.
-
-## Bandwidth or compute
-
-```
-naive :  FLOPs / bytes = 7.1 FLOP/B
-fused :  FLOPs / bytes = 0.8 FLOP/B
-```
-
-Fusion raises the arithmetic intensity from naive to fused, so the fused kernel makes better use of the arithmetic units while
-the naive one waits for memory.
-
-## Scaling with V
-
-| V | logits per row | loop iterations per thread |
-|--:|--:|--:|
-| 32,000 | 128 KB | 125 |
-| 50,257 | 201 KB | 197 |
-| 128,256 | 513 KB | 501 |
-
-The work per row grows linearly with V; shared memory does not grow at all. For small B * T the grid is small, and a row can be
-split over several blocks with a second kernel for the merge.
-
-## Comparison with the naive version
-
-| | naive (softmax, then sort) | fused |
-|---|---|---|
-| kernels | 2 or 3 | 1 |
-| passes over V | 4 | 1 |
-| extra global memory | B * T * V floats | none |
-| numerically stable | yes | yes |

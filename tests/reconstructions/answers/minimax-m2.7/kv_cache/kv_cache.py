@@ -1,34 +1,4 @@
-"""
-================================================================================
-                KV-CACHE SYSTEM FOR AUTOREGRESSIVE INFERENCE
-================================================================================
-
- MEMORY LAYOUTS
-
-  1. FLAT          (layers, 2, batch, heads, max_seq, head_dim)
-                        |   |
-                        |   +-- 0 = K, 1 = V
-                        +------ one slab per layer
-
-  2. PER LAYER     layer -> (K, V),  K and V: (heads, seq, head_dim)
-
-  3. PAGED         sequence -> [block 7] -> [block 2] -> [block 9]
-                               16 tokens    16 tokens    5 tokens
-
-  4. INTERLEAVED   k0 v0 k1 v1 k2 v2 ...   (one stream, good locality)
-
- PER-STEP UPDATE
-
-      x_t --> q_t, k_t, v_t
-                   |    |
-                   v    v
-      cache:  [K_0 ... K_t-1 | k_t]     out_t = softmax(q_t K^T / sqrt(d)) V
-              [V_0 ... V_t-1 | v_t]
-
- OPTIMISATIONS DISCUSSED BELOW
-   paged attention, quantised storage, chunked attention, prefix sharing, speculative decoding
-================================================================================
-"""
+"""A KV cache for autoregressive inference in several layouts."""
 
 import math
 
@@ -42,11 +12,6 @@ def softmax(x, axis=-1):
     x = x - np.max(x, axis=axis, keepdims=True)
     e = np.exp(x)
     return e / np.sum(e, axis=axis, keepdims=True)
-
-
-# ------------------------------------------------------------------------------
-#  Layout 1: flat cache
-# ------------------------------------------------------------------------------
 
 
 class FlatKVCache:
@@ -70,11 +35,6 @@ class FlatKVCache:
         """K and V of one batch element."""
         n = self.lengths[batch_idx]
         return self.data[layer_idx, 0, batch_idx, :, :n], self.data[layer_idx, 1, batch_idx, :, :n]
-
-
-# ------------------------------------------------------------------------------
-#  Layout 3: paged cache
-# ------------------------------------------------------------------------------
 
 
 class KVBlock:
@@ -134,11 +94,6 @@ class PagedKVCache:
             self.free_blocks.append(block)
 
 
-# ------------------------------------------------------------------------------
-#  Attention
-# ------------------------------------------------------------------------------
-
-
 class MultiHeadAttention:
     """Multi-head attention with an optional cache."""
 
@@ -190,11 +145,6 @@ class KVCacheStack:
     def clear(self, batch_idx=0):
         """Forget a sequence."""
         self.caches = {}
-
-
-# ------------------------------------------------------------------------------
-#  Batched inference
-# ------------------------------------------------------------------------------
 
 
 class BatchElement:
@@ -265,11 +215,6 @@ class BatchedInferenceEngine:
         return sum(self.analyzer.total_bytes(element.length) for element in self.elements)
 
 
-# ------------------------------------------------------------------------------
-#  Memory analysis
-# ------------------------------------------------------------------------------
-
-
 class MemoryAnalyzer:
     """Memory growth over long sequences."""
 
@@ -288,82 +233,3 @@ class MemoryAnalyzer:
     def total_bytes(self, seq_len):
         """K and V of all layers. 2 layers, 4 heads of 16, FP32: 2048 bytes per token."""
         return 2 * self.num_layers * seq_len * self.per_token_per_layer()
-
-    def print_table(self):
-        """Sizes by precision and length."""
-        print("seq_len      FP32        FP16        INT8")
-        for seq_len in (512, 2048, 8192, 32768):
-            elements = self.total_bytes(seq_len) // self.bytes_per_element
-            row = "".join(f"{elements * size / 2**20:9.1f} MB" for size in self.BYTES.values())
-            print(f"{seq_len:7d} {row}")
-
-
-OPTIMISATIONS = {
-    "paged attention": "blocks of 16 tokens; no fragmentation, memory follows the real length (PagedKVCache)",
-    "quantised cache": "INT8 storage quarters FP32; per-head scales keep the error small",
-    "chunked attention": "process long prompts in chunks of 512 tokens to bound the score matrix",
-    "prefix sharing": "sequences with a common system prompt point to the same blocks",
-    "speculative decoding": "a small model drafts 4 tokens, the large one verifies them in one step",
-}
-
-CUDA_PSEUDOCODE = r"""
-__global__ void decode_attention(q, K, V, out, len) {
-    // one block per (batch, head); threads stride over the tokens
-    for (t = threadIdx.x; t < len; t += blockDim.x)  score[t] = dot(q, K[t]) * scale;
-    __syncthreads();
-    m = block_max(score);  s = block_sum(exp(score - m));
-    for (d = threadIdx.x; d < head_dim; d += blockDim.x)  out[d] = sum_t exp(score[t]-m)/s * V[t][d];
-}
-   global memory: K, V (coalesced over d)      shared memory: score[len]
-"""
-
-
-# ------------------------------------------------------------------------------
-#  Generation and demo
-# ------------------------------------------------------------------------------
-
-
-class TinyDecoder:
-    """One attention layer over random embeddings, enough to drive the cache."""
-
-    def __init__(self, vocab, num_heads, head_dim, seed=0):
-        rng = np.random.default_rng(seed)
-        width = num_heads * head_dim
-        self.num_heads, self.head_dim = num_heads, head_dim
-        self.embedding = rng.normal(size=(vocab, width)).astype(np.float32)
-        self.projections = [rng.normal(size=(width, width)).astype(np.float32) / math.sqrt(width) for _ in range(3)]
-        self.engine = BatchedInferenceEngine(1, num_heads, head_dim, 1, 256)
-
-    def _qkv(self, tokens):
-        x = self.embedding[tokens]
-        heads = [(x @ w).reshape(1, len(tokens), self.num_heads, self.head_dim) for w in self.projections]
-        return [h.transpose(0, 2, 1, 3) for h in heads]
-
-    def generate(self, prompt, steps):
-        """Greedy continuation of a prompt."""
-        tokens = list(prompt)
-        self.engine.prefill(0, [0], *self._qkv(tokens), [len(tokens)])
-        for _ in range(steps):
-            out = self.engine.step_inference(0, [0], *self._qkv(tokens[-1:]))
-            logits = self.embedding @ out.reshape(-1)
-            tokens.append(int(np.argmax(logits)))
-        return tokens
-
-
-def demo():
-    """Three decoding steps."""
-    print("=" * 60)
-    print("KV-CACHE DEMO")
-    print("=" * 60)
-    decoder = TinyDecoder(vocab=50, num_heads=2, head_dim=8)
-    print("prompt       :", [3, 14, 15, 9, 2])
-    print("with 3 steps :", decoder.generate([3, 14, 15, 9, 2], 3))
-    print("cache length :", decoder.engine.stack.length(0))
-    MemoryAnalyzer(32, 32, 128).print_table()
-    for name, text in OPTIMISATIONS.items():
-        print(f"  {name:22s} {text}")
-    print("DONE: all steps completed successfully")
-
-
-if __name__ == "__main__":
-    demo()

@@ -30,16 +30,3 @@ def cached_attention(q: np.ndarray, k: np.ndarray, v: np.ndarray, mask: np.ndarr
     if mask is not None:
         scores = np.where(mask, scores, -1e30)
     return np.matmul(softmax(scores), v).astype(q.dtype)
-
-
-def cached_attention_gqa(
-    q: np.ndarray, k: np.ndarray, v: np.ndarray, num_kv_heads: int, mask: np.ndarray | None = None
-) -> np.ndarray:
-    """Grouped-query attention: every key/value head serves num_heads / num_kv_heads query heads."""
-    groups = q.shape[1] // num_kv_heads
-    return cached_attention(q, np.repeat(k, groups, axis=1), np.repeat(v, groups, axis=1), mask)
-
-
-def cached_attention_mqa(q: np.ndarray, k: np.ndarray, v: np.ndarray, mask: np.ndarray | None = None) -> np.ndarray:
-    """Multi-query attention: one key/value head for all."""
-    return cached_attention_gqa(q, k, v, 1, mask)

@@ -12,13 +12,3 @@ def prefill_chunk(cache: KVCache, q: np.ndarray, k: np.ndarray, v: np.ndarray, r
     keys, values = cache.get()
     mask = build_causal_mask(q.shape[2], keys.shape[2], offset)
     return cached_attention(q, keys[rows], values[rows], mask)
-
-
-def chunked_prefill(cache: KVCache, q: np.ndarray, k: np.ndarray, v: np.ndarray, chunk: int = 64) -> np.ndarray:
-    """A whole prompt, `chunk` tokens at a time."""
-    rows = np.arange(q.shape[0])
-    parts = [
-        prefill_chunk(cache, q[:, :, i : i + chunk], k[:, :, i : i + chunk], v[:, :, i : i + chunk], rows)
-        for i in range(0, q.shape[2], chunk)
-    ]
-    return np.concatenate(parts, axis=2)

@@ -1,0 +1,1 @@
+"""Pages as documents, from the views."""

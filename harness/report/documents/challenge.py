@@ -1,0 +1,214 @@
+"""One challenge: who leads and why, the gravest findings, every model, and the criteria side by side."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from harness.model import Challenge, Review, Severity
+from harness.report import document as doc
+from harness.report import formatting
+from harness.report.documents.attempts import HOW, attempts_table
+from harness.report.documents.marks import mark_cell, notes_block
+from harness.report.documents.submission import Surroundings, criterion_place, submission_blocks
+from harness.report.views.answers import ModelAnswer
+from harness.report.views.attempts import attempts_report
+from harness.report.views.challenge import ChallengeReport
+from harness.report.views.criteria import CriterionCell, CriterionRow
+from harness.report.views.excerpts import Sources
+
+READING = (
+    "A mark reads point [lowest, highest], coverage. The point is taken over what was assessed; the interval counts "
+    "the rest as lost, then as met; coverage is the share of the rubric's weight that was assessed. Not assessed is "
+    "not a zero: it was not examined. One exception: if a submission does not build, or fails its anchor criterion, "
+    "the criteria that depend on it count as 0, run or not.",
+    "The overall is the mean of the dimensions under their weights, rounded half up; nothing is adjusted by hand. A "
+    "gate is a ceiling that no other merit lifts; the overall stays below its own by 10 times the share not met of "
+    "the critical weight assessed, so that critical criteria order the marks under it.",
+    "Inside a dimension a critical criterion weighs 5, a major one 3, a minor one 1.",
+    "Provenance: model output is as the model gave it, a reconstruction was written by this project to show the "
+    "behaviour described for a model's answer, a baseline is a solution written by this project, and is not ranked.",
+)
+GROUPS = (
+    ("Passed", ("passed",)),
+    ("In part", ("part", "unoffered")),
+    ("Failed", ("failed", "lost")),
+    ("Not assessed, or not asked", ("open", "unasked")),
+)
+"""Columns of criteria, each with the kinds of outcome in it."""
+SHAPES = {"passed": "✓", "part": "◐", "failed": "✕", "lost": "✕", "unoffered": "–", "open": "·", "unasked": "○"}
+"""Signs of outcomes, for readers who see no colours."""
+
+
+def challenge_page(report: ChallengeReport, reviews: Sequence[Review], unfetched: Iterable[str]) -> Iterator[doc.Block]:
+    """Yield the page of one challenge."""
+    challenge, around = report.challenge, Surroundings(reviews, frozenset(unfetched), evidence=False, made=False)
+    yield doc.Heading(challenge.title, 1)
+    yield doc.Paragraph(challenge.summary)
+    yield _verdict(report)
+    yield doc.Paragraph((_counts(report), doc.link("scoreboard", "scoreboard.md"), "."), "small")
+    yield from notes_block(report.notes)
+    yield from doc.section("At a glance", _glance(report))
+    several = [attempts_report(challenge, a.attempts) for a in report.answers if a.attempts]
+    if several:
+        yield attempts_table(several)
+        yield doc.Paragraph(HOW, "small")
+    yield doc.Heading("Model by model")
+    for answer in report.answers:
+        yield doc.Heading(answer.model, 3)
+        yield from submission_blocks(challenge, answer, around, 4)
+    yield doc.Heading("Dimension by dimension")
+    yield _dimensions(report)
+    for part in report.sections:
+        yield doc.Heading(part.dimension.title, 3)
+        columns = ("Criterion", "Severity", *(title for title, _ in GROUPS))
+        yield doc.table(columns, (_grouped(report, row) for row in part.rows), part.dimension.title)
+    yield from _asked(challenge)
+    yield doc.Fold("How to read this", (doc.List((*READING, _ratio(challenge))),))
+    yield doc.Heading("See it for yourself")
+    yield doc.Paragraph(
+        "Every probed criterion can be run again with the seed of its grade, printing what was expected against what "
+        "came:"
+    )
+    shown = [f"harness show {report.answers[0].shown.name}"] if report.answers else []
+    yield doc.Code("\n".join([f"harness replay MODEL/{challenge.id} CRITERION", *shown]))
+
+
+def _counts(report: ChallengeReport) -> str:
+    challenge, count = report.challenge, report.submissions
+    how = "compiling and running" if any(c.compiler for c in challenge.criteria) else "running"
+    return (
+        f"Every mark on this page was measured by {how} the answer or reading its source with a tool: "
+        f"{len(challenge.criteria)} criteria in {len(report.sections)} dimensions, {count} "
+        f"submission{'s' if count != 1 else ''}. All tasks together: "
+    )
+
+
+def _verdict(report: ChallengeReport) -> doc.List:
+    common = ((f"{label}: ", doc.codes(ids), ".") for label, ids in report.verdict.common)
+    return doc.List((*report.verdict.sentences, *common))
+
+
+def _glance(report: ChallengeReport) -> doc.Table:
+    columns = ("Model", "Provenance", doc.Column("Overall", numeric=True), "Critical criteria met", "Gravest finding")
+    lines = (
+        (
+            doc.TextRun(a.model, to=doc.LinkTarget(f"{a.model}/{a.challenge}", f"{a.challenge}.md", a.model)),
+            formatting.provenance(a.marked.provenance),
+            mark_cell(a.marked.overall, status=a.marked.status),
+            report.critical(a),
+            report.gravest(a) or "none",
+        )
+        for a in report.answers
+    )
+    return doc.table(columns, lines, f"Models on {report.challenge.title}")
+
+
+def _dimensions(report: ChallengeReport) -> doc.Table:
+    lines = (
+        (part.dimension.title, formatting.number(part.dimension.weight),
+         doc.joined(((f"{a.model} ", doc.strong(mark)) for a, mark in zip(report.answers, part.standings, strict=True)),
+                    "; "))
+        for part in report.sections
+    )  # fmt: skip
+    return doc.table(("Dimension", "Weight", "Marks"), lines, "Dimensions")
+
+
+def _grouped(report: ChallengeReport, row: CriterionRow) -> tuple[doc.Inline, ...]:
+    cells = list(zip(report.answers, row.cells, strict=True))
+    groups = (doc.joined(_named(a, cell) for a, cell in cells if cell.kind in kinds) for _, kinds in GROUPS)
+    name: doc.Inline = (row.criterion.title.rstrip("."), " (", doc.code(row.criterion.id), ")")
+    return name, row.criterion.severity.value, *groups
+
+
+def _named(answer: ModelAnswer, cell: CriterionCell) -> str:
+    plainly = cell.outcome in ("passed", "failed", "not run")
+    return answer.model if plainly else f"{answer.model} ({cell.outcome})"
+
+
+def _asked(challenge: Challenge) -> Iterator[doc.Block]:
+    asked = tuple((doc.code(c.id), f": {c.review}") for c in challenge.criteria if c.review)
+    if asked:
+        told = doc.Paragraph("No mark comes from these until somebody has answered them.")
+        yield from doc.section("What a reviewer is asked", told, doc.List(asked), level=3)
+
+
+def _ratio(challenge: Challenge) -> str:
+    scale = challenge.error_ratio
+    if scale:
+        return f"Error ratio: distance to a long-double oracle over {scale.unit}. Up to {scale.passes:g} is right."
+    unit = "in units of what rounding the inputs alone would cost"
+    return f"Error ratio: distance to a long-double oracle, {unit}. Up to 4 is full marks, over 32 is wrong."
+
+
+def challenge_group(
+    report: ChallengeReport, reviews: Sequence[Review], unfetched: Iterable[str], sources: Sources, detailed: bool
+) -> tuple[doc.Block, ...]:
+    """Return one challenge for the page of everything.
+
+    Args:
+        sources: files that findings name.
+        detailed: false to leave single criteria out.
+    """
+    challenge, away = report.challenge, frozenset(unfetched)
+    folds = []
+    for answer in report.answers:
+        record = answer.shown
+        files = sources.get(record.name, {})
+        around = Surroundings(reviews, away, files, evidence=detailed, made=detailed, links=True)
+        title: doc.Inline = (
+            doc.strong(answer.model), " ", doc.TextRun(formatting.provenance(answer.marked.provenance), "badge"), " ",
+            doc.strong(formatting.mark(answer.marked.overall.score)), f" {report.gravest(answer)}",
+        )  # fmt: skip
+        blocks = (*submission_blocks(challenge, answer, around, 4),)
+        folds.append(doc.Fold(title, blocks, f"{answer.model}/{challenge.id}", tags(answer, challenge.id)))
+    return (
+        doc.Heading(challenge.title, 3, f"challenge-{challenge.id}"),
+        doc.Paragraph(challenge.summary, "lead"),
+        _verdict(report),
+        _matrix(report, detailed),
+        *folds,
+    )
+
+
+def tags(answer: ModelAnswer, challenge: str = "") -> Mapping[str, str]:
+    """Return what an answer is filtered by."""
+    own = {"model": answer.model, "provenance": formatting.provenance(answer.marked.provenance)}
+    return own | ({"challenge": challenge} if challenge else {})
+
+
+def _matrix(report: ChallengeReport, detailed: bool) -> doc.Table:
+    columns: list[str | doc.Column] = ["Criterion", *(doc.Column(a.model, tags=tags(a)) for a in report.answers)]
+    rows = [doc.TableRow(("Overall", *(_mark(a) for a in report.answers)), heads=False)]
+    for part in report.sections:
+        title = f"{part.dimension.title} (weight {formatting.number(part.dimension.weight)})"
+        id = part.dimension.id
+        marks = [_dimension(report.challenge, a, id) for a in report.answers]
+        if not detailed:  # a page of thousands of bars opens late
+            marks = [replace(mark, score=None) for mark in marks]
+        rows.append(doc.TableRow((title, *marks), id=f"{report.challenge.id}/{id}"))
+        rows += [_outcomes(report, row) for row in part.rows if detailed]
+    return doc.Table(
+        tuple(columns), tuple(rows), f"{report.challenge.title}: criteria and models", whole=True, kind="matrix"
+    )
+
+
+def _mark(answer: ModelAnswer) -> doc.Cell:
+    return mark_cell(answer.marked.overall, doc.LinkTarget(f"{answer.model}/{answer.challenge}"), answer.marked.status)
+
+
+def _dimension(challenge: Challenge, answer: ModelAnswer, id: str) -> doc.Cell:
+    score = answer.marked.dimensions.get(id)
+    if score is None:
+        missing = formatting.missing_mark(challenge, id, answer.shown)
+        return doc.Cell((missing,), None, "unasked" if missing == formatting.NOT_ASKED else "open")
+    return mark_cell(score, doc.LinkTarget(f"{answer.model}/{answer.challenge}"))
+
+
+def _outcomes(report: ChallengeReport, row: CriterionRow) -> doc.TableRow:
+    c = row.criterion
+    weight = doc.strong("critical") if c.severity is Severity.CRITICAL else c.severity.value
+    cells = (
+        doc.Cell((doc.TextRun(f"{SHAPES[cell.kind]} {cell.outcome}", to=criterion_place(a.shown, c.dimension, c.id)),),
+             kind=cell.kind)
+        for a, cell in zip(report.answers, row.cells, strict=True)
+    )  # fmt: skip
+    return doc.TableRow(((f"{c.title.rstrip('.')} ", doc.code(c.id), " ", weight), *cells))

@@ -1,0 +1,1 @@
+"""Figures of records, drawn by templates."""
