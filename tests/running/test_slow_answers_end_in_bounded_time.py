@@ -29,8 +29,8 @@ def test_time_spent_waiting_for_a_hung_call_counts(toy, submit):
     record = grade_one(toy.workspace, submit("m", hung), Options(limits=limits)).record
     values, linear = record.evidence
     # the first try of the hung call takes all the time there is, so that no second one can follow
-    assert (values.outcome, linear.outcome) == (Outcome.FAILED, Outcome.NOT_RUN)
-    assert "does not end in time" in values.seen and "used up" in linear.seen
+    assert (values.outcome, linear.own_outcome) == (Outcome.FAILED, Outcome.NOT_RUN)
+    assert "does not end in time" in values.seen
     assert record.seconds["box"] > 2.0
 
 
