@@ -137,9 +137,15 @@ class RoundRobin:
         criteria, ahead, attempts = self.criteria.tolist(), self._ahead.tolist(), self._attempts.tolist()
         for i, j in combinations(range(len(self.models)), 2):
             yield Duel(
-                self.challenge, self.models[i], self.models[j], marks[i][j], marks[j][i], criteria[i][j],
-                attempts=(attempts[i], attempts[j]), ahead=ahead[i][j],
-            )  # fmt: skip
+                self.challenge,
+                self.models[i],
+                self.models[j],
+                marks[i][j],
+                marks[j][i],
+                criteria[i][j],
+                attempts=(attempts[i], attempts[j]),
+                ahead=ahead[i][j],
+            )
 
     def wins(self) -> NDArray[np.float64]:
         """Return (models, models): 1 for a win of the row's model, 0.5 for a split, 0 if unplayed."""
@@ -288,9 +294,11 @@ def _summarize_side(record: Record, side: int) -> RecordSummary:
 
 
 def round_robin(
-    challenge: Challenge, ordered: Sequence[RecordSummary], before: RoundRobin | None = None,
+    challenge: Challenge,
+    ordered: Sequence[RecordSummary],
+    before: RoundRobin | None = None,
     unchanged: Collection[str] = (),
-) -> RoundRobin:  # fmt: skip
+) -> RoundRobin:
     """Compare all pairs of models with these records of one challenge.
 
     Args:
@@ -318,9 +326,13 @@ def round_robin(
                 block[:, number] = laid_out[model]().marks(shared[model] & ids)
         blocks.append(block)
     return RoundRobin(
-        challenge.id, tuple(s.model for s in ordered), compared, tuple(compared.index(ids) for ids in shared.values()),
-        np.concatenate(blocks), _reuse_ahead(tuple(own), before, unchanged),
-    )  # fmt: skip
+        challenge.id,
+        tuple(s.model for s in ordered),
+        compared,
+        tuple(compared.index(ids) for ids in shared.values()),
+        np.concatenate(blocks),
+        _reuse_ahead(tuple(own), before, unchanged),
+    )
 
 
 def _reuse_ahead(

@@ -208,21 +208,29 @@ def _hybrids(board: Scoreboard) -> Iterator[doc.Block]:
         )
         yield doc.Paragraph(f"{best} weights, no gate.")
         lines = (
-            (one.title, one.mark, one.best,
-             "; ".join(f"{part.title} {part.mark} ({', '.join(part.models) or 'none'})" for part in one.parts))
+            (
+                one.title,
+                one.mark,
+                one.best,
+                "; ".join(f"{part.title} {part.mark} ({', '.join(part.models) or 'none'})" for part in one.parts),
+            )
             for one in board.hybrids
-        )  # fmt: skip
+        )
         yield doc.table(("Challenge", "Best of every part", "Best single answer", "From"), lines, "The ideal hybrid")
 
 
 def _findings(board: Scoreboard) -> Iterator[doc.Block]:
     for row in board.rows:
         items = tuple(
-            (doc.link(entry.rubric.title, f"{entry.challenge}.md"), f", {entry.text}: ",
-             "; ".join(entry.findings) or "no weakness was seen", ".")
+            (
+                doc.link(entry.rubric.title, f"{entry.challenge}.md"),
+                f", {entry.text}: ",
+                "; ".join(entry.findings) or "no weakness was seen",
+                ".",
+            )
             for entry in row.entries
             if entry.marked
-        )  # fmt: skip
+        )
         yield doc.Fold(f"{row.standing.model} ({row.provenance})", (doc.List(items),))
 
 
@@ -281,11 +289,15 @@ def round_page(view: RoundView) -> Iterator[doc.Block]:
     yield doc.Paragraph(view.verdict)
     yield from notes_block(view.notes)
     lines = [
-        (row.standing.place or "–", row.standing.model, formatting.provenances(row.standing.provenance),
-         doc.joined((_mark_of(c.title, mark) for c, mark in zip(view.challenges, row.marks, strict=True)), "; "),
-         doc.strong(formatting.whole(row.standing.mean)))
+        (
+            row.standing.place or "–",
+            row.standing.model,
+            formatting.provenances(row.standing.provenance),
+            doc.joined((_mark_of(c.title, mark) for c, mark in zip(view.challenges, row.marks, strict=True)), "; "),
+            doc.strong(formatting.whole(row.standing.mean)),
+        )
         for row in view.rows
-    ]  # fmt: skip
+    ]
     yield doc.table(
         ("Place", "Model", "Provenance", "Marks", "Average"), lines or [("–", "no model has a mark", "", "", "")]
     )

@@ -104,11 +104,16 @@ def _glance(report: ChallengeReport) -> doc.Table:
 
 def _dimensions(report: ChallengeReport) -> doc.Table:
     lines = (
-        (part.dimension.title, formatting.number(part.dimension.weight),
-         doc.joined(((f"{a.model} ", doc.strong(mark)) for a, mark in zip(report.answers, part.standings, strict=True)),
-                    "; "))
+        (
+            part.dimension.title,
+            formatting.number(part.dimension.weight),
+            doc.joined(
+                ((f"{a.model} ", doc.strong(mark)) for a, mark in zip(report.answers, part.standings, strict=True)),
+                "; ",
+            ),
+        )
         for part in report.sections
-    )  # fmt: skip
+    )
     return doc.table(("Dimension", "Weight", "Marks"), lines, "Dimensions")
 
 
@@ -155,9 +160,13 @@ def challenge_group(
         files = sources.get(record.name, {})
         around = Surroundings(reviews, away, files, evidence=detailed, made=detailed, links=True)
         title: doc.Inline = (
-            doc.strong(answer.model), " ", doc.TextRun(formatting.provenance(answer.marked.provenance), "badge"), " ",
-            doc.strong(formatting.mark(answer.marked.overall.score)), f" {report.gravest(answer)}",
-        )  # fmt: skip
+            doc.strong(answer.model),
+            " ",
+            doc.TextRun(formatting.provenance(answer.marked.provenance), "badge"),
+            " ",
+            doc.strong(formatting.mark(answer.marked.overall.score)),
+            f" {report.gravest(answer)}",
+        )
         blocks = (*submission_blocks(challenge, answer, around, 4),)
         folds.append(doc.Fold(title, blocks, f"{answer.model}/{challenge.id}", tags(answer, challenge.id)))
     return (
@@ -207,8 +216,10 @@ def _outcomes(report: ChallengeReport, row: CriterionRow) -> doc.TableRow:
     c = row.criterion
     weight = doc.strong("critical") if c.severity is Severity.CRITICAL else c.severity.value
     cells = (
-        doc.Cell((doc.TextRun(f"{SHAPES[cell.kind]} {cell.outcome}", to=criterion_place(a.shown, c.dimension, c.id)),),
-             kind=cell.kind)
+        doc.Cell(
+            (doc.TextRun(f"{SHAPES[cell.kind]} {cell.outcome}", to=criterion_place(a.shown, c.dimension, c.id)),),
+            kind=cell.kind,
+        )
         for a, cell in zip(report.answers, row.cells, strict=True)
-    )  # fmt: skip
+    )
     return doc.TableRow(((f"{c.title.rstrip('.')} ", doc.code(c.id), " ", weight), *cells))

@@ -106,10 +106,14 @@ def head_to_head_page(match: HeadToHeadReport) -> Iterator[doc.Block]:
     beside = f" Not counted, as on the scoreboard: {uncounted}." if uncounted else ""
     yield doc.Paragraph((doc.strong(match.tally), f": {match.summary}. A split counts half for each.{beside}"))
     lines = (
-        (doc.link(s.challenge.title, match.page, s.challenge.title), s.left, s.right,
-         f"{s.winner}{'' if s.counted else ' (not counted)'}")
+        (
+            doc.link(s.challenge.title, match.page, s.challenge.title),
+            s.left,
+            s.right,
+            f"{s.winner}{'' if s.counted else ' (not counted)'}",
+        )
         for s in match.sections
-    )  # fmt: skip
+    )
     yield doc.table(("Challenge", left, right, "Winner"), lines, "Challenges")
     for part in match.sections:
         yield doc.Heading(part.challenge.title)

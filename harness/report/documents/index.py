@@ -117,17 +117,22 @@ def _board(board: Scoreboard) -> Iterator[doc.Block]:
 
 def _certainty(board: Scoreboard) -> Iterator[doc.Block]:
     lines = (
-        (row.standing.model, _chances(row), row.won or "–",
-         "–" if row.standing.strength is None else formatting.whole(row.standing.strength))
+        (
+            row.standing.model,
+            _chances(row),
+            row.won or "–",
+            "–" if row.standing.strength is None else formatting.whole(row.standing.strength),
+        )
         for row in board.rows
-    )  # fmt: skip
+    )
     yield doc.table(("Model", "Ranks when drawn anew", "Duels won", "Strength"), lines, "Certainty of the order")
     yield doc.Paragraph(
         "Ranks when drawn anew: the challenges are resampled with replacement many times; shown is the share of "
         "samples in which each model has each rank. Duels won: two models on one challenge that counts, on the "
         "criteria both were "
-        f"assessed on; a lead inside the noise is half a win each; {STRENGTH} {board.certainty}", "small",
-    )  # fmt: skip
+        f"assessed on; a lead inside the noise is half a win each; {STRENGTH} {board.certainty}",
+        "small",
+    )
 
 
 def _chances(row: ScoreboardRow) -> str:
@@ -188,15 +193,17 @@ def _challenges(inputs: ReportInputs, records: Sequence[Record]) -> Iterator[doc
 
 def _reading(attempts: bool) -> Iterator[doc.Block]:
     yield doc.Heading("How to read this", 2, "reading")
-    yield doc.List((
-        "Every mark here was measured by running an answer or by reading its source with a tool, and leads to its "
-        "evidence: click it.",
-        *READING,
-        *([f"Mean of n attempts: {HOW}"] if attempts else []),
-        "Lines of code beside a finding are those of the submission's files when this page was made.",
-        "`harness replay MODEL/CHALLENGE CRITERION` runs a probe again with the seed of its grade and prints what was "
-        "expected against what came.",
-    ))  # fmt: skip
+    yield doc.List(
+        (
+            "Every mark here was measured by running an answer or by reading its source with a tool, and leads to its "
+            "evidence: click it.",
+            *READING,
+            *([f"Mean of n attempts: {HOW}"] if attempts else []),
+            "Lines of code beside a finding are those of the submission's files when this page was made.",
+            "`harness replay MODEL/CHALLENGE CRITERION` runs a probe again with the seed of its grade and prints what "
+            "was expected against what came.",
+        )
+    )
 
 
 def compared_data(inputs: ReportInputs, answered: Sequence[ModelAnswer], models: Sequence[str]) -> dict[str, Any]:

@@ -11,11 +11,14 @@ from harness.report.views.published.letter_table import LetterTable
 def letters_page(found: LetterTable) -> Iterator[doc.Block]:
     """Yield the page."""
     yield doc.Heading("Published letter grades", 1)
-    yield doc.Paragraph((
-        "Letters that published reviews give, as they stand. Their judges read the answers and did not run them. A "
-        "letter is never converted to a mark and enters no figure of any other page. Back to the ",
-        doc.link("published scoreboard", "published/scoreboard.md"), ".",
-    ))  # fmt: skip
+    yield doc.Paragraph(
+        (
+            "Letters that published reviews give, as they stand. Their judges read the answers and did not run them. A "
+            "letter is never converted to a mark and enters no figure of any other page. Back to the ",
+            doc.link("published scoreboard", "published/scoreboard.md"),
+            ".",
+        )
+    )
     overall = any(row.overall for row in found.rows)
     columns = ("Model", *(c.title for c in found.challenges), *(("Over all",) if overall else ()))
     given = (
@@ -37,11 +40,16 @@ def letters_page(found: LetterTable) -> Iterator[doc.Block]:
         "letters stand beside a mark."
     )
     lines = (
-        (doc.link(cell.title, f"{cell.challenge}.md"), cell.model, cell.letter, cell.by_letter or "–",
-         cell.mark,
-         cell.by_mark or "–")
+        (
+            doc.link(cell.title, f"{cell.challenge}.md"),
+            cell.model,
+            cell.letter,
+            cell.by_letter or "–",
+            cell.mark,
+            cell.by_mark or "–",
+        )
         for cell in found.cells
-    )  # fmt: skip
+    )
     titles = ("Challenge", "Model", "Letter", "Rank by letter", "Measured", "Rank by mark")
     yield doc.table(titles, lines, "Letters beside marks")
     if found.measured:
@@ -55,13 +63,15 @@ def _disagreements(found: LetterTable) -> Iterator[doc.Block]:
         f"mark lower by more than {pairs.noise} points, the lead that a duel takes for noise. Of the {pairs.all} "
         "pairs of answers to the same challenge"
     )
-    yield doc.List((
-        f"{pairs.alike} are ordered alike by letters and marks;",
-        f"{len(pairs.opposite)} are ordered the other way round;",
-        f"{len(pairs.same_letter)} have one letter, and marks that differ by more than that;",
-        f"{pairs.same_mark} have different letters, and marks that differ by no more than that;",
-        f"{pairs.neither} have one letter, and marks that differ by no more than that.",
-    ))  # fmt: skip
+    yield doc.List(
+        (
+            f"{pairs.alike} are ordered alike by letters and marks;",
+            f"{len(pairs.opposite)} are ordered the other way round;",
+            f"{len(pairs.same_letter)} have one letter, and marks that differ by more than that;",
+            f"{pairs.same_mark} have different letters, and marks that differ by no more than that;",
+            f"{pairs.neither} have one letter, and marks that differ by no more than that.",
+        )
+    )
     for told, own in (
         ("The pairs that are ordered the other way round, the widest lead in marks first:", pairs.opposite),
         ("The pairs with one letter, the marks furthest apart first:", pairs.same_letter),
@@ -69,10 +79,13 @@ def _disagreements(found: LetterTable) -> Iterator[doc.Block]:
         if own:
             yield doc.Paragraph(told)
             lines = (
-                (p.better.title, *(f"{c.model}: {c.letter}, measured {c.mark}" for c in (p.better, p.worse)),
-                 formatting.mark(abs(p.lead)))
+                (
+                    p.better.title,
+                    *(f"{c.model}: {c.letter}, measured {c.mark}" for c in (p.better, p.worse)),
+                    formatting.mark(abs(p.lead)),
+                )
                 for p in own
-            )  # fmt: skip
+            )
             yield doc.table(("Challenge", "Better letter", "Other", doc.Column("Apart", numeric=True)), lines)
     yield doc.Paragraph(f"Kendall's tau-b between the order by letters and the order by marks: {KENDALL}")
     yield orders("Answers", found.orders)

@@ -13,16 +13,19 @@ def not_asked_page(board: NotAskedBoard) -> Iterator[doc.Block]:
     if board.builds:
         built = " cannot be run, and has the gate of a failed build, asked or not."
         exception = (" One exception: what fails ", doc.codes(board.builds), built)
-    yield doc.Paragraph((
-        "The answers of a collection were written to prompts of their own, which did not ask for everything that is "
-        "probed "
-        "here. Such criteria are run and shown, and enter no mark, gate, rank or comparison.", exception,
-        "Here the marks as they count stand beside those that the same evidence gives when these criteria count as "
-        "well. Criteria that our adapter decides count in neither. An answer that is named neither as meeting a "
-        "criterion nor as "
-        "not meeting it was not assessed there. Back to the ",
-        doc.link("scoreboard", "scoreboard.md"), ".",
-    ))  # fmt: skip
+    yield doc.Paragraph(
+        (
+            "The answers of a collection were written to prompts of their own, which did not ask for everything that "
+            "is probed here. Such criteria are run and shown, and enter no mark, gate, rank or comparison.",
+            exception,
+            "Here the marks as they count stand beside those that the same evidence gives when these criteria count as "
+            "well. Criteria that our adapter decides count in neither. An answer that is named neither as meeting a "
+            "criterion nor as "
+            "not meeting it was not assessed there. Back to the ",
+            doc.link("scoreboard", "scoreboard.md"),
+            ".",
+        )
+    )
     yield doc.Heading("The board without and with them")
     yield doc.Paragraph(
         f"{board.changed} of {board.marks} marks change; those that do are bold. Place and mean are over the "
@@ -46,21 +49,34 @@ def _marks(board: NotAskedBoard) -> doc.Table:
     lines = (
         (
             doc.link(challenge.title, f"{challenge.id}.md"),
-            doc.joined(((f"{row.model} {pair.without} → ", _pair(pair)[1]) for row in board.rows
-                    if (pair := row.marks[number]).without), "; "),
+            doc.joined(
+                (
+                    (f"{row.model} {pair.without} → ", _pair(pair)[1])
+                    for row in board.rows
+                    if (pair := row.marks[number]).without
+                ),
+                "; ",
+            ),
         )
         for number, challenge in enumerate(board.challenges)
-    )  # fmt: skip
+    )
     return doc.table(("Challenge", "Mark without → with"), lines, "Marks")
 
 
 def _prompt(prompt: AskedPrompt) -> Iterator[doc.Block]:
     yield doc.Heading(prompt.challenge.title)
-    yield doc.List(tuple(
-        (f"{', '.join(models)}: written to ", doc.code(path), f" of the collection {prompt.collection}, SHA-256 ",
-         doc.code(sha256), ".")
-        for path, sha256, models in prompt.prompts
-    ))  # fmt: skip
+    yield doc.List(
+        tuple(
+            (
+                f"{', '.join(models)}: written to ",
+                doc.code(path),
+                f" of the collection {prompt.collection}, SHA-256 ",
+                doc.code(sha256),
+                ".",
+            )
+            for path, sha256, models in prompt.prompts
+        )
+    )
     if prompt.criteria:
         lines = (
             (

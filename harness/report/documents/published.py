@@ -16,12 +16,15 @@ KENDALL = "1 is the same order, -1 the reverse. p is the share of all orders tha
 def published_page(found: PublishedVsMeasured) -> Iterator[doc.Block]:
     """Yield the page: what disagrees most first."""
     yield doc.Heading("Published against measured", 1)
-    yield doc.Paragraph((
-        "The published marks were written by judges who read these answers. The measured marks come from running "
-        "them. This page shows the two side by side and never averages them: a published mark never enters a measured "
-        "one. Back to the ",
-        doc.link("scoreboard", "scoreboard.md"), ".",
-    ))  # fmt: skip
+    yield doc.Paragraph(
+        (
+            "The published marks were written by judges who read these answers. The measured marks come from running "
+            "them. This page shows the two side by side and never averages them: a published mark never enters a "
+            "measured one. Back to the ",
+            doc.link("scoreboard", "scoreboard.md"),
+            ".",
+        )
+    )
     yield from _in_figures(found)
     yield doc.Heading("Failures that no judge named")
     yield from _failures(found)
@@ -50,19 +53,23 @@ def _compared(found: PublishedVsMeasured) -> Iterator[doc.Block]:
         letters = doc.link("the letters beside the measured marks", "published/letters.md")
         yield doc.Paragraph((f"{were} No letter is a mark here: ", letters, "."))
     if found.reconstructed:
-        yield doc.Paragraph((
-            doc.strong("A reconstruction is not the model's own file."),
-            " It was written by this project to behave as is documented for the model's answer. So:",
-        ))  # fmt: skip
-        yield doc.List((
-            "Shown is that an answer that behaves as documented meets or fails what is listed here: it was compiled, "
-            "run or counted, and every line leads to the record of it.",
-            "Not shown is that the model's own file would. A difference of marks may come from the reconstruction, "
-            "above all where size, style, speed or tests are marked. A defect that is confirmed here is confirmed of "
-            "the documented behaviour.",
-            "A mark based on the text of a reconstruction says nothing about the model's own text. It is labelled "
-            "reconstructed text, and left out where the page says that it is.",
-        ))  # fmt: skip
+        yield doc.Paragraph(
+            (
+                doc.strong("A reconstruction is not the model's own file."),
+                " It was written by this project to behave as is documented for the model's answer. So:",
+            )
+        )
+        yield doc.List(
+            (
+                "Shown is that an answer that behaves as documented meets or fails what is listed here: it was "
+                "compiled, run or counted, and every line leads to the record of it.",
+                "Not shown is that the model's own file would. A difference of marks may come from the "
+                "reconstruction, above all where size, style, speed or tests are marked. A defect that is "
+                "confirmed here is confirmed of the documented behaviour.",
+                "A mark based on the text of a reconstruction says nothing about the model's own text. It is labelled "
+                "reconstructed text, and left out where the page says that it is.",
+            )
+        )
 
 
 def _in_figures(found: PublishedVsMeasured) -> Iterator[doc.Block]:
@@ -90,11 +97,16 @@ def _in_figures(found: PublishedVsMeasured) -> Iterator[doc.Block]:
         left_out = ", marks of a reconstruction's text left out" if found.reconstructed else ""
         yield doc.Paragraph(f"The largest differences{left_out}:")
         lines = (
-            (_linked(f"{line.model}/{line.challenge}", line.page, line.heading), line.provenance, line.title,
-             line.rounds,
-             measured(line), line.difference_text)
+            (
+                _linked(f"{line.model}/{line.challenge}", line.page, line.heading),
+                line.provenance,
+                line.title,
+                line.rounds,
+                measured(line),
+                line.difference_text,
+            )
             for line in found.largest
-        )  # fmt: skip
+        )
         titles = ("Submission", "Files", "Dimension", "Published", "Measured", "Difference")
         yield doc.table(titles, lines, "The largest differences")
 
@@ -126,10 +138,16 @@ def _marks(found: PublishedVsMeasured) -> Iterator[doc.Block]:
         for compared in section.submissions:
             name = f"{compared.overall.model} on {section.challenge.id}"
             lines = tuple(
-                (_linked(line.title, line.page, line.heading), line.provenance, line.rounds, measured(line),
-                 line.difference_text, _behind(line, "all met" if number else "no gate"))
+                (
+                    _linked(line.title, line.page, line.heading),
+                    line.provenance,
+                    line.rounds,
+                    measured(line),
+                    line.difference_text,
+                    _behind(line, "all met" if number else "no gate"),
+                )
                 for number, line in enumerate(compared.rows)
-            )  # fmt: skip
+            )
             overall = compared.overall
             summary = f"{name}: published {overall.rounds}, measured {measured(overall)}"
             yield doc.Fold(summary, (doc.table(titles, lines, name),))
@@ -210,11 +228,16 @@ def _failures(found: PublishedVsMeasured) -> Iterator[doc.Block]:
         f"offer{text}."
     )
     lines = (
-        (_linked(f"{row.record.model}/{row.record.challenge}", f"{row.record.challenge}.md", row.record.model),
-         formatting.provenance(row.record.provenance), doc.code(row.evidence.criterion), row.evidence.severity.value,
-         formatting.outcome(row.evidence), row.seen)
+        (
+            _linked(f"{row.record.model}/{row.record.challenge}", f"{row.record.challenge}.md", row.record.model),
+            formatting.provenance(row.record.provenance),
+            doc.code(row.evidence.criterion),
+            row.evidence.severity.value,
+            formatting.outcome(row.evidence),
+            row.seen,
+        )
         for row in found.failures
-    )  # fmt: skip
+    )
     titles = ("Submission", "Files", "Criterion", "Severity", "Outcome", "Seen")
     yield doc.table(titles, lines, "Failures that no judge named")
     yield doc.Paragraph("What a probe saw can be seen again: `harness replay MODEL/CHALLENGE CRITERION`.")

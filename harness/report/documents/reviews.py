@@ -25,12 +25,14 @@ def review_blocks(challenge: Challenge, record: Record, reviews: Iterable[Review
     yield doc.table(titles, lines, f"Reviews of {record.model} on {challenge.title}")
     names = {d.id: d.title for d in challenge.dimensions} | {c.id: c.title.rstrip(".") for c in challenge.criteria}
     remarks: tuple[doc.Inline, ...] = tuple(
-        (f"{names.get(mark.target, mark.target)}, {_reviewer(review)}: {mark.remark or 'no reason given'}",
-         *((" (", doc.code(quote.file), ": ", doc.TextRun(quote.text, "quote"), ")") for quote in mark.quotes))
+        (
+            f"{names.get(mark.target, mark.target)}, {_reviewer(review)}: {mark.remark or 'no reason given'}",
+            *((" (", doc.code(quote.file), ": ", doc.TextRun(quote.text, "quote"), ")") for quote in mark.quotes),
+        )
         for review in own
         for mark in review.marks
         if mark.remark or mark.quotes
-    )  # fmt: skip
+    )
     if remarks:
         yield doc.List(remarks)
     if together := join_reviews(challenge, record, own):

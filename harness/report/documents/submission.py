@@ -142,10 +142,14 @@ def _findings(challenge: Challenge, record: Record, around: Surroundings) -> Ite
 
 def _finding(record: Record, number: int, fault: Weakness, around: Surroundings, build: str) -> doc.ListItem:
     quoted = (
-        doc.Code("\n".join(line.text for line in each.lines), f"{each.path}, line {each.number}", each.lines[0].number,
-             frozenset({each.number}))
+        doc.Code(
+            "\n".join(line.text for line in each.lines),
+            f"{each.path}, line {each.number}",
+            each.lines[0].number,
+            frozenset({each.number}),
+        )
         for each in excerpts(fault.locations, around.files)
-    )  # fmt: skip
+    )
     # a colon, which no identifier has, keeps it apart from dimensions
     id = f"{record.model}/{record.challenge}/finding:{number}" if around.links else ""
     return doc.ListItem(
@@ -254,10 +258,13 @@ def made(record: Record, around: Surroundings) -> doc.Fold:
         facts.append(("Run a criterion again", doc.code(formatting.again(record, "CRITERION", around.place))))
     brief: list[tuple[str, doc.Inline]] = [
         *facts[: record.origin is not None],
-        ("Graded", f"{formatting.when(record.made)}, seed {record.seed}{counts}, {formatting.isolation(where)}, "
-         f"device {device}, harness {where.harness}"),
+        (
+            "Graded",
+            f"{formatting.when(record.made)}, seed {record.seed}{counts}, {formatting.isolation(where)}, "
+            f"device {device}, harness {where.harness}",
+        ),
         *facts[-1:],
         ("All of this", doc.code(f"harness show {record.name} --format md")),
-    ]  # fmt: skip
+    ]
     shown = None if record.outside else (doc.Heading("Made"), doc.Facts(tuple(brief)))
     return doc.Fold("Where it comes from, and how it was graded", (doc.Facts(tuple(facts)),), brief=shown)

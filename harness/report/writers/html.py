@@ -153,8 +153,14 @@ class Pages:
     @block.register
     def _(self, block: doc.Fold) -> Markup:
         summary = element("summary", self.inline(block.title))
-        return element("details", summary, self.every(block.blocks), id=block.id or None,
-                       class_="submission" if block.id else None, **_data(block.tags))  # fmt: skip
+        return element(
+            "details",
+            summary,
+            self.every(block.blocks),
+            id=block.id or None,
+            class_="submission" if block.id else None,
+            **_data(block.tags),
+        )
 
     @block.register
     def _(self, block: doc.Group) -> Markup:
@@ -176,9 +182,13 @@ class Pages:
         )
         caption = element("caption", block.caption) if block.caption else ""
         table = element(
-            "table", caption, element("thead", head), element("tbody", Markup("\n".join(body))),
-            id=block.id or None, class_=block.kind or None,
-        )  # fmt: skip
+            "table",
+            caption,
+            element("thead", head),
+            element("tbody", Markup("\n".join(body))),
+            id=block.id or None,
+            class_=block.kind or None,
+        )
         kinds = "scroll pinned" if block.sortable or block.whole else "scroll"
         return element("div", table, class_=kinds, tabindex=0, role="region", aria_label=block.caption or "Table")
 
@@ -243,12 +253,17 @@ def _strip(marks: Iterable[Score]) -> Markup:
     grid = "".join(f'<path class="grid" d="M{x} 0V20"></path>' for x in (0, 25, 50, 75, 100))
     small = "".join(
         f'<path class="dot" d="M{m.score:.3g} 10h0" stroke-opacity="{0.25 + 0.75 * m.coverage:.2f}"></path>'
-        for m in others if m.score is not None
-    )  # fmt: skip
-    large = "" if main.score is None else (
-        f'<path class="span" d="M{main.low:.3g} 10H{main.high:.3g}"></path>'
-        f'<path class="main" d="M{main.score:.3g} 10h0"></path>'
-    )  # fmt: skip
+        for m in others
+        if m.score is not None
+    )
+    large = (
+        ""
+        if main.score is None
+        else (
+            f'<path class="span" d="M{main.low:.3g} 10H{main.high:.3g}"></path>'
+            f'<path class="main" d="M{main.score:.3g} 10h0"></path>'
+        )
+    )
     return Markup(
         '<svg class="strip" viewBox="-2 0 104 20" preserveAspectRatio="none" aria-hidden="true">'
         f"{grid}{small}{large}</svg>"
