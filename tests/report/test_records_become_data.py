@@ -134,7 +134,6 @@ def test_parquet_reads_back_as_the_same_table(tabled: Callable[[Sequence[Record]
 
 def test_the_examples_of_the_page_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HARNESS_WORKSPACE", str(CHECKOUT))
-    monkeypatch.setenv("MPLBACKEND", "Agg")
     monkeypatch.chdir(tmp_path)
     made: dict[str, Any] = {}
     blocks = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
@@ -144,7 +143,6 @@ def test_the_examples_of_the_page_run(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert made["error_by_attempt"].notna().any()
     assert made["pass_rate"]["mean"].between(0, 1).all()
     assert made["cost"]["minutes"].gt(0).all()
-    assert (tmp_path / "cost_against_mark.png").stat().st_size > 1000
 
 
 def test_without_records_the_examples_have_their_columns() -> None:
