@@ -10,8 +10,8 @@ from packaging.requirements import Requirement
 
 from tests.installed import needed
 
-MOST_MB = 500
-"""350 once matplotlib (96 MB with what it brings) and pandas (81 MB) are extras."""
+MOST_MB = 400
+"""350 once pandas (81 MB) is an extra."""
 ROOT = Path(__file__).parents[1]
 OWN = ("harness", "challenges", "references")
 """Folders of the wheel."""
