@@ -72,13 +72,13 @@ def test_without_a_mark_nobody_wins():
 
 def test_critical_criteria_are_counted_from_the_evidence():
     assert "No model meets every critical criterion." in told(sample.record())
-    assert "good meets every critical criterion." in told(sample.record(), sample.record("good", sample.RIGHT))
+    assert "good meets every critical criterion that counts and was assessed." in told(sample.record(), sample.record("good", sample.RIGHT))
 
 
 def test_what_tells_models_apart_leaves_out_those_that_do_not_build():
     records = [sample.record(), sample.record("good", sample.RIGHT), sample.unbuilt()]
     common = dict(verdict(sample.CHALLENGE, in_order(answers(records))).common)
-    assert common["What tells them apart"] == ("causality", "gqa")
+    assert common["What tells them apart where all were assessed"] == ("causality", "gqa")
     assert common["Met in full by none"] == ("kill_rate",)
     assert "first_token" in common["Met by all models"]
     assert "readability" not in sum(common.values(), ())

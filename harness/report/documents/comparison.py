@@ -129,6 +129,9 @@ def _bout(match: HeadToHeadReport, part: HeadToHeadSection) -> Iterator[doc.Bloc
         for line in part.lines
     )
     yield doc.table(("Criterion", match.left, match.right, "Edge"), lines, f"Criteria of {part.challenge.title}")
-    for label, ids in (("Alike", part.alike), ("Not assessed for one of them, or both", part.open)):
+    for label, ids in (
+        ("Alike", part.alike),
+        ("Not compared, for it was not assessed, not asked or not charged for one of them", part.open),
+    ):
         if ids:
             yield doc.Paragraph((f"{label}: ", doc.codes(ids), "."))

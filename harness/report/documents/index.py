@@ -90,12 +90,18 @@ def _chart(board: Scoreboard) -> doc.Table:
         cells = (
             title,
             doc.Cell(("",), strip=strip),
-            doc.Cell((doc.strong(formatting.whole(place.mean)),)),
+            doc.Cell((doc.strong(formatting.whole(place.mean)), *_some_of(board, place.graded))),
             gravest_finding(row),
         )
         rows.append(doc.TableRow(cells, {"model": place.model, "provenance": row.provenance}))
-    over = f"0 to 100: {board.mean_title.lower()} as a large dot on its interval, the marks behind it as small ones"
+    over = "0 to 100: the mean as a large dot on its interval, the marks behind it as small ones"
     return doc.Table(("Model", over, "Mean", "Gravest finding"), tuple(rows), "Means of all models", kind="chart")
+
+
+def _some_of(board: Scoreboard, graded: int) -> tuple[str, ...]:
+    """Return how many marks a mean is of, where it lacks some of the challenges that count."""
+    over = len(board.compared)
+    return (f"of {graded}, not {over}",) if graded < over else ()
 
 
 def _board(board: Scoreboard) -> Iterator[doc.Block]:
@@ -127,10 +133,14 @@ def _certainty(board: Scoreboard) -> Iterator[doc.Block]:
     )
     yield doc.table(("Model", "Ranks when drawn anew", "Duels won", "Strength"), lines, "Certainty of the order")
     yield doc.Paragraph(
-        "Ranks when drawn anew: the challenges are resampled with replacement many times; shown is the share of "
-        "samples in which each model has each rank. Duels won: two models on one challenge that counts, on the "
-        "criteria both were "
-        f"assessed on; a lead inside the noise is half a win each; {STRENGTH} {board.certainty}",
+        (
+            "Ranks when drawn anew: the challenges are resampled with replacement many times; shown is the share of "
+            "samples in which each model has each rank. ",
+            "Duels won: two models on one challenge that counts, on the criteria both were assessed on; a lead inside "
+            "the noise is half a win each; ",
+            f"{STRENGTH} ",
+            board.certainty,
+        ),
         "small",
     )
 

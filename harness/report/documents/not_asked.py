@@ -11,13 +11,13 @@ def not_asked_page(board: NotAskedBoard) -> Iterator[doc.Block]:
     yield doc.Heading("What the original prompts did not ask for", 1)
     exception: doc.Inline = ()
     if board.builds:
-        built = " cannot be run, and has the gate of a failed build, asked or not."
+        built = " cannot be run, and has the gate of a failed build, asked or not. "
         exception = (" One exception: what fails ", doc.codes(board.builds), built)
     yield doc.Paragraph(
         (
             "The answers of a collection were written to prompts of their own, which did not ask for everything that "
             "is probed here. Such criteria are run and shown, and enter no mark, gate, rank or comparison.",
-            exception,
+            exception or " ",
             "Here the marks as they count stand beside those that the same evidence gives when these criteria count as "
             "well. Criteria that our adapter decides count in neither. An answer that is named neither as meeting a "
             "criterion nor as "

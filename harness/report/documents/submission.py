@@ -62,6 +62,9 @@ def submission_blocks(
     record = answer.shown
     published = () if around.made else origin_facts(record, around.unfetched)[:2]
     yield doc.Facts((*_standing(challenge, answer), *published))
+    if published:
+        terms = doc.Facts(origin_facts(record, around.unfetched)[2:])
+        yield doc.Fold("Our adapter, what is not charged, and how to contest a finding", (terms,))
     if answer.attempts:
         yield from attempts_blocks(attempts_report(challenge, answer.attempts), level)
         others = doc.code(f"harness show {record.model}/{record.challenge}/attempt-N")
@@ -180,7 +183,7 @@ def _repaired(record: Record) -> Iterator[doc.Block]:
     yield doc.Facts((*repairs, *((label, text) for label, text in lists if text)))
     faults = tuple(
         doc.ListItem(
-            headed(each.title, each.weight, each.criteria),
+            headed(each.title, f"{each.weight}{_unasked_of(record, each.criteria)}", each.criteria),
             (
                 doc.Facts(
                     tuple((k, v) for k, v in (("Seen", on_a_line(each.seen)), ("Likeliest fault", each.diagnosis)) if v)
@@ -192,6 +195,11 @@ def _repaired(record: Record) -> Iterator[doc.Block]:
     yield from _listed(faults)
 
 
+def _unasked_of(record: Record, criteria: Names[str]) -> str:
+    """Return a remark on criteria that the original prompt did not ask for."""
+    return ", not asked" if record.origin and all(id in record.origin.not_asked for id in criteria) else ""
+
+
 def _not_asked(challenge: Challenge, record: Record, around: Surroundings, level: int) -> Iterator[doc.Block]:
     every = view.list_not_asked(challenge, record)
     copy = f" {view.copy_note(record)}" if record.build else ""
@@ -200,8 +208,14 @@ def _not_asked(challenge: Challenge, record: Record, around: Surroundings, level
     rest = [each for each in every if not each.builds]
     shown = [each for each in rest if around.evidence or each.missed]
     lines: list[doc.Inline] = [_unasked(each) for each in shown]
-    if others := [each.criterion for each in rest if each not in shown]:
-        lines.append((doc.codes(others), ": ", doc.link("why they were not asked", "not_asked.md"), "."))
+    others: dict[str, list[str]] = {}
+    for each in rest:
+        if each not in shown:
+            others.setdefault(each.seen, []).append(each.criterion)
+    lines += [
+        (doc.codes(ids), f": {seen} (", doc.link("why they were not asked", "not_asked.md"), ").")
+        for seen, ids in others.items()
+    ]
     title = "Also seen, not asked by the original prompt (in no mark, gate, rank or comparison)"
     yield from doc.section(title, *_listed(lines), level=level)
 

@@ -50,6 +50,7 @@ def _lead(challenge: Challenge, models: Sequence[ModelAnswer]) -> list[str]:
         f"{first.model} has {formatting.standing(top)}; {second.model} has {formatting.standing(next_best)}.",
         duel_sentence(duel, {first.model: top, second.model: next_best}),
     ]
+    sentences += _left_out(first, second)
     if duel.winner and top.low <= next_best.high:
         chance = ", or other attempts," if first.attempts or second.attempts else ""
         sentences.append(
@@ -60,6 +61,18 @@ def _lead(challenge: Challenge, models: Sequence[ModelAnswer]) -> list[str]:
     return sentences
 
 
+def _left_out(first: ModelAnswer, second: ModelAnswer) -> list[str]:
+    """Name the critical failures of either that the comparison lacks, because the other was not assessed there."""
+    missed = [
+        f"{one.model} misses {formatting.some(ids)}"
+        for one, other in ((first, second), (second, first))
+        if (ids := list(dict.fromkeys(id for id in _unmet_critical(one) if not _assessed(other, id))))
+    ]
+    return [f"Not in this comparison, for the other was not assessed there: {'; '.join(missed)} (critical)."] * bool(
+        missed
+    )
+
+
 def _critical(models: Sequence[ModelAnswer]) -> list[str]:
     if not models:
         return []
@@ -67,7 +80,7 @@ def _critical(models: Sequence[ModelAnswer]) -> list[str]:
     if not clean:
         return ["No model meets every critical criterion."]
     verb = "meets" if len(clean) == 1 else "meet"
-    return [f"{', '.join(clean)} {verb} every critical criterion."]
+    return [f"{', '.join(clean)} {verb} every critical criterion that counts and was assessed."]
 
 
 def _common(challenge: Challenge, models: Sequence[ModelAnswer]) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -78,7 +91,7 @@ def _common(challenge: Challenge, models: Sequence[ModelAnswer]) -> tuple[tuple[
     lists = (
         ("Met by all models", tuple(id for id in assessed if met[id] == len(models))),
         ("Met in full by none", tuple(id for id in assessed if met[id] == 0)),
-        ("What tells them apart", tuple(id for id in assessed if 0 < met[id] < len(models))),
+        ("What tells them apart where all were assessed", tuple(id for id in assessed if 0 < met[id] < len(models))),
     )
     return tuple((label, ids) for label, ids in lists if ids)
 

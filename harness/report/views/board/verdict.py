@@ -29,7 +29,7 @@ def _lead(board: Scoreboard) -> Iterator[str]:
         return
     best = sum(_leads(board, number, first[0]) for number, c in enumerate(board.challenges) if c.id in board.compared)
     leads = f"{first[0]} leads with {mean} on average over {challenges}"
-    yield f"{leads}, and has the best mark on {best or 'none'} of them"
+    yield f"{leads}; on {best or 'none'} of them no model has a higher mark"
 
 
 def _leads(board: Scoreboard, number: int, model: str) -> bool:
@@ -52,7 +52,7 @@ def _unbuilt(board: Scoreboard, rows: list[ScoreboardRow]) -> Iterator[str]:
 
 
 def _all_fail(board: Scoreboard, rows: list[ScoreboardRow]) -> Iterator[str]:
-    """Yield the challenges on which every model, of two or more, misses a critical criterion."""
+    """Yield the challenges of which every answer, of two or more, misses a critical criterion."""
     titles = [
         c.title
         for number, c in enumerate(board.challenges)
@@ -60,7 +60,7 @@ def _all_fail(board: Scoreboard, rows: list[ScoreboardRow]) -> Iterator[str]:
     ]
     if titles:
         named = f"{', '.join(titles[:-1])} and {titles[-1]}" if len(titles) > 1 else titles[0]
-        yield f"every model misses a critical criterion of {named}"
+        yield f"every answer to {named} misses a critical criterion"
 
 
 def _given(rows: list[ScoreboardRow], number: int) -> list[Entry]:
