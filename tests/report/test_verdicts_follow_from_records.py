@@ -72,7 +72,9 @@ def test_without_a_mark_nobody_wins():
 
 def test_critical_criteria_are_counted_from_the_evidence():
     assert "No model meets every critical criterion." in told(sample.record())
-    assert "good meets every critical criterion that counts and was assessed." in told(sample.record(), sample.record("good", sample.RIGHT))
+    assert "good meets every critical criterion that counts and was assessed." in told(
+        sample.record(), sample.record("good", sample.RIGHT)
+    )
 
 
 def test_what_tells_models_apart_leaves_out_those_that_do_not_build():
