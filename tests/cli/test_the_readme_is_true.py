@@ -1,9 +1,11 @@
 """What the README and the docs name exists: commands and options parse, outputs are of real commands, links lead on."""
 
+import json
 import re
 import shlex
 import subprocess
 import sys
+from datetime import datetime
 from pathlib import Path
 from types import ModuleType
 
@@ -79,6 +81,12 @@ def test_every_exit_code_is_that_of_the_help() -> None:
     ).stdout
     codes = re.findall(r"^\| (\d+) \|", PAGES["docs/commands.md"], re.MULTILINE)
     assert codes == re.findall(r"^    (\d+)  ", told, re.MULTILINE)
+
+
+def test_the_date_of_the_grades_is_that_of_the_latest_record() -> None:
+    records = map(json.loads, (path.read_text() for path in CHECKOUT.glob("reports/records/*/*.json")))
+    latest = max(datetime.fromisoformat(record["made"]) for record in records if record["provenance"] != "baseline")
+    assert f"on {latest.day} {latest:%B %Y} at the latest" in " ".join(README.split())
 
 
 def test_links_lead_to_files() -> None:
