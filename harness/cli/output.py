@@ -86,7 +86,7 @@ def draw(renderable: "RenderableType") -> str:
     return "\n".join(text.rstrip() for text in capture.get().splitlines())
 
 
-def drawn(written: "str | RenderableType") -> str:
+def lay_out(written: "str | RenderableType") -> str:
     """Return what a format wrote as text for this stdout."""
     return clean(written.removesuffix("\n")) if isinstance(written, str) else draw(written)
 

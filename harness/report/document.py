@@ -16,7 +16,7 @@ Style = Literal["", "strong", "code", "quote", "badge"]
 
 @dataclass(frozen=True)
 class LinkTarget:
-    """Where a link leads: an `id` of the page of everything, a `heading` of a `page` below the reports, or both."""
+    """The target of a link: an `id` of the page of everything, a `heading` of a `page` below the reports, or both."""
 
     id: str
     page: str = ""

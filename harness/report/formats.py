@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Result:
-    """What a command found, for any format that writes results; every part is made on demand.
+    """The findings of a command, for any format that writes results; every part is made on demand.
 
     A terminal shows `brief` instead of the `document` where given, and the `notes` beside it. Links lead from `path`
     below the reports.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 STANDARD_OUTPUT = "-"
 
 
-def _known(name: str) -> str:
+def _require_known(name: str) -> str:
     names = named("result")
     if name not in names:
         from harness.errors import nearest
@@ -34,7 +34,7 @@ FormatOption = Annotated[
         "-F",
         help="Output format.",
         metavar=f"[{'|'.join(named('result'))}]",
-        callback=_known,
+        callback=_require_known,
         autocompletion=lambda: [(each.name, each.help) for each in named("result").values()],
     ),
 ]
@@ -71,6 +71,6 @@ def print_result(result: "Result", format: str) -> None:
     """Print a result in a format."""
     from harness.report import formats
 
-    output.print_drawing(output.drawn(formats.write(result, format)))
+    output.print_drawing(output.lay_out(formats.write(result, format)))
     for text in result.notes if format == "table" else ():
         output.note(f"note: {text}")

@@ -84,4 +84,4 @@ def _draw_board(board: "Scoreboard", format: str) -> list[str]:
     notes = [] if board.rows else ["no records yet\n  try: harness grade --all"]
     if format == "table":
         notes += [f"note: {text}" for text in board.notes]
-    return [output.drawn(formats.write(board_result(board), format)), *notes]
+    return [output.lay_out(formats.write(board_result(board), format)), *notes]

@@ -61,7 +61,7 @@ def challenge_page(report: ChallengeReport, reviews: Sequence[Review], unfetched
         yield doc.Heading(part.dimension.title, 3)
         columns = ("Criterion", "Severity", *(title for title, _ in GROUPS))
         yield doc.table(columns, (_grouped(report, row) for row in part.rows), part.dimension.title)
-    yield from _asked(challenge)
+    yield from _list_questions(challenge)
     yield doc.Fold("How to read this", (doc.List((*READING, _ratio(challenge))),))
     yield doc.Heading("See it for yourself")
     yield doc.Paragraph(
@@ -129,7 +129,7 @@ def _named(answer: ModelAnswer, cell: CriterionCell) -> str:
     return answer.model if plainly else f"{answer.model} ({cell.outcome})"
 
 
-def _asked(challenge: Challenge) -> Iterator[doc.Block]:
+def _list_questions(challenge: Challenge) -> Iterator[doc.Block]:
     asked = tuple((doc.code(c.id), f": {c.review}") for c in challenge.criteria if c.review)
     if asked:
         told = doc.Paragraph("No mark comes from these until somebody has answered them.")

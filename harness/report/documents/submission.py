@@ -22,7 +22,7 @@ KINDS = {Outcome.PASSED: "passed", Outcome.FAILED: "failed", Outcome.PARTIAL: "p
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a page shows of a submission beside its record.
+    """The context of a submission on a page, beside its record.
 
     Attributes:
         reviews: reviews of any submissions.
@@ -74,10 +74,10 @@ def submission_blocks(
     yield from doc.section("Findings, the gravest first", *_findings(challenge, record, around), level=level)
     yield from doc.section("Gates", *_listed(view.gates(challenge, record)), level=level)
     yield from doc.section(view.COPY, *_repaired(record), level=level)
-    yield from _not_asked(challenge, record, around, level)
+    yield from _list_unasked(challenge, record, around, level)
     yield from doc.section("What reviewers said", *review_blocks(challenge, record, around.reviews), level=level)
     if not around.evidence and not around.links:
-        yield from doc.section("Does well", *_held(record), level=level)
+        yield from doc.section("Does well", *_list_strengths(record), level=level)
     if around.evidence:
         yield from doc.section("Dimensions", _dimensions(challenge, record), level=level)
         yield from doc.section("Every criterion", _evidence(challenge, record), level=level)
@@ -108,7 +108,7 @@ def _standing(challenge: Challenge, answer: ModelAnswer) -> Iterator[tuple[str, 
         yield "Status", ". ".join(filter(None, (status, view.build_note(record))))
 
 
-def _held(record: Record) -> Iterator[doc.Block]:
+def _list_strengths(record: Record) -> Iterator[doc.Block]:
     passed = [e for e in record.marked if e.outcome is Outcome.PASSED]
     kinds = (("Holds", False), ("Holds, in smaller things", True))
     found = (
@@ -200,7 +200,7 @@ def _unasked_of(record: Record, criteria: Names[str]) -> str:
     return ", not asked" if record.origin and all(id in record.origin.not_asked for id in criteria) else ""
 
 
-def _not_asked(challenge: Challenge, record: Record, around: Surroundings, level: int) -> Iterator[doc.Block]:
+def _list_unasked(challenge: Challenge, record: Record, around: Surroundings, level: int) -> Iterator[doc.Block]:
     every = view.list_not_asked(challenge, record)
     copy = f" {view.copy_note(record)}" if record.build else ""
     title = "Not asked, yet it decides whether anything could be run"

@@ -101,7 +101,7 @@ def _dots(
 
 def _left_out(lines: Sequence[Series], models: Sequence[str], shown: Sequence[str]) -> str:
     parts = []
-    if len(shown) > (count := len(drawn(lines, models))):
+    if len(shown) > (count := len(number_models(lines, models))):
         parts.append(f"the first {count} of {len(shown)} models are drawn")
     if len(lines) > MOST_LINES:
         parts.append(f"the first {MOST_LINES} of {len(lines)} lines are drawn")
@@ -121,7 +121,7 @@ def _text(point: Point | None) -> str:
     return f"{formatting.number(point.value)} [{formatting.number(point.low)}, {formatting.number(point.high)}]"
 
 
-def drawn(lines: Sequence[Series], models: Sequence[str]) -> dict[str, int]:
+def number_models(lines: Sequence[Series], models: Sequence[str]) -> dict[str, int]:
     """Return the drawn models with their colour numbers: at most one per colour, the first ones with a figure.
 
     While the colours suffice for all models, each keeps its colour in every figure.
@@ -137,9 +137,9 @@ def draw(title: str, lines: Sequence[Series], models: Sequence[str], axis: Figur
 
     Args:
         lines: top to bottom.
-        models: in the order of colours and markers; see `drawn`.
+        models: in the order of colours and markers; see `number_models`.
     """
-    shown, numbers = lines[:MOST_LINES], drawn(lines, models)
+    shown, numbers = lines[:MOST_LINES], number_models(lines, models)
     labels = [plain(line.label, _LABEL) for line in shown]
     left, right = 16 + _LETTER * max(map(len, labels), default=0), _WIDTH - 14
     lanes = max(numbers.values(), default=0) + 1

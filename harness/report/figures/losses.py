@@ -36,12 +36,12 @@ def losses(records: Iterable[Record]) -> tuple[DrawnLoss, ...]:
     return tuple(
         loss
         for record in records
-        for loss in dict.fromkeys(_drawn(record.name, e) for e in record.evidence)
+        for loss in dict.fromkeys(_draw_loss(record.name, e) for e in record.evidence)
         if loss is not None
     )
 
 
-def _drawn(name: str, evidence: Evidence) -> DrawnLoss | None:
+def _draw_loss(name: str, evidence: Evidence) -> DrawnLoss | None:
     said = evidence.diagnosis.words if evidence.diagnosis else evidence.title
     if evidence.loss is None:
         return None
