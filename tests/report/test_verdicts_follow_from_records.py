@@ -77,10 +77,17 @@ def test_critical_criteria_are_counted_from_the_evidence():
     )
 
 
+def test_a_critical_criterion_that_was_not_run_is_no_miss():
+    unrun, good = marked("a", {"causality": UNRUN}), marked("b", {})
+    words = told(unrun, good)
+    assert "a, b meet every critical criterion that counts and was assessed." in words
+    assert "misses" not in words
+
+
 def test_what_tells_models_apart_leaves_out_those_that_do_not_build():
     records = [sample.record(), sample.record("good", sample.RIGHT), sample.unbuilt()]
     common = dict(verdict(sample.CHALLENGE, in_order(answers(records))).common)
-    assert common["What tells them apart where all were assessed"] == ("causality", "gqa")
+    assert common["Met in full by some"] == ("causality", "gqa")
     assert common["Met in full by none"] == ("kill_rate",)
     assert "first_token" in common["Met by all models"]
     assert "readability" not in sum(common.values(), ())

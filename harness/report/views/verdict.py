@@ -91,7 +91,7 @@ def _common(challenge: Challenge, models: Sequence[ModelAnswer]) -> tuple[tuple[
     lists = (
         ("Met by all models", tuple(id for id in assessed if met[id] == len(models))),
         ("Met in full by none", tuple(id for id in assessed if met[id] == 0)),
-        ("What tells them apart where all were assessed", tuple(id for id in assessed if 0 < met[id] < len(models))),
+        ("Met in full by some", tuple(id for id in assessed if 0 < met[id] < len(models))),
     )
     return tuple((label, ids) for label, ids in lists if ids)
 
@@ -101,7 +101,7 @@ def _unmet_critical(answer: ModelAnswer) -> list[str]:
         e.criterion
         for record in answer.records
         for e in record.marked
-        if e.severity is Severity.CRITICAL and e.outcome is not Outcome.PASSED
+        if e.severity is Severity.CRITICAL and e.outcome.assessed and e.outcome is not Outcome.PASSED
     ]
 
 
