@@ -37,6 +37,12 @@ def test_what_caps_marks_and_what_failed_outright_come_before_what_was_met_in_pa
     assert [f.criterion for f in findings(found)] == ["style.0", "correctness.0", "style.1"]
 
 
+def test_among_equals_what_lost_most_comes_first():
+    found = evidence(TASK, {"style.1": 0.4, "style.0": 0.9})
+    same = [e.model_copy(update={"severity": found[0].severity}) for e in found]
+    assert [f.criterion for f in findings(same) if f.criterion.startswith("style")] == ["style.1", "style.0"]
+
+
 def test_what_passed_was_not_run_or_lost_its_credit_to_another_yields_none():
     found = evidence(TASK, {"style.0": Outcome.NOT_RUN, "style.1": Outcome.JUDGE_ERROR, "correctness.0": 0.4})
     found[3] = seen(TASK, "correctness.1", Outcome.FAILED, rests_on="correctness.2")

@@ -53,18 +53,17 @@ class Finding(ReadableModel):
 def criterion_findings(evidence: Iterable[Evidence]) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
     """Return the findings of critical criteria and of the others, gravest first, then in the given order.
 
-    Findings that cap marks count as critical, and failures precede partial successes. Criteria that merely lost credit
-    to another one (`rests_on`) yield none. A linked finding follows its root, and both take the graver one's place.
+    Findings that cap marks count as critical; among equals, what lost more credit comes first. Criteria that merely
+    lost credit to another one (`rests_on`) yield none. A linked finding follows its root, and both take the graver
+    one's place.
     """
     faulty = [e for e in evidence if e.faulty]
-    rank = {
-        e.criterion: (0 if e.gates else _GRAVEST_FIRST.index(e.severity), e.outcome is Outcome.PARTIAL) for e in faulty
-    }
+    rank = {e.criterion: (0 if e.gates else _GRAVEST_FIRST.index(e.severity), float(e.satisfied or 0)) for e in faulty}
     roots = {e.criterion: e.linked_to if e.linked_to in rank else e.criterion for e in faulty}
     highest = {root: min(rank[c] for c in rank if roots[c] == root) for root in roots.values()}
     first = {root: n for n, root in reversed(list(enumerate(roots.values())))}
 
-    def place(e: Evidence) -> tuple[tuple[int, bool], int, bool, tuple[int, bool]]:
+    def place(e: Evidence) -> tuple[tuple[int, float], int, bool, tuple[int, float]]:
         root = roots[e.criterion]
         return highest[root], first[root], e.criterion != root, rank[e.criterion]
 
