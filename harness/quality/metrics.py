@@ -2,7 +2,7 @@
 
 * `largest_file`: code lines of the largest file
 * `complexity`: % of code lines in functions of cyclomatic complexity over 10
-* `function_length`: 90th percentile, in code lines
+* `function_length`: 90th percentile, in code lines; those of a nested function are its own
 * `lint`: likely faults (`tools.RULES`) per 100 code lines
 * `documentation`: mean of the % of public names documented and the % of their parameters annotated
 * `duplication`: % of code lines that repeat earlier ones

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -196,11 +197,18 @@ def _parse_functions(
     for line in said.splitlines():
         name, function, first, last, complexity = json.loads(line)
         found.append((names[name], FunctionSpan(function, first, first, last, complexity)))
+    lengths = _count_own_lines(found)
     return tuple(
-        FunctionMetrics(file.path, span.name, span.line, _count_code_lines(file, span), span.complexity)
-        for file, span in found
+        FunctionMetrics(file.path, span.name, span.line, length, span.complexity)
+        for (file, span), length in zip(found, lengths, strict=True)
     )
 
 
-def _count_code_lines(file: SourceFile, span: FunctionSpan) -> int:
-    return sum(span.first <= line.number <= span.last for line in file.code)
+def _count_own_lines(found: Sequence[tuple[SourceFile, FunctionSpan]]) -> list[int]:
+    """Return the code lines of each function without those of functions inside it, which count on their own."""
+    owners: dict[tuple[str, int], int] = {}
+    for index, (file, span) in sorted(enumerate(found), key=lambda each: each[1][1].first):
+        owners |= {(file.path, line): index for line in range(span.first, span.last + 1)}
+    files = {file.path: file for file, _ in found}.values()
+    own = Counter(owners.get((file.path, line.number)) for file in files for line in file.code)
+    return [own[index] for index in range(len(found))]
