@@ -89,6 +89,8 @@ class ErrorRatioScale(Model):
 
     unit: Text
     """Divisor of the distance to the oracle, as a phrase."""
+    full: float | None = Field(None, gt=0, allow_inf_nan=False)
+    """Largest ratio with full marks; None if every passing one has them."""
     passes: float = Field(gt=0, allow_inf_nan=False)
     """Largest passing ratio."""
 

@@ -3,12 +3,14 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from harness.model import Challenge, Review, Severity
+from harness.model import Challenge, ErrorRatioScale, Review, Severity
+from harness.numerics import FULL, PASS
 from harness.report import document as doc
 from harness.report import formatting
 from harness.report.documents.attempts import HOW, attempts_table
 from harness.report.documents.marks import mark_cell, notes_block
 from harness.report.documents.submission import Surroundings, criterion_place, submission_blocks
+from harness.report.figures.series import error_ratios
 from harness.report.views.answers import ModelAnswer
 from harness.report.views.attempts import attempts_report
 from harness.report.views.challenge import ChallengeReport
@@ -27,6 +29,8 @@ READING = (
     "Provenance: model output is as the model gave it, a reconstruction was written by this project to show the "
     "behaviour described for a model's answer, a baseline is a solution written by this project, and is not ranked.",
 )
+ROUNDING = "what rounding the inputs alone would cost"
+"""Divisor of an error ratio, unless the challenge has its own."""
 GROUPS = (
     ("Passed", ("passed",)),
     ("In part", ("part", "unoffered")),
@@ -62,7 +66,7 @@ def challenge_page(report: ChallengeReport, reviews: Sequence[Review], unfetched
         columns = ("Criterion", "Severity", *(title for title, _ in GROUPS))
         yield doc.table(columns, (_grouped(report, row) for row in part.rows), part.dimension.title)
     yield from _list_questions(challenge)
-    yield doc.Fold("How to read this", (doc.List((*READING, _ratio(challenge))),))
+    yield doc.Fold("How to read this", (doc.List((*READING, *_explain_ratio(report))),))
     yield doc.Heading("See it for yourself")
     yield doc.Paragraph(
         "Every probed criterion can be run again with the seed of its grade, printing what was expected against what "
@@ -136,12 +140,14 @@ def _list_questions(challenge: Challenge) -> Iterator[doc.Block]:
         yield from doc.section("What a reviewer is asked", told, doc.List(asked), level=3)
 
 
-def _ratio(challenge: Challenge) -> str:
-    scale = challenge.error_ratio
-    if scale:
-        return f"Error ratio: distance to a long-double oracle over {scale.unit}. Up to {scale.passes:g} is right."
-    unit = "in units of what rounding the inputs alone would cost"
-    return f"Error ratio: distance to a long-double oracle, {unit}. Up to 4 is full marks, over 32 is wrong."
+def _explain_ratio(report: ChallengeReport) -> Iterator[str]:
+    """Explain error ratios where some answer has one."""
+    challenge = report.challenge
+    if error_ratios(challenge, [answer.shown for answer in report.answers]):
+        scale = challenge.error_ratio or ErrorRatioScale(unit=ROUNDING, full=FULL, passes=PASS)
+        full = f"Up to {scale.full:g} is full marks, over {scale.passes:g} is wrong."
+        right = f"Up to {scale.passes:g} is right."
+        yield f"Error ratio: distance to a long-double oracle over {scale.unit}. {full if scale.full else right}"
 
 
 def challenge_group(

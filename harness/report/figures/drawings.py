@@ -74,10 +74,10 @@ def figure_blocks(
 
 
 def _ratios(ordered: Ordered, models: Sequence[str]) -> Iterator[Block]:
-    full_and_pass = (FULL, f"{FULL:g} full marks"), (PASS, f"{PASS:g} passes")
     for challenge, records in ordered:
         scale = challenge.error_ratio
-        marks = ((scale.passes, f"{scale.passes:g} passes"),) if scale else full_and_pass
+        full, passes = (scale.full, scale.passes) if scale else (FULL, PASS)
+        marks = (*(((full, f"{full:g} full marks"),) if full else ()), (passes, f"{passes:g} passes"))
         axis = FigureAxis("error ratio", marks, (1e-3, 1e3), log=True)
         yield from _dots([(challenge, records)], models, "error ratios", error_ratios, axis)
 
