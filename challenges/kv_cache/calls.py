@@ -198,6 +198,10 @@ class Feed:
             if getattr(self, name) != value and not (name == "family" and self.scales):
                 yield replace(self, **{name: value})
 
+    def of_ordinary_size(self) -> "Feed":
+        """Return the call with tokens of ordinary size."""
+        return replace(self, scales=FAMILY) if self.scales else replace(self, family=FAMILY)
+
     def line(self) -> str:
         """The call in a script."""
         call = f"layer={self.layer}, slots={self.slots}"

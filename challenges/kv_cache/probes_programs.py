@@ -16,8 +16,8 @@ from harness.probing.shrinking import Shrunk
 from harness.probing.sizes import COVERED, Case
 
 from .binding import claimed, require_offered
-from .calls import LEAST_CODED, Create, every_call_fits, last_calls, named_from_zero, of_one_cache, without_option
-from .history import run_program
+from .calls import LEAST_CODED, Create, Feed, every_call_fits, last_calls, named_from_zero, of_one_cache, without_option
+from .history import INEXACT, WRONG, run_program
 from .scripts import Script
 from .tokens import CODED_SCALES, FAMILIES_OF_TOKENS, MAGNITUDES, STEEP
 
@@ -37,6 +37,11 @@ EVERY_D, EVERY_SIZE = tuple(range(2, 34)), tuple(range(1, 21))
 """Each head_dim, and each size of a window or page, that one such program has."""
 WIDE, DEEP = (128, 256), (5, 2)
 EXTREME = (STEEP, *MAGNITUDES)
+OF_MAGNITUDE = {
+    STEEP: " where scores are large", "tiny": " where tokens are tiny", "huge": " where tokens are huge",
+    "mixed magnitudes": " where tokens are of mixed magnitudes",
+}  # fmt: skip
+"""What is added to a title where the same calls go right with tokens of ordinary size."""
 DTYPES = ("float64", "float32")
 WITHOUT = "any_history"
 """The criterion of programs without options."""
@@ -131,6 +136,7 @@ def _programs(
         failed, rewrites = StepFailed(failure, len(program) - 1), (of_one_cache, last_calls, named_from_zero)
         found = shortest(run, program, failed, rewrites, every_call_fits)
         found.failure.fault_of = owner = found.failure.fault_of or _find_owner(run, found)
+        found.failure.title += _find_magnitude(run, found) or _find_parity(run, found.steps)
         # a plain cache has a threshold of its own, if any
         return Shrunk(case, found.failure, () if owner == WITHOUT else found.thresholds, found.after_others)
 
@@ -159,6 +165,29 @@ def _find_owner(run: Run, found: ShortestProgram) -> str:
         return WITHOUT
     forms = list(without_option(found.steps))
     return ITSELF if forms and all(outcomes(form) == {"right"} for form in forms) else ""
+
+
+def _find_magnitude(run: Run, found: ShortestProgram) -> str:
+    """Return a phrase for the magnitude of a program's tokens if by every draw only they make it go wrong."""
+    feeds = [step for step in found.steps if isinstance(step, Feed)]
+    named = sorted({size for feed in feeds for size in (feed.family, feed.scales) if size in OF_MAGNITUDE})
+    if found.failure.title not in (WRONG, INEXACT) or len(named) != 1:
+        return ""
+    ordinary = tuple(step.of_ordinary_size() if isinstance(step, Feed) else step for step in found.steps)
+    draws = (DRAWN, *OTHER_DRAWS)
+    alone = all(_find_outcome(run, found.steps, n) == "wrong" for n in draws)
+    return OF_MAGNITUDE[named[0]] * (alone and all(_find_outcome(run, ordinary, n) == "right" for n in draws))
+
+
+def _find_parity(run: Run, program: Program) -> str:
+    """Return a phrase for an odd or even head_dim if a program fails at three such, and at none between."""
+    creates = [at for at, step in enumerate(program) if isinstance(step, Create)]
+    if len(creates) != 1:
+        return ""
+    create, at = program[creates[0]], creates[0]
+    tried = [(*program[:at], create.resized("head_dim", create.head_dim + n), *program[at + 1 :]) for n in range(6)]
+    by_turns = all(_find_outcome(run, form, DRAWN) == ("wrong", "right")[n % 2] for n, form in enumerate(tried))
+    return f" where head_dim is {('even', 'odd')[create.head_dim % 2]}" * by_turns
 
 
 def _in_plain_caches(program: Program) -> Program:

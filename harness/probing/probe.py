@@ -276,7 +276,7 @@ def _make_failure_result(
         probe.name,
         0.0,
         figures,
-        failure.title,
+        why.title,
         f"{detail}; {PASSES_FIRST}" if small.after_others else detail,
         case,
         counterexample=Counterexample(

@@ -248,7 +248,10 @@ def _collect_further(first: ProbeResult, others: Sequence[ProbeResult]) -> tuple
     distinct = dict[tuple[str, str], Observation]()
     for seen in (one for o in (first, *others) for one in (_make_observation(o), *o.also)):
         distinct.setdefault((seen.title, seen.detail), seen)
-    return tuple(distinct.values())[1:]
+    # a title may add to another's a condition that only some searches found
+    return tuple(
+        o for o in tuple(distinct.values())[1:] if o.detail != first.detail or not first.title.startswith(o.title)
+    )
 
 
 def _make_observation(seen: ProbeResult) -> Observation:
