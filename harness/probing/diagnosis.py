@@ -34,6 +34,8 @@ NEAR = (0.99, 1.01)
 unknown."""
 SILENT = object()
 """Marker of an answer that returned nothing."""
+MOST_ALIKE = 3
+"""Most faults that a diagnosis names."""
 ROUNDING = 1e-6
 """A nearer agreement than this is no better: the fault named agrees on most other cases that the answer fails."""
 
@@ -147,8 +149,9 @@ def diagnose(code: ChallengeCode, probe: Probe, outcome: ProbeResult, answer: An
     tied = [(gap, mutant) for gap, mutant in gaps if gap <= nearest and not fits.refutes(mutant)]
     if not tied:
         return None
-    gap, mutant = max(tied, key=lambda one: fits.likeness(one[1])) if len(tied) > 1 else tied[0]
-    return fits.make_diagnosis(mutant, gap)
+    likeness = [fits.likeness(mutant) for _, mutant in tied] if len(tied) > 1 else [(True, 0)]
+    alike = [one for one, how in zip(tied, likeness, strict=True) if how == max(likeness)]
+    return fits.make_diagnosis([mutant for _, mutant in alike[:MOST_ALIKE]], alike[0][0])
 
 
 class Fit:
@@ -179,20 +182,27 @@ class Fit:
         known = (self._run_mutant(mutant, case, seen) for case, seen in zip(self._cases, self._theirs, strict=True))
         return _measure_agreement(self._theirs, known, self._right, self._tolerance)
 
-    def make_diagnosis(self, mutant: Mutant, gap: float) -> Diagnosis:
-        """Return the diagnosis, with vague numbers where nearby ones match too."""
+    def make_diagnosis(self, mutants: Sequence[Mutant], gap: float) -> Diagnosis:
+        """Return the diagnosis of faults that match alike, the likeliest first."""
+        names, known = (
+            " and ".join(f"`{mutant.name}`" for mutant in mutants),
+            ", or ".join(map(self._describe, mutants)),
+        )
+        if all(notes and isinstance(notes[-1], str) for notes in self._theirs):  # no result sets them apart
+            words = f"fails in the same call as {names}, a known fault: one that {known}"
+        else:
+            how = "to the last bit" if gap == 0 else f"to {gap:.0e}"
+            words = f"agrees with {names} {how} on the same inputs: the answer {known}"
+        return Diagnosis(words=words, established="agreement", mutant=mutants[0].name)
+
+    def _describe(self, mutant: Mutant) -> str:
+        """Return what a fault does, with vague numbers where nearby ones match too."""
         unknown = {
             number
             for number in mutant.chosen_numbers
             if any(self.gap(mutant.with_number_near(number, factor)) is not None for factor in NEAR)
         }
-        fault = NUMBER.sub(lambda m: f"a number such as {m[0]}" if m[0] in unknown else m[0], mutant.fault)
-        how = "to the last bit" if gap == 0 else f"to {gap:.0e}"
-        if all(notes and isinstance(notes[-1], str) for notes in self._theirs):  # no result sets them apart
-            words = f"fails in the same call as `{mutant.name}`: the answer {fault}"
-        else:
-            words = f"agrees with `{mutant.name}` {how} on the same inputs: the answer {fault}"
-        return Diagnosis(words=words, established="agreement", mutant=mutant.name)
+        return NUMBER.sub(lambda m: f"a number such as {m[0]}" if m[0] in unknown else m[0], mutant.fault)
 
     def likeness(self, mutant: Mutant) -> tuple[bool, int]:
         """Return whether the served calls match, and `agreeing`."""
