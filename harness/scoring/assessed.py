@@ -78,6 +78,15 @@ class AssessedAttempts:
             every.append(frozenset(self._rubric.ids[number] for number in np.flatnonzero(everywhere).tolist()))
         return frozenset.intersection(*every)
 
+    @cached_property
+    def missed(self) -> frozenset[str]:
+        """Critical criteria that are assessed in every record, and that cap the marks of some."""
+        every = [(r.criterion, r.gates) for one in self._others.values() for r in one.results]
+        capped = (self._shares == GATED).any(axis=0)
+        every += [(self._rubric.ids[number], True) for number in np.flatnonzero(capped).tolist()]
+        critical = {c.id for c in self._rubric.challenge.criteria if c.severity is Severity.CRITICAL}
+        return frozenset(id for id, gates in every if gates) & self.criteria & critical
+
     def marks(self, common: frozenset[str]) -> NDArray[np.int16]:
         """Return (records,), whole points on a subset `common` of `criteria`; `NO_MARK` if unmarked."""
         found = np.full(self._count, NO_MARK, np.int16)

@@ -57,6 +57,7 @@ class Duel:
         criteria: number of common criteria.
         noise: largest lead that is a split.
         ahead: share of draws of the attempts in which the leader leads.
+        missed: critical criteria that only the leader misses where the other was not assessed; they refuse a win.
     """
 
     challenge: str
@@ -68,6 +69,7 @@ class Duel:
     noise: float = NOISE
     attempts: tuple[int, int] = (1, 1)
     ahead: float = 1.0
+    missed: frozenset[str] = frozenset()
 
     @property
     def played(self) -> bool:
@@ -81,23 +83,22 @@ class Duel:
 
     @cached_property
     def winner(self) -> str | None:
-        """Model with a lead above the noise in enough draws; None for a split."""
-        if not self.played or abs(self.lead) <= self.noise or self.ahead < STABLE:
+        """Model with a lead above the noise in enough draws, and no critical failure aside; None for a split."""
+        if not self.played or abs(self.lead) <= self.noise or self.ahead < STABLE or self.missed:
             return None
         return self.left if self.lead > 0 else self.right
 
 
 @dataclass(frozen=True)
 class RoundRobin:
-    """Duels of all pairs of models on one challenge.
-
-    Marks are stored by set of criteria, as most models share their set.
+    """Duels of all pairs of models on one challenge, with marks by set of criteria, as most models share theirs.
 
     Attributes:
         answered: model of each submission, sorted.
         compared: distinct sets of criteria assessed in every attempt of a model.
         own: index in `compared` of each model's set.
         marks: (submissions, sets) int16, whole points on the criteria common to both sets; -1 without any.
+        missed: critical criteria that each model misses; see `AssessedAttempts.missed`.
         known: (models, models), earlier values of `Duel.ahead`, NaN for others.
     """
 
@@ -106,6 +107,7 @@ class RoundRobin:
     compared: tuple[frozenset[str], ...]
     own: tuple[int, ...]
     marks: NDArray[np.int16]
+    missed: tuple[frozenset[str], ...]
     known: NDArray[np.float64] | None = None
 
     @classmethod
@@ -118,12 +120,13 @@ class RoundRobin:
         compared, own = tuple(map(frozenset, head["compared"])), tuple(head["own"])
         marks = np.frombuffer(rest[:size], np.int16).reshape(len(answered), -1)
         known = np.frombuffer(rest[size:]).reshape(len(own), -1)
-        return cls(challenge, answered, compared, own, marks, known)
+        return cls(challenge, answered, compared, own, marks, tuple(map(frozenset, head["missed"])), known)
 
     def to_bytes(self) -> bytes:
         """Return the round as bytes, with all values of `Duel.ahead`."""
         answers = list(zip(self.models, self._attempts.tolist(), strict=True))
-        head = {"answers": answers, "compared": [sorted(ids) for ids in self.compared], "own": self.own}
+        compared, missed = ([sorted(ids) for ids in each] for each in (self.compared, self.missed))
+        head = {"answers": answers, "compared": compared, "own": self.own, "missed": missed}
         return json.dumps(head).encode() + b"\n" + self.marks.tobytes() + self._ahead.tobytes()
 
     @cached_property
@@ -145,15 +148,25 @@ class RoundRobin:
                 criteria[i][j],
                 attempts=(attempts[i], attempts[j]),
                 ahead=ahead[i][j],
+                missed=self._find_missed(i, j) if marks[i][j] != marks[j][i] else frozenset(),
             )
 
     def wins(self) -> NDArray[np.float64]:
         """Return (models, models): 1 for a win of the row's model, 0.5 for a split, 0 if unplayed."""
         lead = self._means - self._means.T
         split = (np.abs(lead) <= NOISE) | (self._ahead < STABLE)
+        for i, j in combinations(range(len(self.models)), 2) if any(self.missed) else ():
+            split[i, j] = split[j, i] = split[i, j] or bool(self._find_missed(i, j))
         shares = np.where(split, 0.5, (lead > 0).astype(float))
         played = (self._means >= 0) & (self._means.T >= 0) & ~np.eye(len(self.models), dtype=bool)
         return np.where(played, shares, 0.0)
+
+    def _find_missed(self, one: int, other: int) -> frozenset[str]:
+        """Return the critical criteria that only the leader of a pair misses outside the comparison."""
+        leader, behind = (one, other) if self._means[one, other] > self._means[other, one] else (other, one)
+        if self.missed[behind] - self.compared[self.own[leader]]:
+            return frozenset()
+        return self.missed[leader] - self.compared[self.own[behind]]
 
     @cached_property
     def criteria(self) -> NDArray[np.int64]:
@@ -182,9 +195,8 @@ class RoundRobin:
         if not self.models:
             return np.zeros((0, 0))
         begins = np.cumsum(self._attempts) - self._attempts
-        sums = np.add.reduceat(self.marks.astype(float), begins, axis=0)
-        # rounded, so that means of the same marks in another order are equal
-        return np.round(sums / self._attempts[:, None], 9)[:, self.own]
+        means = np.add.reduceat(self.marks.astype(float), begins, axis=0) / self._attempts[:, None]
+        return np.round(means, 9)[:, self.own]  # so that means of the same marks in another order are equal
 
     @cached_property
     def _ahead(self) -> NDArray[np.float64]:
@@ -331,6 +343,10 @@ def round_robin(
         compared,
         tuple(compared.index(ids) for ids in shared.values()),
         np.concatenate(blocks),
+        tuple(
+            before.missed[before.models.index(model)] if before and model in unchanged else laid_out[model]().missed
+            for model in own
+        ),
         _reuse_ahead(tuple(own), before, unchanged),
     )
 

@@ -41,6 +41,13 @@ def test_the_board_s_winner_is_that_of_compare():
     assert shared.result == f"{WINS}."
 
 
+def test_nobody_wins_who_misses_what_is_critical_where_the_other_was_not_assessed():
+    a = marked("a", {"causality": MISSED, "prefill_then_decode": UNRUN})
+    b = marked("b", {"causality": UNRUN, "shapes": MISSED, "gqa": MISSED})
+    assert "; a misses causality (critical), where b was not assessed, so its lead is no win" in told(a, b)
+    assert "a wins" not in told(a, b)
+
+
 def test_a_lead_inside_the_noise_is_a_split():
     a, b = marked("a", {}), marked("b", {"gqa": sample.PASSED | {"outcome": Outcome.PARTIAL, "fraction": 0.6}})
     assert "A split between a and b, 2 points apart: 98 to 96 on the 9 criteria both were assessed on; " in told(a, b)

@@ -170,7 +170,7 @@ def test_all_duels_of_a_challenge_are_those_of_every_pair() -> None:
 
 def test_a_round_is_what_was_kept_of_it() -> None:
     marks, compared = np.array([[-1, 5], [-1, 7], [3, -1]], np.int16), (frozenset("xy"), frozenset("x"))
-    kept = RoundRobin("c", ("a", "a", "b"), compared, (0, 1), marks)
+    kept = RoundRobin("c", ("a", "a", "b"), compared, (0, 1), marks, (frozenset(), frozenset("y")))
     read = RoundRobin.of_bytes("c", kept.to_bytes())
     assert (read.marks == marks).all() and (read.criteria == [[2, 1], [1, 1]]).all()
     assert list(read.duels()) == list(kept.duels())

@@ -30,7 +30,10 @@ def describe_duel(duel: Duel, overalls: Mapping[str, Score] = MappingProxyType({
         basis += f" (overalls: {' and '.join(named)})" if differ else ""
     if duel.winner:
         return f"{leader} wins by {lead}{f' against {other}' if basis else ''}{basis}"
-    if abs(duel.lead) > duel.noise:
+    if duel.missed:
+        verb = f"{leader} misses {formatting.some(sorted(duel.missed))} (critical), where {other} was not assessed"
+        basis += f"; {verb}, so its lead is no win"
+    elif abs(duel.lead) > duel.noise:
         basis += f"; with the attempts drawn anew, {leader} leads in {formatting.percent(duel.ahead)} of the draws only"
     elif duel.noise:
         basis += f"; a lead of up to {formatting.points(exact(duel.noise))} counts as none"
