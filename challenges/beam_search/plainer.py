@@ -16,7 +16,7 @@ DRAWS = 4
 WIDEST = 3
 """Beams of which more than K end without a long search for such a model."""
 EOS_SCORE = "a beam that took EOS has another score than its tokens"
-CERTAIN_EOS = "the results are wrong where beams take a certain EOS"
+CERTAIN_EOS = "the results are wrong where a beam takes an EOS of probability 1"
 
 
 def apart_from_plainer(
@@ -127,7 +127,7 @@ def mix(draw: Draw, *, width: int, steps: int, vocab: int) -> Search:
 
 
 def hold(answer: Answer, draw: Draw, *, width: int, steps: int, vocab: int) -> None:
-    """Require a beam that took a certain EOS to keep one of the K places, beside beams that go on to the end.
+    """Require a beam that took an EOS of probability 1 to keep one of the K places, beside beams that go on to the end.
 
     EOS is not 0, which `eos` judges.
     """

@@ -1,18 +1,20 @@
 """Probes of logits of any size: only differences within a row count."""
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from harness.probing import Answer, Draw, FaultElsewhere, probe
+from harness.probing import Answer, Draw, FaultElsewhere, ProbeFailure, probe
 
 from .binding import Floats, Launched, launch, serving
 from .families import masked
 from .judging import right, right_under
 
 SHIFTS = (100.0, -100.0, 16384.0, -16384.0, -262144.0)
+LEAST = "logits of minus the largest float give wrong results"
 SHIFTED = "a shift of all logits changes the result"
 GRID_BITS = 5
 """Multiples of 2^-5 stay exact when 262,144 is added in float32."""
@@ -79,7 +81,16 @@ def a_mask_of_the_smallest_float_is_served(answer: Answer, draw: Draw, *, rows: 
     alone = np.full((rows, vocab), least, np.float32)
     pairs = [(alone, np.zeros_like(alone)), (hidden, np.maximum(hidden, np.float32(-10_000)))]
     milder = {SHIFTED: _shifted(-1), _near_the_end(-1): -END}
-    _each_right("logits of minus the largest float give wrong results", answer, draw, pairs, k, milder)
+    try:
+        _each_right(LEAST, answer, draw, pairs, k, milder)
+    except FaultElsewhere:
+        raise
+    except ProbeFailure as wrong:
+        above = np.concatenate([_grid(draw, rows, k), alone], axis=1)
+        with contextlib.suppress(ProbeFailure):
+            right(launch(answer, draw, above, k), answer, draw)
+            wrong.title = f"{LEAST} where fewer than k lie above"
+        raise
 
 
 def _near_the_end(sign: int) -> str:

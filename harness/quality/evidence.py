@@ -137,7 +137,7 @@ def _charge_with_suite(
         return _credit(criterion, 0.0, unplanted, {}, title=UNSEEN)
     without = result.status is SuiteStatus.NONE or result.collected == 0
     if criterion.tests == "real_assertions" and charged and (title or without):
-        return Evidence.of(criterion, Outcome.NOT_RUN, detail=f"`{charged}` is charged: {detail}")
+        return Evidence.of(criterion, Outcome.NOT_RUN, detail=f"`{charged}` fails: {detail}")
     return None
 
 

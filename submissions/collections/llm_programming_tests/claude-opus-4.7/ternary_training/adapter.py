@@ -37,7 +37,8 @@ import ternary_train as original  # noqa: E402
 
 
 def _mlx(values: np.ndarray) -> mx.array:
-    return mx.array(values, dtype=mx.float64 if values.dtype == np.float64 else mx.float32)
+    # MLX takes no negative strides
+    return mx.array(np.ascontiguousarray(values), dtype=mx.float64 if values.dtype == np.float64 else mx.float32)
 
 
 def _layer(w: mx.array, group_size: int) -> Any:

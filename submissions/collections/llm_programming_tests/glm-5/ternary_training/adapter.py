@@ -26,7 +26,8 @@ import ternary_linear as original  # noqa: E402
 
 
 def _mlx(values: np.ndarray) -> mx.array:
-    return mx.array(values, dtype=mx.float64 if values.dtype == np.float64 else mx.float32)
+    # MLX takes no negative strides
+    return mx.array(np.ascontiguousarray(values), dtype=mx.float64 if values.dtype == np.float64 else mx.float32)
 
 
 def _layer(x: mx.array, w: mx.array) -> mx.array:

@@ -1,6 +1,6 @@
 """Serves the ternary_training contract with the published Kimi K2.6 answer.
 
-Its module `ternary_linear` is served, in MLX on the CPU: a layer that projects as that of its fine-tuning does, and
+Its module `ternary_linear` is served, in MLX on the CPU: a layer that projects as that of its training from a checkpoint does, and
 takes only widths that the group size divides; others are not offered. (The layer of its model from scratch fills rows
 up with random weights, which the contract cannot name.) It defines the gradient of its projection, by `stop_gradient`;
 that of the product with it is MLX's. Its trainings load a checkpoint or train another model: they are not offered.
@@ -27,7 +27,8 @@ import ternary_linear as original  # noqa: E402
 
 
 def _mlx(values: np.ndarray) -> mx.array:
-    return mx.array(values, dtype=mx.float64 if values.dtype == np.float64 else mx.float32)
+    # MLX takes no negative strides
+    return mx.array(np.ascontiguousarray(values), dtype=mx.float64 if values.dtype == np.float64 else mx.float32)
 
 
 def _layer(w: mx.array, group_size: int) -> Any:
@@ -56,4 +57,4 @@ def linear_backward(dy: np.ndarray, cache: tuple) -> tuple[np.ndarray, np.ndarra
 
 
 def train(tokens: np.ndarray, config: dict[str, Any], seed: int) -> dict[str, np.ndarray]:
-    raise NotImplementedError("the answer fine-tunes a checkpoint or trains a Qwen3-like model on tokens of its own")
+    raise NotImplementedError("the answer loads a checkpoint, or trains a Qwen3-like model on tokens of its own")

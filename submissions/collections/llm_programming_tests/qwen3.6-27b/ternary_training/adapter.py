@@ -38,7 +38,7 @@ import train_ternary as original  # noqa: E402
 def _mlx(values: np.ndarray) -> mx.array:
     if values.dtype != np.float32:
         raise NotImplementedError("the answer turns all weights into float32")
-    return mx.array(values)
+    return mx.array(np.ascontiguousarray(values))  # MLX takes no negative strides
 
 
 def _layer(w: mx.array, group_size: int) -> Any:
