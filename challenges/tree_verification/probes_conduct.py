@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from harness.probing import (
     Answer,
@@ -27,6 +27,7 @@ from .scripted import ORDERS, drafting
 from .trees import RESULT, SHAPES, Verification, misshapen, served
 
 MANY_CALLS = "the model is called more than once for a verification"
+LOOPED = "decoded by the harness's own loop around `verify_and_accept`; `generate` is not offered"
 STATED = {"depth": 4, "tokens": 12}
 """What the tokens for each call are those of, where an answer states them."""
 
@@ -63,7 +64,7 @@ def _takes_one_call(answer: Answer, draw: Draw, shape: str, prompt: int, vocab: 
        prompt=2, vocab=11, tokens=7, next_token="any", fixed=("vocab",))  # fmt: skip
 def generation_is_greedy_decoding(
     answer: Answer, draw: Draw, *, draft: str, depth: int, prompt: int, vocab: int, tokens: int, next_token: str
-) -> None:
+) -> Partial:
     """Whatever the draft says: always right, never right, half right, wrong siblings before right nodes and behind.
 
     Branches come in any order, deeper than there are tokens left to decode, and deeper than the right path. The model
@@ -74,7 +75,7 @@ def generation_is_greedy_decoding(
     start = draw_tree(draw, (), prompt=prompt, vocab=vocab, draft="right", ordered=True)
     if next_token != "any":
         start = start.renumbered(start.decoded(depth)[-1], next_token)
-    generated(answer, draw, start, draft, depth, tokens)
+    return Partial(1.0, {}, generated(answer, draw, start, draft, depth, tokens).note)
 
 
 @probe(prompt=2, vocab=11, tokens=3, fixed=("vocab",))
@@ -94,11 +95,11 @@ def generation_needs_no_draft(answer: Answer, draw: Draw, *, prompt: int, vocab:
 @probe({"depth": 1, "tokens": 4}, STATED, prompt=2, vocab=11, fixed=("vocab", "depth", "tokens"))
 def the_draft_is_used(
     answer: Answer, draw: Draw, *, depth: int, tokens: int, prompt: int, vocab: int
-) -> dict[str, float]:
+) -> Partial:
     """With a right chain of depth d, n tokens take at most n / d calls of the model."""
     start = draw_tree(draw, (), prompt=prompt, vocab=vocab, draft="right", ordered=True)
     try:
-        calls, rounds = generated(answer, draw, start, "right", depth, tokens)
+        calls, rounds, note = generated(answer, draw, start, "right", depth, tokens)
     except CallFailed:
         raise
     except ProbeFailure as failure:
@@ -110,11 +111,19 @@ def the_draft_is_used(
     with expect.apart_from(lambda: _takes_one_call(answer, draw, "chain", prompt, vocab)):
         title = "the model is called more often than right chains need"
         expect.that(calls <= most, title, seen, generation_calls=calls, **figures)
-    return figures
+    return Partial(1.0, figures, note)
 
 
-def generated(answer: Answer, draw: Draw, start: Verification, draft: str, depth: int, tokens: int) -> tuple[int, int]:
-    """Decode with a draft and compare with greedy decoding; the calls of the model, and of the draft.
+class Decoding(NamedTuple):
+    """Calls of the model and of the draft in one decoding, and a note if the harness made its loop."""
+
+    calls: int
+    rounds: int
+    note: str = ""
+
+
+def generated(answer: Answer, draw: Draw, start: Verification, draft: str, depth: int, tokens: int) -> Decoding:
+    """Decode with a draft and compare with greedy decoding.
 
     Where the answer has no `generate`, the harness loops over its `verify_and_accept`. Where one of its verifications
     is wrong on the way, what comes of that is no fault of its `generate`.
@@ -125,11 +134,12 @@ def generated(answer: Answer, draw: Draw, start: Verification, draft: str, depth
             raise NotOffered("`generate` is not offered")
         found = decoded(answer, start, draft, depth, tokens)
     except NotOffered:
-        return _looped(answer, draw, start, script, tokens)
+        return _looped(answer, draw, start, script, tokens)._replace(note=LOOPED)
     except CallFailed as failure:
         failure.detail = f"{failure.detail} ({tokens} tokens wanted, {_proposed(start, draft, depth)})"
         raise
-    calls, right = (answer.served["model"].calls, answer.served["draft"].calls), start.decoded(tokens)
+    calls = Decoding(answer.served["model"].calls, answer.served["draft"].calls)
+    right = start.decoded(tokens)
     if len(found) < tokens:
         raise ProbeFailure("too few tokens are generated", f"{len(found)} instead of {tokens}", where="generated",
                            expected=tokens, got=len(found))  # fmt: skip
@@ -169,7 +179,7 @@ def decoded(answer: Answer, start: Verification, draft: str, depth: int, tokens:
     return list(found)
 
 
-def _looped(answer: Answer, draw: Draw, start: Verification, script: tuple[Any, ...], tokens: int) -> tuple[int, int]:
+def _looped(answer: Answer, draw: Draw, start: Verification, script: tuple[Any, ...], tokens: int) -> Decoding:
     draft, found, calls, rounds = drafting(*script), list[int](), 0, 0
     while len(found) < tokens:
         nodes, parents = draft([*start.prompt, *found])
@@ -186,7 +196,7 @@ def _looped(answer: Answer, draw: Draw, start: Verification, script: tuple[Any, 
             with apart_from_other_faults(answer, draw, step):
                 raise FaultElsewhere(failure.title, failure.detail) from None
         found += emitted
-    return calls, rounds
+    return Decoding(calls, rounds)
 
 
 def _compare(found: list[int], right: list[int], what: str) -> None:

@@ -161,7 +161,7 @@ def generation_calls_the_model_no_more(
         return
     start, end = _with_end(draw, "empty", "right", prompt, vocab, lambda start: _wanted(_second(start.decoded(2)), eos))
     try:
-        most, _ = generated(answer, draw, start, draft, 2, tokens)
+        most = generated(answer, draw, start, draft, 2, tokens).calls
     except ProbeFailure as why:
         raise FaultElsewhere(why.title, why.detail, locations=why.locations) from None
     decoded(answer, start, draft, 2, tokens, eos_token_id=end)

@@ -110,8 +110,8 @@ def charge_once(code: ChallengeCode, evidence: Iterable[Evidence], *, marked: bo
         if other is None:
             return e
         if _has_fixed_cases(code, e) and all(DRAW in example.case for example in _collect_examples(e)):
-            alike = f"drawn histories fail while `{other}` does, and in no other way"
-            plain = f"a drawn history that makes no use of it fails, too, while `{other}` does"
+            alike = f"drawn cases fail while `{other}` does, and in no other way"
+            plain = f"a drawn case that makes no use of it fails, too, while `{other}` does"
             detail = f"its fixed cases show no fault of its own; {plain if _fails_without_it(code, e) else alike}"
             return _replace_fields(e, **UNSHOWN, outcome=Outcome.NOT_RUN, detail=detail)
         why = f"was not measured, for `{other}` fails" if _measures(code, e) else _format_not_apart(other)
