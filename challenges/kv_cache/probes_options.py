@@ -3,6 +3,7 @@
 Codes may be off by as much as the contract allows. What is further off without them, too, is not charged to them.
 """
 
+import contextlib
 import itertools
 from collections.abc import Iterator
 from functools import lru_cache, partial
@@ -10,7 +11,7 @@ from functools import lru_cache, partial
 import numpy as np
 
 from harness.numerics import distinct
-from harness.probing import Answer, Draw, ProbeFailure, WorkerLost, expect, probe
+from harness.probing import Answer, Draw, FaultElsewhere, ProbeFailure, WorkerLost, expect, probe
 from harness.probing.failures import NotOffered
 
 from .binding import (
@@ -303,9 +304,9 @@ def int8_stays_close(
     answer: Answer, draw: Draw, *, kind: str, S: int, stepped: int, behind: int, D: int, equal: str, dtype: str
 ) -> dict[str, float]:
     """K13 on stored codes: each head finds one token, or many equal ones; its value is off by what int8 may cost."""
-    n = S + behind
-    tokens = _equal_numbers(draw, n, D, equal, dtype) if equal else _needles_before(draw, S, behind, D, dtype)
-    return _stays_close(answer, kind, tokens, stepped)
+    if equal:
+        return _equal_stay_close(answer, draw, kind, S + behind, D, equal, dtype, stepped)
+    return _stays_close(answer, kind, _needles_before(draw, S, behind, D, dtype), stepped)
 
 
 @probe({"D": 32, "kind": "int4", "dtype": "float32"}, fixed=("D",))
@@ -319,9 +320,9 @@ def int4_stays_close(
     answer: Answer, draw: Draw, *, kind: str, S: int, stepped: int, behind: int, D: int, equal: str, dtype: str
 ) -> dict[str, float]:
     """K13 on stored codes: each head finds one token, or many equal ones; its value is off by what int4 may cost."""
-    n = S + behind
-    tokens = _equal_numbers(draw, n, D, equal, dtype) if equal else _needles_before(draw, S, behind, D, dtype)
-    return _stays_close(answer, kind, tokens, stepped)
+    if equal:
+        return _equal_stay_close(answer, draw, kind, S + behind, D, equal, dtype, stepped)
+    return _stays_close(answer, kind, _needles_before(draw, S, behind, D, dtype), stepped)
 
 
 def page_size(answer: Answer) -> int:
@@ -392,6 +393,21 @@ def _fill_and_release(cache: Cache, tokens: Tokens, slots: int, times: int) -> N
                 pass
         for slot in range(slots):
             cache.release(slot)
+
+
+def _equal_stay_close(
+    answer: Answer, draw: Draw, kind: str, n: int, D: int, size: str, dtype: str, stepped: int
+) -> dict[str, float]:
+    """Return how far codes of equal numbers are off; name their size where those of ordinary size pass."""
+    try:
+        return _stays_close(answer, kind, _equal_numbers(draw, n, D, size, dtype), stepped)
+    except FaultElsewhere:
+        raise
+    except ProbeFailure as wrong:
+        with contextlib.suppress(ProbeFailure):
+            _stays_close(answer, kind, _equal_numbers(draw, n, D, "normal", dtype), stepped)
+            wrong.title += f" where tokens are {size}"
+        raise
 
 
 def _stays_close(answer: Answer, kind: str, tokens: Tokens, stepped: int) -> dict[str, float]:

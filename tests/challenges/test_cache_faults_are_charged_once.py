@@ -287,6 +287,20 @@ def test_results_that_a_later_call_changes_are_charged_to_ownership_alone() -> N
     assert {evidence[id].rests_on for id in ("any_history", "gqa")} == {"ownership"}
 
 
+def test_a_title_names_the_size_of_tokens_or_the_odd_head_dim_where_only_that_goes_wrong() -> None:
+    floored = charged_of(mutated(CODE, "int8 scale with a floor"), "int8")["int8"]
+    assert floored.title == "int8 storage is too far off where tokens are tiny"
+    source = CODE.source() + "\n\n_create = create_cache\n\n\n" + EVEN_ALONE
+    refused = charged_of(source, "any_history")["any_history"]
+    assert "`create_cache` raises TypeError where head_dim is odd" in (refused.title, *(o.title for o in refused.also))
+
+
+EVEN_ALONE = """
+def create_cache(*, head_dim, **options):
+    if head_dim % 2:
+        raise TypeError("head_dim is odd")
+    return _create(head_dim=head_dim, **options)
+"""
 ONE_LENGTH = """
 
 _attend_slot = attend_slot
@@ -304,7 +318,7 @@ def test_what_programs_of_an_option_show_without_it_is_not_charged_to_the_option
     assert {id for id, e in evidence.items() if e.faulty} == {"any_history"}
     for id in ("fork", "gqa"):
         own = "its fixed cases show no fault of its own"
-        assert evidence[id].detail.startswith(f"{own}; a drawn history that makes no use of it fails")
+        assert evidence[id].detail.startswith(f"{own}; a drawn case that makes no use of it fails")
 
 
 CUT_TO_ONE_LENGTH = """

@@ -153,7 +153,7 @@ def test_a_program_that_makes_no_use_of_its_option_is_anothers_whatever_raises_b
     raised = asking("paged", **RAISED)
     found = judged(options, any_size=[asking()], paged=[asking(), raised])["paged"]
     own = "its fixed cases show no fault of its own"
-    plain = f"{own}; a drawn history that makes no use of it fails, too, while `any_size` does"
+    plain = f"{own}; a drawn case that makes no use of it fails, too, while `any_size` does"
     assert (found.outcome, found.detail) == (Outcome.NOT_RUN, plain)
     assert judged(options, any_size=[asking()], paged=[asking("paged"), raised])["paged"].faulty
 
