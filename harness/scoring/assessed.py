@@ -80,12 +80,11 @@ class AssessedAttempts:
 
     @cached_property
     def missed(self) -> frozenset[str]:
-        """Critical criteria that are assessed in every record, and that cap the marks of some."""
-        every = [(r.criterion, r.gates) for one in self._others.values() for r in one.results]
-        capped = (self._shares == GATED).any(axis=0)
-        every += [(self._rubric.ids[number], True) for number in np.flatnonzero(capped).tolist()]
+        """Critical criteria that are assessed in every record and cap the marks of some."""
         critical = {c.id for c in self._rubric.challenge.criteria if c.severity is Severity.CRITICAL}
-        return frozenset(id for id, gates in every if gates) & self.criteria & critical
+        here = np.flatnonzero((self._shares == GATED).any(axis=0)).tolist()
+        capped = frozenset(self._rubric.ids[number] for number in here)
+        return capped.union(*(one.capped for one in self._others.values())) & self.criteria & critical
 
     def marks(self, common: frozenset[str]) -> NDArray[np.int16]:
         """Return (records,), whole points on a subset `common` of `criteria`; `NO_MARK` if unmarked."""
@@ -137,7 +136,9 @@ class AssessedRecord:
             if result.satisfied is not None:
                 credit = compute_credit(result.satisfied, result.weight)
                 self._results.setdefault(result.dimension, []).append((result, credit))
-        self.criteria = frozenset(result.criterion for own in self._results.values() for result, _ in own)
+        every = [result for own in self._results.values() for result, _ in own]
+        self.criteria = frozenset(result.criterion for result in every)
+        self.capped = frozenset(result.criterion for result in every if result.gates)
 
     def mark(self, common: frozenset[str]) -> float | None:
         """Return whole points on the criteria in `common`, or None if none is assessed."""

@@ -145,9 +145,10 @@ def _explain_ratio(report: ChallengeReport) -> Iterator[str]:
     challenge = report.challenge
     if error_ratios(challenge, [answer.shown for answer in report.answers]):
         scale = challenge.error_ratio or ErrorRatioScale(unit=ROUNDING, full=FULL, passes=PASS)
-        full = f"Up to {scale.full:g} is full marks, over {scale.passes:g} is wrong."
-        right = f"Up to {scale.passes:g} is right."
-        yield f"Error ratio: distance to a long-double oracle over {scale.unit}. {full if scale.full else right}"
+        limits = f"Up to {scale.passes:g} is right."
+        if scale.full:
+            limits = f"Up to {scale.full:g} is full marks, over {scale.passes:g} is wrong."
+        yield f"Error ratio: distance to a long-double oracle over {scale.unit}. {limits}"
 
 
 def challenge_group(
