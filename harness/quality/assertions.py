@@ -175,13 +175,29 @@ def _find_checks(
     body: Iterable[ast.stmt], dead: str | None, functions: Sequence[Function], conditional: bool = False
 ) -> Iterator[_Check]:
     """Yield checks in `body` and nested blocks; `dead` is the reason why they do not count."""
+    used: set[str] = set()
     for statement in body:
-        if conditional or not isinstance(statement, ast.Raise):
+        if isinstance(statement, ast.Assert) and _get_what_is_not_none(statement.test) in used:
+            yield _Check(statement.lineno, "asserts that a thing used just before is not None")
+        elif conditional or not isinstance(statement, ast.Raise):
             yield from _find_own_checks(statement, dead, functions)
+        used = used | _list_used(statement) if isinstance(statement, ast.Expr) else set()
         for block, why in _find_blocks(statement):
             yield from _find_checks(block, dead or why, functions, conditional=True)
         if isinstance(statement, ast.Return | ast.Raise | ast.Continue | ast.Break):
             dead = dead or "is never reached"
+
+
+def _get_what_is_not_none(test: ast.expr) -> str | None:
+    match test:
+        case ast.Compare(left=left, ops=[ast.IsNot()], comparators=[ast.Constant(value=None)]):
+            return ast.dump(left)
+    return None
+
+
+def _list_used(statement: ast.Expr) -> set[str]:
+    """Return what has an attribute, which None has not, or an entry taken of it."""
+    return {ast.dump(n.value) for n in ast.walk(statement) if isinstance(n, ast.Attribute | ast.Subscript)}
 
 
 def _find_own_checks(statement: ast.stmt, dead: str | None, functions: Sequence[Function]) -> Iterator[_Check]:

@@ -139,6 +139,15 @@ def test_a_suite_without_a_check_notices_nothing(answer):
     assert [str(place) for place in result.assertions.vacuous] == ["test_kernel.py:6 asserts a constant"]
 
 
+def test_what_was_used_just_before_is_no_longer_asked_for_none(answer):
+    used = "    y = affine(0, 1, 1)\n    print(y.real)\n    assert y is not None\n    y = affine(1, 1, 1)\n"
+    suite = f"from kernel import affine\n\n\ndef test_runs():\n{used}    assert y is not None\n    assert y == 2\n"
+    result = graded(answer(kernel=KERNEL, test_kernel=suite))
+    assert [str(place) for place in result.assertions.vacuous] == [
+        "test_kernel.py:7 asserts that a thing used just before is not None"
+    ]
+
+
 JUDGES = {
     "file": "open(kernel.__file__, 'rb').read()",
     "lines": "inspect.getsource(kernel.affine).encode()",
