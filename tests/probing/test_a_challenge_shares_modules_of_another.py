@@ -168,6 +168,7 @@ def test_an_own_challenge_shares_a_bundled_one_and_none_takes_its_place(tmp_path
     assert folders["challenges/flash_attention"] == bundled
     own = shutil.copytree(bundled, tmp_path / "challenges" / "flash_attention")
     assert workspace.folders_of_challenge(CHALLENGE_ID)["challenges/flash_attention"] == own
+    assert workspace.folders_of_challenge("flash_attention_backward")["challenges/flash_attention"] == bundled
 
 
 def test_what_travels_holds_what_is_shared(tmp_path):
