@@ -12,6 +12,7 @@ To compare with another commit, alternate with the benchmark of that commit: `gi
 import math
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -120,6 +121,7 @@ def make(root: Path, models: int) -> None:
         folder = root / "challenges" / id
         folder.mkdir(parents=True)
         text = (ROOT / "challenges" / source / "challenge.toml").read_text(encoding="utf-8")
+        text = re.sub("^shares = .*\n", "", text, flags=re.MULTILINE)  # only rubrics are here
         (folder / "challenge.toml").write_text(text.replace(f'id = "{source}"', f'id = "{id}"', 1), encoding="utf-8")
         challenge = Workspace(root).challenge(id)
         for index in range(models):

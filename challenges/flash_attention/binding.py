@@ -10,7 +10,7 @@ output that is neither constant nor a copy of an input.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from harness.numerics import conditioning
 from harness.probing import Answer, Array, Draw, FaultElsewhere, InputUse, Tree, expect
+from harness.probing.inputs import ArrayInputs
 
 from . import oracle
 
@@ -27,12 +28,10 @@ FUNCTION = "flash_attention_fwd"
 DTYPES = ("float32", "float64")
 DIGITS = 2e-2
 """Of the root mean square, the largest error where only digits are lost: more than float16 throughout costs."""
-EVEN = 1e3
-"""Times the median error that the largest one may be where digits are lost everywhere, and not in some entries."""
 
 
 @dataclass(frozen=True)
-class Inputs:
+class Inputs(ArrayInputs):
     """One call: q, k, v (B,H,N,D), the tile size, and whether the future is hidden."""
 
     q: Floats
@@ -42,20 +41,8 @@ class Inputs:
     causal: bool = True
 
     @property
-    def dtype(self) -> str:
-        return str(self.q.dtype.name)
-
-    @property
     def arrays(self) -> tuple[Floats, Floats, Floats]:
         return self.q, self.k, self.v
-
-    def but(self, **changes: Any) -> "Inputs":
-        """The same with other values in some places, in this dtype."""
-        cast = {
-            name: np.ascontiguousarray(value, self.q.dtype) if name in ("q", "k", "v") else value
-            for name, value in changes.items()
-        }
-        return replace(self, **cast)
 
 
 def draw_inputs(
@@ -79,27 +66,16 @@ def alive(o: Floats, given: Inputs) -> Floats:
     return o
 
 
-def wider(dtype: str) -> type:
-    """Return the type of exact results of a dtype: long double for float64, float64 for float32."""
-    return np.longdouble if dtype == "float64" else np.float64
-
-
 def exact(given: Inputs, rows: Sequence[int] | None = None) -> Floats:
-    """The oracle's output, in the type that `wider` names."""
-    return oracle.attention(*given.arrays, given.causal, rows, wider(given.dtype))
+    """The oracle's output, in the type `given.wide`."""
+    return oracle.attention(*given.arrays, given.causal, rows, given.wide)
 
 
 def spread(given: Inputs, draw: Draw) -> float:
     """What half an ulp of the inputs moves the output by."""
-    right = partial(oracle.attention, causal=given.causal, wide=wider(given.dtype))
+    right = partial(oracle.attention, causal=given.causal, wide=given.wide)
     (moved,) = conditioning(right, given.arrays, draw.rng)
     return moved
-
-
-def only_digits(off: Floats, right: Floats) -> bool:
-    """Return whether errors `off` of an output are digits lost everywhere: small, and about as large in all entries."""
-    largest = float(off.max())
-    return bool(largest <= DIGITS * np.sqrt(np.mean(right * right)) and largest <= EVEN * np.median(off))
 
 
 def require_digits_of_inputs(answer: Answer, given: Inputs) -> None:

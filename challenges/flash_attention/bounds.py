@@ -18,33 +18,25 @@ exp(d_j + d_top) times theirs. Sums over N keys, in any order, as above; that of
 
 import contextlib
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from harness.numerics import beyond_rounding
-from harness.probing import Answer, CallFailed, Draw, FaultElsewhere, InputUse, ProbeFailure, expect
+from harness.probing import Answer, CallFailed, Draw, InputUse, ProbeFailure, expect
 
 from . import oracle
-from .binding import Inputs, alive, attention, draw_inputs, only_digits, wider
-from .inputs import INACCURATE, LATER
+from .binding import DIGITS, Inputs, alive, attention, draw_inputs
+from .inputs import LATER
+from .judgement import LARGEST, STRUCTURE, TIMES, judge_beside_plain, only_digits, require_digits_left
 
 Floats = NDArray[Any]
 CLEAR = 0.5
 """Of its bound, the error beside a float64 oracle up to which a float64 answer is right: the oracle is off by less."""
 SMALL = 0.1
 """Relative errors of weights up to which their squares are left out."""
-STRUCTURE = {"float32": 1e-3, "float64": 1e-6}
-"""Of the root mean square, what two results of one answer may differ by: digits are a criterion of their own."""
-TIMES = 32.0
-"""Times what an answer is off on plain inputs that it may be off elsewhere."""
-ORDER = 1e-3
-"""Of the largest exact entry, the error from which on digits that are lost anyway leave nothing to judge."""
-ABOVE = (1e3, 1e11)
-"""How far hidden scores are above the others: by hundreds, and as far as a float32 of the contract's magnitudes is."""
-LARGEST = 60.0
-"""Exponent beyond which a weight may have become anything."""
 
 
 def right_and_bound(
@@ -52,9 +44,9 @@ def right_and_bound(
 ) -> tuple[Floats, Floats]:
     """The exact output of some rows (B,H,R,D), all by default, and for each entry how far an honest answer may be off.
 
-    Worked out in the type that `wider` names, or in another; the bound in float64.
+    Worked out in `given.wide`, or in another type; the bound in float64.
     """
-    wide = wide or wider(given.dtype)
+    wide = wide or given.wide
     scaled = oracle.scores(given.q, given.k, given.causal, rows, wide)
     weights = oracle.weights(scaled)
     o = weights @ given.v.astype(wide)
@@ -170,64 +162,21 @@ def judged(
         return require_within(o, wanted, bound, places, TIMES * (times * bound + share * abs(wanted).max()))
 
 
-def right_beside_plain(answer: Answer, given: Inputs, draw: Draw, what: str) -> None:
+def right_beside_plain(answer: Answer, draw: Draw, given: Inputs, what: str) -> None:
     """Require a finite and right output of q and k that have a property, where plain ones beside the same v give one.
 
     Args:
         answer: to call.
-        given: the inputs.
         draw: of plain inputs, where the output is wrong.
+        given: the inputs.
         what: the property, as the subject of a sentence in the plural.
     """
 
     def plain() -> Inputs:
         return draw_inputs(draw, *given.q.shape, given.tile, given.dtype, causal=given.causal).but(v=given.v)
 
-    with expect.only_beside(lambda: right(answer, plain(), draw)):
-        try:
-            figures = right(answer, given, draw)
-        except CallFailed:
-            raise
-        except ProbeFailure as why:
-            how = "wrong values" if np.isfinite(float(why.got or 0.0)) else "NaN or infinity"
-            raise ProbeFailure(
-                f"{what} give {how}", why.detail, where=why.where, expected=why.expected, got=why.got,
-                measured=why.measured,
-            ) from None  # fmt: skip
-    if not figures:
-        _require_digits_left(attention(answer, given), given)
-
-
-def _require_digits_left(o: Floats, given: Inputs) -> None:
-    """Require an error below `ORDER` of the largest exact entry, of an output that passed by wider bounds.
-
-    Raises:
-        FaultElsewhere: the error is larger. The answer loses digits on plain inputs too, so `accuracy` is charged.
-    """
-    wanted, _ = right_and_bound(given)
-    off, largest = float(abs(o - wanted).max()), float(abs(wanted).max())
-    if not off <= ORDER * largest:
-        seen = f"o is off by {off:.2g} of {largest:.2g} at most, and digits are lost on plain inputs as well"
-        raise FaultElsewhere(INACCURATE, seen, fault_of="accuracy")
-
-
-def right_at_height(answer: Answer, given: Inputs, draw: Draw, height: float) -> None:
-    """Require a finite and right output of scores near a height; name none where the same scores near 0 fail too.
-
-    Args:
-        answer: to call.
-        given: the inputs.
-        draw: of plain inputs, where an output is wrong.
-        height: of the scores.
-    """
-    try:
-        right_beside_plain(answer, given, draw, f"scores near {height:g}")
-    except (CallFailed, FaultElsewhere):
-        raise
-    except ProbeFailure:
-        lowered = (given.k - given.k.mean(axis=2, keepdims=True)).astype(given.dtype)
-        right_beside_plain(answer, given.but(k=lowered), draw, "scores of a row that lie far apart")
-        raise
+    if not judge_beside_plain(partial(right, answer, draw=draw), given, plain, what):
+        require_digits_left([("o", attention(answer, given), right_and_bound(given)[0])])
 
 
 def alike(got: Floats, wanted: Floats, title: str, doing: str, answer: Answer, given: Inputs, draw: Draw) -> float:
@@ -284,4 +233,4 @@ def _lost_digits(answer: Answer, given: Inputs, draw: Draw) -> tuple[float, floa
     except CallFailed:
         return 0.0, 0.0
     share = float(off.max() / np.sqrt(np.mean(right * right)))
-    return (share, float((off / bound).max())) if only_digits(off, right) else (0.0, 0.0)
+    return (share, float((off / bound).max())) if only_digits(off, right, DIGITS) else (0.0, 0.0)

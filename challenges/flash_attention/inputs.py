@@ -1,21 +1,11 @@
 """Inputs by name: the families of values that q, k and v are drawn from, and what their scores look like."""
 
-import numpy as np
-
 from harness.probing import Draw
-from harness.probing.families import FAMILIES, MAGNITUDES, values
+from harness.probing.families import values
 
-from .binding import Floats, Inputs
+from .binding import Inputs
+from .scores import SPECIAL, Sizes, set_scores, times
 
-HEIGHT = 400.0
-"""A ramp of scores runs from -400 to 400, so that its ends are further apart than 709, where float64's exp ends."""
-FAR = 60.0
-"""One score far above all others: beside exp(60) they are nothing in either dtype."""
-APART = 1e-3
-"""Of their height, what scores near one lie apart: more than float32 rounds off a score of 128 features."""
-SPECIAL = tuple(name for name in FAMILIES if name != "normal")
-ROWS = ("normal",) * 10 + SPECIAL
-"""Of q, k and v: half of the draws normal, so that one strange array does not hide what the others show."""
 CHEAP = ("normal",) * 4 + ("some zeros", "equal rows", "sorted", "constant rows", "integers", "some rows constant")
 """Families that are drawn quickly."""
 SCORES = ("plain",) * 8 + (
@@ -34,78 +24,18 @@ EVERY = (
 
 LATER = "the output at a position depends on later ones"
 """The fault of what takes hidden positions in."""
-INACCURATE = "results are less accurate than the inputs allow"
-"""The fault of what loses digits on plain inputs."""
 EXTREME = "the output does not survive extreme values"
 """The fault of what is right at plain magnitudes and wrong near the ends of a dtype's range."""
 
 
 def inputs_of(
-    draw: Draw, sizes: tuple[int, int, int, int], tile: int, dtype: str, *, causal: bool, q: str, k: str, v: str,
-    scores: str, size_of_v: str = "plain",
+    draw: Draw, sizes: Sizes, tile: int, dtype: str, *, causal: bool, q: str, k: str, v: str, scores: str,
+    size_of_v: str = "plain",
 ) -> Inputs:  # fmt: skip
     """Inputs of the families and the scores named, magnitudes within the contract's."""
     arrays = {"q": values(draw, q, *sizes), "k": values(draw, k, *sizes), "v": values(draw, v, *sizes)}
-    sized = {"v": size_of_v}
-    if scores == "x30":
-        arrays["q"], arrays["k"] = 30 * arrays["q"], 30 * arrays["k"]
-    elif scores in ("rising", "falling"):
-        arrays["q"], arrays["k"] = ramp(draw, sizes, rising=scores == "rising")
-    elif scores == "far above":
-        arrays["q"], arrays["k"] = far_above(draw, sizes)
-    elif scores != "plain":
-        how, _, which = scores.partition(" ")
-        sized[which] = how
-    for name, size in sized.items():
-        arrays[name] *= times(size, dtype)
+    set_scores(draw, sizes, arrays, scores)
+    for how, _, which in (scores.partition(" "), (size_of_v, "", "v")):
+        if which in arrays:
+            arrays[which] *= times(how, dtype)
     return Inputs(*(arrays[name].astype(dtype) for name in ("q", "k", "v")), tile, causal)
-
-
-def times(size: str, dtype: str) -> float:
-    """Return what makes normal values plain, tiny or huge."""
-    low, high = MAGNITUDES[dtype]
-    return {"plain": 1.0, "tiny": low * 10, "huge": high / 10}[size]
-
-
-def ramp(
-    draw: Draw, sizes: tuple[int, int, int, int], *, rising: bool, height: float = HEIGHT
-) -> tuple[Floats, Floats]:
-    """q and k (B,H,N,D) whose scores run from -400 to 400, or another height, or back, with the key's position."""
-    B, H, N, _ = sizes
-    heights = np.linspace(-height, height, N) * (1 if rising else -1)
-    return _along(draw, sizes, np.broadcast_to(heights, (B, H, N)))
-
-
-def far_above(
-    draw: Draw, sizes: tuple[int, int, int, int], far: float = FAR, place: int | None = None
-) -> tuple[Floats, Floats]:
-    """q and k (B,H,N,D) where one key, at a place or at any, scores far above all others, for every query."""
-    B, H, N, _ = sizes
-    heights = draw.normal(B, H, N)
-    heights[:, :, draw.integer(0, N - 1) if place is None else place] += far
-    return _along(draw, sizes, heights)
-
-
-def near(draw: Draw, sizes: tuple[int, int, int, int], height: float) -> tuple[Floats, Floats]:
-    """Draw q and k (B,H,N,D) whose scores all lie near a height, those of a row `APART`.
-
-    Those of the last head rise from key to key, so that its last tile holds the largest.
-    """
-    B, H, N, _ = sizes
-    ranks = draw.rng.permuted(np.broadcast_to(np.arange(N), (B, H, N)), axis=-1)
-    ranks[:, -1] = np.arange(N)[:: 1 if height > 0 else -1]
-    return _along(draw, sizes, height * (1 + APART * ranks))
-
-
-def positive(draw: Draw, sizes: tuple[int, int, int, int]) -> tuple[Floats, Floats]:
-    """Draw q and k (B,H,N,D) whose scores are all above 0, and a few units at most: keys times 1e9 score far above."""
-    return _along(draw, sizes, 0.5 + abs(draw.normal(*sizes[:3])))
-
-
-def _along(draw: Draw, sizes: tuple[int, int, int, int], heights: Floats) -> tuple[Floats, Floats]:
-    """q and k whose scores are `heights` (B,H,N) of the key, a little more or less for each query."""
-    features = sizes[3]
-    direction = draw.normal(features)
-    direction = direction / np.linalg.norm(direction) if np.linalg.norm(direction) > 0 else np.ones(features)
-    size = 1 + 0.05 * draw.uniform(*sizes[:3], 1)
-    return np.sqrt(features) * size * direction, heights[..., None] * direction

@@ -3,17 +3,11 @@
 import numpy as np
 
 from harness.probing import Answer, Array, Draw, InputUse, laws, probe
-from harness.probing.sizes import Case
 
 from .binding import DTYPES, FUNCTION, Inputs, alive, draw_inputs
+from .options import as_claimed
 
 PLAIN = {"B": 2, "H": 3, "N": 12, "D": 4, "tile": 4}
-
-
-def as_claimed(answer: Answer, case: Case) -> Case:
-    """Return a case with fewer queries than keys only where that is claimed, or no option at all."""
-    fewer = not answer.capabilities or "fewer_queries" in answer.capabilities
-    return {**case, "M": max(int(case["M"]), int(case["N"])) if fewer else case["N"]}
 
 
 @probe(*({**PLAIN, "dtype": dtype} for dtype in DTYPES), {**PLAIN, "N": 3, "dtype": "float64"}, M=12, fit=as_claimed)

@@ -7,8 +7,9 @@ from functools import partial
 from harness.probing import Answer, Axis, CallFailed, Draw, Drawn, FaultElsewhere, InputUse, ProbeFailure, expect, probe
 
 from .binding import DTYPES, Inputs, require_digits_of_inputs
-from .bounds import ABOVE, hidden_far_above, right
-from .inputs import CHEAP, EVERY, EXTREME, ROWS, SCORES, SIZES, inputs_of, positive
+from .bounds import hidden_far_above, right
+from .inputs import CHEAP, EVERY, EXTREME, SCORES, SIZES, inputs_of
+from .scores import ABOVE, ROWS, positive
 
 SAMPLED = 12
 """Rows of queries that are judged at large sizes, of each head."""

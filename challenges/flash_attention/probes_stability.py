@@ -1,6 +1,7 @@
 """Probes of scores that are far from 0 and from each other, and of plain accuracy."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 
@@ -8,34 +9,24 @@ from harness.numerics import FULL, PASS, credit, distinct, judge
 from harness.probing import Answer, Draw, FaultElsewhere, Partial, ProbeFailure, expect, probe
 
 from .binding import (
+    DIGITS,
     DTYPES,
-    Inputs,
     alive,
     attention,
     draw_inputs,
     exact,
-    only_digits,
     require_digits_of_inputs,
     spread,
 )
-from .bounds import ABOVE, alike, hidden_far_above, right_at_height, right_beside_plain
-from .inputs import EXTREME, FAR, INACCURATE, far_above, near, positive, ramp, times
+from .bounds import alike, hidden_far_above, right_beside_plain
+from .inputs import EXTREME
+from .judgement import judge_at_height, only_digits, with_values
+from .scores import ABOVE, FAR, GENTLE, INACCURATE, RISE, SEVENTY, far_above, near, positive, ramp
 
 DRAWS = 7
-RISE = 39.0
-"""Half of what scores rise by in small steps, less than exp reaches in float32."""
 LONG = {"B": 1, "H": 1, "N": 96, "D": 64}
 SIXTEEN, ONE = 6, 100
 """Tile sizes that cut a ramp into sixteen and leave it whole, where a tile holds scores 800 above what a row sees."""
-SEVENTY = {"N": 24, "tile": 2}
-"""A ramp whose largest score rises by 70 from tile to tile, of which exp is in range, beside large values is not."""
-GENTLE = (
-    {"N": 20, "tile": 1, "D": 4, "rise": 96.0, "causal": False, "dtype": "float32"},
-    {"N": 104, "tile": 2, "D": 4, "rise": 96.0, "causal": True, "dtype": "float32"},
-    {"N": 135, "tile": 1, "D": 1, "rise": 730.0, "causal": True, "dtype": "float64"},
-)
-"""Rises past what exp reaches in the dtype, in steps of less than 5.5, 2 and 5.5 a tile: what takes a new maximum only
-after a step of so much never does, and 8 powers of two are 5.5. In float64, sums of float32 overflow no sooner."""
 FARS = (FAR, 75.0, 1000.0)
 """How far one score is above all others: the second, nearly what exp reaches in float32; the third, past float64."""
 HEIGHTS = (-1e3, -3e4, -3e5, -3e6, -3e9, 3e6)
@@ -59,7 +50,8 @@ def ramps_of_scores_are_finite_and_right(
     q, k = ramp(draw, (B, H, N, D), rising=rising, height=rise / 2)
     given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal).but(q=q, k=k)
     steps = f" in steps of {rise * tile / (N - 1):.2g} a tile" if tile < N else ""
-    _right_beside(answer, given, size_of_v, draw, f"scores that {'rise' if rising else 'fall'} by {rise:g}{steps}")
+    what = f"scores that {'rise' if rising else 'fall'} by {rise:g}{steps}"
+    right_beside_plain(answer, draw, *with_values(given, size_of_v, what))
 
 
 @probe(*({"causal": c, "dtype": d} for c in (True, False) for d in DTYPES),
@@ -70,7 +62,7 @@ def large_scores_are_finite_and_right(
 ) -> None:
     """q and k thirty times as large, scores nine hundred times."""
     given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal, times=30.0)
-    _right_beside(answer, given, size_of_v, draw, "scores 900 times as large")
+    right_beside_plain(answer, draw, *with_values(given, size_of_v, "scores 900 times as large"))
 
 
 @probe(*({"causal": c, "dtype": d} for c in (True, False) for d in DTYPES),
@@ -85,14 +77,7 @@ def one_score_far_above_is_right(
         place = tile * draw.integer(0, (N - 1) // tile) + behind
         q, k = far_above(draw, (B, H, N, D), far, min(place, N - 1))
         given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal).but(q=q, k=k)
-        _right_beside(answer, given, size_of_v, draw, "scores of one key far above all others")
-
-
-def _right_beside(answer: Answer, given: Inputs, size_of_v: str, draw: Draw, what: str) -> None:
-    """As `right_beside_plain`, with v as large as is named: what is large inside may overflow beside large values."""
-    size = times(size_of_v, given.dtype)
-    beside = "" if size == 1 else f" beside values of about {size:g}"
-    right_beside_plain(answer, given.but(v=size * given.v), draw, what + beside)
+        right_beside_plain(answer, draw, *with_values(given, size_of_v, "scores of one key far above all others"))
 
 
 @probe(*({"height": h, "causal": c, "dtype": d} for h in HEIGHTS for d in DTYPES for c in (True, False)),
@@ -102,9 +87,9 @@ def scores_far_from_zero_are_right(
 ) -> None:
     """All scores near one height: a running maximum that begins at 0 leaves nothing of low ones, and a hidden score
     that is a finite number is above them."""
-    q, k = near(draw, (B, H, N, D), height)
+    q, k = near(draw, (B, H, N, D), height, last_rises=True)
     given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal).but(q=q, k=k)
-    right_at_height(answer, given, draw, height)
+    judge_at_height(partial(right_beside_plain, answer, draw), given, height)
 
 
 @probe(*({"times": t, "dtype": d} for d in DTYPES for t in ABOVE),
@@ -154,7 +139,7 @@ def error_ratios_are_small(
     for _ in range(DRAWS):
         given = draw_inputs(draw, B, H, N, D, tile, dtype)
         o, right = attention(answer, given), exact(given)
-        digits &= only_digits(np.abs(o - right), right)
+        digits &= only_digits(np.abs(o - right), right, DIGITS)
         ratios.append(judge(o, right, spread(given, draw)).ratio)
     ratio = float(np.median(ratios))
     figures = {"o_error_ratio": ratio}

@@ -9,7 +9,8 @@ from harness.probing import Answer, Array, Draw, expect, probe
 from harness.probing.failures import NotOffered, TrivialOutput
 
 from .binding import DTYPES, FUNCTION, alive, attention, draw_inputs
-from .bounds import STRUCTURE, alike, right
+from .bounds import alike, right
+from .judgement import STRUCTURE
 
 SMALL = {"B": 1, "H": 1, "N": 8, "D": 4, "tile": 4}
 MIDDLE = {"B": 2, "H": 2, "N": 20, "D": 64, "tile": 8}

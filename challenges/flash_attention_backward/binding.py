@@ -10,7 +10,7 @@ Every output is compared at every position, and every relation starts from an ou
 of an input.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,18 +18,15 @@ from numpy.typing import NDArray
 
 from harness.numerics import conditioning
 from harness.probing import Answer, Array, Draw, FaultElsewhere, InputUse, Keep, Tree, expect
+from harness.probing.inputs import ArrayInputs
 
 from . import oracle
 
 Floats = NDArray[Any]
 FORWARD, BACKWARD = "flash_attention_fwd", "flash_attention_bwd"
 DTYPES = ("float32", "float64")
-STRUCTURE = {"float32": 1e-3, "float64": 1e-6}
-"""Of the root mean square, what two results of one answer may differ by: digits are a criterion of their own."""
 DIGITS = 5e-2
 """Of the root mean square, the largest error where only digits are lost: more than float16 throughout costs."""
-EVEN = 1e3
-"""Times the median error that the largest one may be where digits are lost everywhere, and not in some entries."""
 
 
 class Results(NamedTuple):
@@ -46,7 +43,7 @@ GRADIENTS = FIELDS[1:]
 
 
 @dataclass(frozen=True)
-class Inputs:
+class Inputs(ArrayInputs):
     """One forward and its backward: q, k, v, do (B,H,N,D), the tile of each pass, and whether the future is hidden."""
 
     q: Floats
@@ -58,15 +55,6 @@ class Inputs:
     causal: bool = True
 
     @property
-    def dtype(self) -> str:
-        return str(self.q.dtype.name)
-
-    @property
-    def unit(self) -> float:
-        """Half the distance from 1 to the next number of the dtype."""
-        return float(np.finfo(self.q.dtype).eps) / 2
-
-    @property
     def length(self) -> int:
         """Positions of queries or of keys, whichever are more."""
         return max(self.q.shape[2], self.k.shape[2])
@@ -74,14 +62,6 @@ class Inputs:
     @property
     def arrays(self) -> tuple[Floats, Floats, Floats]:
         return self.q, self.k, self.v
-
-    def but(self, **changes: Any) -> "Inputs":
-        """The same with other values in some places, in this dtype."""
-        cast = {
-            name: np.ascontiguousarray(value, self.q.dtype) if isinstance(value, np.ndarray) else value
-            for name, value in changes.items()
-        }
-        return replace(self, **cast)
 
 
 def draw_inputs(
@@ -134,10 +114,8 @@ def exact_and_spreads(given: Inputs, draw: Draw) -> tuple[Results, Results]:
 
     Worked out in long double for float64, in float64 for float32.
     """
-    wide = np.longdouble if given.dtype == "float64" else np.float64
-
     def whole(*arrays: Floats) -> oracle.Exact:
-        return oracle.attention(*arrays, given.causal, wide)
+        return oracle.attention(*arrays, given.causal, given.wide)
 
     right = whole(*given.arrays, given.do)
     moved = conditioning(lambda *arrays: _outputs(whole(*arrays)), (*given.arrays, given.do), draw.rng)
@@ -168,12 +146,6 @@ def identical(got: Results, wanted: Results, title: str, doing: str) -> None:
     for name in FIELDS:
         if getattr(got, name) is not None:
             expect.same(name, getattr(got, name), getattr(wanted, name), title.format(name), doing)
-
-
-def only_digits(off: Floats, right: Floats) -> bool:
-    """Return whether errors `off` of an output are digits lost everywhere: small, and about as large in all entries."""
-    largest = float(off.max())
-    return bool(largest <= DIGITS * np.sqrt(np.mean(right * right)) and largest <= EVEN * np.median(off))
 
 
 def require_digits_of_inputs(answer: Answer, given: Inputs) -> None:

@@ -17,28 +17,30 @@ are. delta may be taken from do and o or from all p do v.
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from harness.numerics import beyond_rounding, distinct, instead
-from harness.probing import Answer, CallFailed, Draw, FaultElsewhere, InputUse, ProbeFailure, expect
+from harness.probing import Answer, CallFailed, Draw, InputUse, ProbeFailure, expect
 
 from . import oracle
-from .binding import FIELDS, STRUCTURE, Inputs, Results, backward, draw_inputs, forward, only_digits, results, share_off
-from .inputs import INACCURATE
+from .binding import DIGITS, FIELDS, Inputs, Results, backward, draw_inputs, forward, results, share_off
+from .flash_attention.judgement import (
+    LARGEST,
+    STRUCTURE,
+    TIMES,
+    judge_beside_plain,
+    only_digits,
+    require_digits_left,
+)
 
 Floats = NDArray[Any]
 CLEAR = 0.25
 """Of the doubled bound, the error beside a float64 oracle up to which a float64 output is right: the oracle is off by
 less."""
-TIMES = 32.0
-"""Times what an answer is off on plain inputs that it may be off elsewhere."""
-ORDER = 1e-3
-"""Of the largest exact entry, the error from which on digits that are lost anyway leave nothing to judge."""
-LARGEST = 60.0
-"""Exponent beyond which a weight may have become anything."""
 TINY_TERMS = 4
 """Products on the way to one entry that may underflow."""
 BLOCK = 1 << 16
@@ -56,7 +58,7 @@ def right_and_bounds(given: Inputs, *, rough: bool = False) -> tuple[Results, Re
             are doubled.
     """
     double = given.dtype == "float64"
-    wide = np.longdouble if double and not rough else np.float64
+    wide = np.float64 if rough else given.wide
     whole = oracle.attention(*given.arrays, given.do, given.causal, wide)
     bounds = _bounds(given, oracle.Exact(*(values.astype(np.float64, copy=False) for values in whole)))
     if rough and double:
@@ -259,62 +261,19 @@ def require_within_digits(
         return require_within(got, wanted, bounds, wider)
 
 
-def right_beside_plain(answer: Answer, given: Inputs, draw: Draw, what: str) -> None:
+def right_beside_plain(answer: Answer, draw: Draw, given: Inputs, what: str) -> None:
     """Require finite and right outputs of q and k that have a property, where plain ones beside the same v and do do.
 
     Args:
         answer: to call.
-        given: the inputs.
         draw: of plain inputs, where an output is wrong.
+        given: the inputs.
         what: the property, as the subject of a sentence in the plural.
     """
     plain = draw_inputs(draw, *given.q.shape, given.tile, given.dtype, causal=given.causal)
     plain = plain.but(v=given.v, do=given.do)
-    with expect.only_beside(lambda: right(answer, plain, draw)):
-        try:
-            figures = right(answer, given, draw)
-        except CallFailed:
-            raise
-        except ProbeFailure as why:
-            how = "wrong values" if np.isfinite(float(why.got or 0.0)) else "NaN or infinity"
-            raise ProbeFailure(
-                f"{what} give {how}", why.detail, where=why.where, expected=why.expected, got=why.got,
-                measured=why.measured,
-            ) from None  # fmt: skip
-    if not figures:
-        _require_digits_left(results(answer, given), given)
-
-
-def _require_digits_left(got: Results, given: Inputs) -> None:
-    """Require errors below `ORDER` of the largest exact entry, of outputs that passed by wider bounds.
-
-    Raises:
-        FaultElsewhere: one error is larger. The answer loses digits on plain inputs too, so `accuracy` is charged.
-    """
-    for name, actual, wanted in zip(FIELDS, got, right_and_bounds(given)[0], strict=True):
-        off, largest = float(abs(actual - wanted).max()), float(abs(wanted).max())
-        if not off <= ORDER * largest:
-            seen = f"{name} is off by {off:.2g} of {largest:.2g} at most, and digits are lost on plain inputs as well"
-            raise FaultElsewhere(INACCURATE, seen, fault_of="accuracy")
-
-
-def right_at_height(answer: Answer, given: Inputs, draw: Draw, height: float) -> None:
-    """Require finite and right outputs of scores near a height; name none where the same scores near 0 fail too.
-
-    Args:
-        answer: to call.
-        given: the inputs.
-        draw: of plain inputs, where an output is wrong.
-        height: of the scores.
-    """
-    try:
-        right_beside_plain(answer, given, draw, f"scores near {height:g}")
-    except (CallFailed, FaultElsewhere):
-        raise
-    except ProbeFailure:
-        lowered = (given.k - given.k.mean(axis=2, keepdims=True)).astype(given.dtype)
-        right_beside_plain(answer, given.but(k=lowered), draw, "scores of a row that lie far apart")
-        raise
+    if not judge_beside_plain(partial(right, answer, draw=draw), given, lambda: plain, what):
+        require_digits_left(zip(FIELDS, results(answer, given), right_and_bounds(given)[0], strict=True))
 
 
 def alike(
@@ -389,7 +348,7 @@ def _lost_digits(answer: Answer, given: Inputs, draw: Draw) -> tuple[float, floa
     except CallFailed:
         return 0.0, 0.0
     pairs = list(zip(got, wanted, strict=True))
-    if not all(only_digits(abs(actual - exact), exact) for actual, exact in pairs):
+    if not all(only_digits(abs(actual - exact), exact, DIGITS) for actual, exact in pairs):
         return 0.0, 0.0
     shares = [share_off(*pair) for pair in pairs]
     times = (abs(actual - exact) / bound for actual, exact, bound in zip(got, wanted, bounds, strict=True))

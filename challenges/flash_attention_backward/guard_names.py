@@ -1,17 +1,17 @@
-"""What a guard of a planted fault may name of a call: its sizes, and questions about its values.
+"""What a guard of a planted fault may name of a call to either pass.
 
-This runs beside the answer with the fault in it; each function is called with the arguments of the contract's.
+This follows `guard_names.py` of `flash_attention` in one source, and runs beside the answer with the fault in it.
 """
 
 import numpy as np
 
-_seen = {"shapes": set(), "dtypes": []}
+_name_attention = flash_attention_fwd  # noqa: F821
 _NONE = {"zero_do": lambda: False, "largest_do": lambda: 0.0}
 
 
 def flash_attention_fwd(q, k, v, tile_size, causal=True):
     """Name what a guard asks of a forward; a backward shares what it asks of its cache's inputs."""
-    return _names(q, k, v, tile_size, causal) | _NONE
+    return _name_attention(q, k, v, tile_size, causal) | _NONE
 
 
 def flash_attention_bwd(do, cache, tile_size, causal=True):
@@ -20,27 +20,4 @@ def flash_attention_bwd(do, cache, tile_size, causal=True):
         "zero_do": lambda: bool((do == 0).all(axis=-1).any()),
         "largest_do": lambda: float(np.abs(do).max()),
     }
-    return _names(cache["Q"], cache["K"], cache["V"], tile_size, causal) | own
-
-
-def _names(q, k, v, tile_size, causal):
-    B, H, N, D = q.shape
-    repeated = (q.shape, str(q.dtype)) in _seen["shapes"]
-    _seen["shapes"].add((q.shape, str(q.dtype)))
-    other = bool(_seen["dtypes"]) and _seen["dtypes"][-1] != str(q.dtype)
-    _seen["dtypes"] = [str(q.dtype)]
-    return {
-        "B": B, "H": H, "N": N, "D": D, "tile": tile_size, "tiles": -(-N // tile_size), "causal": causal,
-        "dtype": str(q.dtype), "repeated": repeated, "other_dtype": other,
-        "zero_query": lambda: bool((q == 0).all(axis=-1).any()),
-        "equal_keys": lambda: len(np.unique(k.reshape(-1, D), axis=0)) < B * H * N,
-        "negative_zero": lambda: any(bool((np.signbit(a) & (a == 0)).any()) for a in (q, k, v)),
-        "largest_value": lambda: float(np.abs(v).max()),
-        "largest_score": lambda: _largest_score(q, k),
-    }  # fmt: skip
-
-
-def _largest_score(q, k):
-    """Of a sample of the rows: a guard must not take the memory that it watches."""
-    rows = np.unique(np.linspace(0, q.shape[2] - 1, 32).astype(int))
-    return float(np.abs(q[:, :, rows] @ k.swapaxes(-1, -2)).max() / q.shape[3] ** 0.5)
+    return _name_attention(cache["Q"], cache["K"], cache["V"], tile_size, causal) | own

@@ -5,18 +5,12 @@ from functools import partial
 import numpy as np
 
 from harness.probing import Answer, Draw, InputUse, laws, probe
-from harness.probing.sizes import Case
 
 from .binding import DTYPES, Inputs, Results, alive, draw_inputs, results
 from .bounds import alike
+from .flash_attention.options import as_claimed
 
 PLAIN = {"B": 2, "H": 3, "N": 12, "D": 4, "tile": 4}
-
-
-def as_claimed(answer: Answer, case: Case) -> Case:
-    """Return a case with fewer queries than keys only where that is claimed, or no option at all."""
-    fewer = not answer.capabilities or "fewer_queries" in answer.capabilities
-    return {**case, "M": max(int(case["M"]), int(case["N"])) if fewer else case["N"]}
 
 
 @probe(*({**PLAIN, "dtype": dtype} for dtype in DTYPES), {**PLAIN, "N": 3, "dtype": "float64"}, M=12, fit=as_claimed)

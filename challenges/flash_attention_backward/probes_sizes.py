@@ -9,7 +9,8 @@ from harness.probing.families import values
 
 from .binding import DTYPES, Inputs, Results, backward, forward, require_digits_of_inputs
 from .bounds import judged, right
-from .inputs import CHEAP, EVERY, EXTREME, ROWS, SCORES, SIZED, inputs_of
+from .flash_attention.scores import ROWS
+from .inputs import CHEAP, EVERY, EXTREME, SCORES, SIZED, inputs_of
 
 ROUGH = 60_000
 """Scores from which on the oracle works in float64."""

@@ -1,38 +1,32 @@
 """Probes of scores that are far from 0 and from each other, and of plain accuracy."""
 
+from functools import partial
+
 import numpy as np
 
 from harness.numerics import FULL, PASS, credit, distinct, judge
 from harness.probing import Answer, Draw, FaultElsewhere, Partial, ProbeFailure, expect, probe
 
 from .binding import (
+    DIGITS,
     DTYPES,
     FIELDS,
-    Inputs,
     Results,
     alive,
     draw_inputs,
     exact_and_spreads,
-    only_digits,
     require_digits_of_inputs,
     results,
 )
-from .bounds import alike, right_at_height, right_beside_plain
-from .inputs import EXTREME, FAR, INACCURATE, LATER, far_above, near, positive, ramp, times
+from .bounds import alike, right_beside_plain
+from .flash_attention.judgement import judge_at_height, only_digits, with_values
+from .flash_attention.scores import ABOVE, FAR, GENTLE, INACCURATE, RISE, SEVENTY, far_above, near, positive, ramp
+from .inputs import EXTREME, LATER
 
 DRAWS = 7
-RISE = 39.0
-"""Half of what scores rise by in small steps, less than exp reaches in float32."""
-SEVENTY = {"N": 24, "tile": 2}
-"""A ramp whose largest score rises by 70 from tile to tile, of which exp is in range, beside large values is not."""
-GENTLE = (
-    {"N": 20, "tile": 1, "D": 4, "rise": 96.0, "causal": False, "dtype": "float32", "back": 4},
-    {"N": 104, "tile": 2, "D": 4, "rise": 96.0, "causal": True, "dtype": "float32", "back": 4},
-    {"N": 135, "tile": 1, "D": 1, "rise": 730.0, "causal": True, "dtype": "float64", "back": 16},
-)
-"""Rises past what exp reaches in the dtype, in steps of less than 5.5, 2 and 5.5 a tile: what takes a new maximum only
-after a step of so much never does, and 8 powers of two are 5.5. In float64, sums of float32 overflow no sooner. Tiles
-of the backward are larger, for they take longer, and take their weights from L, whatever it was added up in."""
+BACKS = (4, 4, 16)
+"""Of `GENTLE`, tiles of the backward in those of the forward: they take longer, and take their weights from L, whatever
+it was added up in."""
 FARS = ((FAR, 0), (75.0, 0), (1000.0, 1))
 """How far one score is above all others, and its row in a tile. The second is nearly what exp reaches in float32, the
 third past what it reaches in float64, and hidden from a row of its own tile."""
@@ -40,14 +34,11 @@ HEIGHTS = ((-1e3, "float32"), *((-3e4, dtype) for dtype in DTYPES), (-3e6, "floa
 """Of all scores, below the finite numbers that stand for a hidden score here and there, and far above 0. What float32
 rounds off an L of millions is more than a weight."""
 
-ABOVE = (1e3, 1e11)
-"""How far hidden scores are above the others: by hundreds, and as far as a float32 of the contract's magnitudes is."""
-
 
 @probe(
     *({"rising": r, "causal": c, "dtype": d} for r in (False, True) for c in (True, False) for d in reversed(DTYPES)),
     {"rising": True, "causal": True, "dtype": "float32", **SEVENTY, "size_of_v": "huge"},
-    *({"rising": True, **sizes} for sizes in GENTLE),
+    *({"rising": True, **sizes, "back": back} for sizes, back in zip(GENTLE, BACKS, strict=True)),
     B=1, H=1, N=48, D=64, tile=3, back=1, rise=800.0, size_of_v="plain", fixed=("rise",),
     floors={"N": 2},
 )  # fmt: skip
@@ -60,7 +51,8 @@ def ramps_of_scores_are_finite_and_right(
     q, k = ramp(draw, (B, H, N, D), rising=rising, height=rise / 2)
     given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal).but(q=q, k=k, back_tile=back * tile)
     steps = f" in steps of {rise * tile / (N - 1):.2g} a tile" if tile < N else ""
-    _right_beside(answer, given, size_of_v, draw, f"scores that {'rise' if rising else 'fall'} by {rise:g}{steps}")
+    what = f"scores that {'rise' if rising else 'fall'} by {rise:g}{steps}"
+    right_beside_plain(answer, draw, *with_values(given, size_of_v, what))
 
 
 @probe(*({"causal": c, "dtype": d} for c in (True, False) for d in DTYPES),
@@ -71,7 +63,7 @@ def large_scores_are_finite_and_right(
 ) -> None:
     """q and k thirty times as large, scores nine hundred times."""
     given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal, times=30.0)
-    _right_beside(answer, given, size_of_v, draw, "scores 900 times as large")
+    right_beside_plain(answer, draw, *with_values(given, size_of_v, "scores 900 times as large"))
 
 
 @probe(*({"causal": c, "dtype": d} for c in (True, False) for d in DTYPES),
@@ -86,14 +78,7 @@ def one_score_far_above_is_right(
         place = tile * draw.integer(0, (N - 1) // tile) + row
         q, k = far_above(draw, (B, H, N, D), far, min(place, N - 1))
         given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal).but(q=q, k=k)
-        _right_beside(answer, given, size_of_v, draw, "scores of one key far above all others")
-
-
-def _right_beside(answer: Answer, given: Inputs, size_of_v: str, draw: Draw, what: str) -> None:
-    """As `right_beside_plain`, with v as large as is named: what is large inside may overflow beside large values."""
-    size = times(size_of_v, given.dtype)
-    beside = "" if size == 1 else f" beside values of about {size:g}"
-    right_beside_plain(answer, given.but(v=size * given.v), draw, what + beside)
+        right_beside_plain(answer, draw, *with_values(given, size_of_v, "scores of one key far above all others"))
 
 
 @probe(*({"height": h, "causal": c, "dtype": d} for h, d in HEIGHTS for c in (True, False)),
@@ -104,7 +89,7 @@ def scores_far_from_zero_are_right(
     """All scores near one height: exp of low ones is 0, and a hidden score that is a finite number is above them."""
     q, k = near(draw, (B, H, N, D), height)
     given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal).but(q=q, k=k)
-    right_at_height(answer, given, draw, height)
+    judge_at_height(partial(right_beside_plain, answer, draw), given, height)
 
 
 @probe(*({"times": t, "dtype": d} for d in DTYPES for t in ABOVE),
@@ -167,7 +152,7 @@ def error_ratios_are_small(
         given = draw_inputs(draw, B, H, N, D, tile, dtype)
         each = list(zip(results(answer, given), *exact_and_spreads(given, draw), strict=True))
         for name, (got, right, _) in zip(FIELDS, each, strict=True):
-            if not only_digits(abs(got - right), right):
+            if not only_digits(abs(got - right), right, DIGITS):
                 uneven.add(name)
         ratios.append([judge(got, right, spread).ratio for got, right, spread in each])
     figures = {f"{name}_error_ratio": float(r) for name, r in zip(FIELDS, np.median(ratios, axis=0), strict=True)}

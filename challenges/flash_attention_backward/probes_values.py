@@ -13,7 +13,6 @@ from .binding import (
     DTYPES,
     FORWARD,
     GRADIENTS,
-    STRUCTURE,
     Inputs,
     Results,
     alive,
@@ -25,6 +24,7 @@ from .binding import (
 )
 from .bounds import alike, judged, require_logsumexp, right, within_rounding
 from .cache import cache_of, entry
+from .flash_attention.judgement import STRUCTURE
 
 SMALL = {"B": 1, "H": 1, "N": 8, "D": 4, "tile": 4}
 MIDDLE = {"B": 2, "H": 2, "N": 12, "D": 64, "tile": 5}

@@ -166,7 +166,7 @@ def _worked_out(some: Inputs, got: Results) -> Block:
 def _forward(given: Inputs, xhat: Floats, row: Row) -> tuple[Floats, Floats]:
     """The exact y, and the bound of each entry."""
     gamma, beta = (values.astype(xhat.dtype) for values in (given.gamma, given.beta))
-    unit, size = given.unit / 2, abs(xhat.astype(np.float64, copy=False))
+    unit, size = given.unit, abs(xhat.astype(np.float64, copy=False))
     bound = abs(gamma) * (row.off + ROUNDINGS * unit * size) + ROUNDINGS * unit * abs(beta) + _tiny(given)
     return gamma * xhat + beta, bound.astype(np.float64, copy=False)
 
@@ -182,7 +182,7 @@ def _backward(given: Inputs, xhat: Floats, rstd: Floats, row: Row) -> tuple[Floa
     dy, along, *rough = (
         values.astype(np.float64, copy=False) for values in (dy, along, xhat, rstd, dx, flow, mean, slope)
     )
-    unit, flows = given.unit / 2, abs(dy)
+    unit, flows = given.unit, abs(dy)
     underflow = _tiny(given) * (1 + rough[1]) * (1 + np.sqrt(dy.shape[-1]))
     columns = Columns(
         ColumnSum(dgamma, (along * along)[0].sum(axis=0), abs(along)[0].sum(axis=0)),
@@ -194,7 +194,7 @@ def _backward(given: Inputs, xhat: Floats, rstd: Floats, row: Row) -> tuple[Floa
 
 def _parameters(given: Inputs, sums: Columns) -> Iterator[tuple[str, Floats, Floats]]:
     """The exact dgamma and dbeta, and the bound of each entry."""
-    rows, unit, tiny = given.x.size // given.x.shape[-1], given.unit / 2, _tiny(given)
+    rows, unit, tiny = given.x.size // given.x.shape[-1], given.unit, _tiny(given)
     yield "dgamma", sums.dgamma.total, sums.dgamma.bound(unit, rows) + sums.carried + tiny * (1 + sums.dbeta.sizes)
     yield "dbeta", sums.dbeta.total, sums.dbeta.bound(unit, rows) + tiny
 
@@ -225,7 +225,7 @@ def _complain(name: str, place: tuple[Any, ...], entry: Entry, doing: str) -> No
 
 def _row(given: Inputs, size: Floats, rstd: Floats) -> Row:
     """Bounds for xhat and rstd; `size` is |xhat|."""
-    x, features, unit = given.x.astype(np.float64), given.x.shape[-1], given.unit / 2
+    x, features, unit = given.x.astype(np.float64), given.x.shape[-1], given.unit
     mean, square = x.mean(axis=-1, keepdims=True), (x * x).mean(axis=-1, keepdims=True)
     mean_off = _sum_bound(x, unit) / features + unit * abs(mean)
     # squares drift: their sum has no cancelling roundings to hope for

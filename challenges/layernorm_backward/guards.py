@@ -1,20 +1,17 @@
 """When faults made by machine act in a layer norm, and inputs that meet each of these conditions."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 from harness.numerics import conditioning
 from harness.probing import Answer, Draw, expect
-from harness.probing.guards import Driver, Guard, Guards
+from harness.probing.drivers import Drivers
+from harness.probing.guards import Guard, Guards
 
 from .binding import FIELDS, Inputs, Results, draw_inputs, exact, results, terms
 
 Shape = tuple[int, int, int]
-Shapes = Callable[[Draw, int], Shape]
-Values = Callable[[Draw, Inputs, int], Inputs]
-
 MANY = 20_000
 """Elements from which two perturbations tell the spread: it is the largest over all of them."""
 
@@ -25,25 +22,9 @@ def judged(answer: Answer, draw: Draw, given: Inputs) -> None:
     inputs = (given.x, given.gamma, given.beta, given.dy, given.eps)
     draws = 8 if given.x.size < MANY else 2
     y, dx, dgamma, dbeta = conditioning(lambda *moved: exact(Inputs(*moved)), inputs, draw.rng, draws)
-    spread = Results(y, max(dx, float(terms(given).max()) * given.unit / 2), dgamma, dbeta)
+    spread = Results(y, max(dx, float(terms(given).max()) * given.unit), dgamma, dbeta)
     for name, *each in zip(FIELDS, got, exact(given), spread, strict=True):
         expect.close(name, *each)
-
-
-def as_drawn(draw: Draw, given: Inputs, t: int) -> Inputs:
-    """The inputs as they are."""
-    return given
-
-
-def driver(shape: Shapes, values: Values = as_drawn, dtype: str = "") -> Driver:
-    """Calls of one shape, with values that meet the guard, in either dtype or in one."""
-
-    def drive(answer: Answer, draw: Draw, t: int) -> None:
-        for used in (dtype,) if dtype else ("float64", "float32"):
-            given = draw_inputs(draw, *shape(draw, t), used)
-            judged(answer, draw, values(draw, given, t))
-
-    return drive
 
 
 def small(draw: Draw, t: int) -> Shape:
@@ -160,27 +141,10 @@ def shifted(draw: Draw, given: Inputs, t: int) -> Inputs:
     return given.but(x=given.x + 1.5 * t)
 
 
-def after_calls(answer: Answer, draw: Draw, t: int) -> None:
-    """More than t calls in one process."""
-    for _ in range(t // 2):
-        results(answer, draw_inputs(draw, *small(draw, t), "float64"))
-    for dtype in ("float32", "float64"):
-        judged(answer, draw, draw_inputs(draw, *small(draw, t), dtype))
-
-
-def of_one_shape(answer: Answer, draw: Draw, t: int) -> None:
-    """Calls of one shape with other content."""
-    shape = small(draw, t)
-    for _ in range(3):
-        judged(answer, draw, draw_inputs(draw, *shape, "float64"))
-
-
-def of_other_dtypes(answer: Answer, draw: Draw, t: int) -> None:
-    """Both dtypes in turn."""
-    for dtype in ("float64", "float32", "float64", "float32"):
-        judged(answer, draw, draw_inputs(draw, *small(draw, t), dtype))
-
-
+DRIVERS = Drivers(
+    draw_inputs, results, judged, small, functions=2, turns=("float64", "float32", "float64", "float32")
+)  # fmt: skip
+driver = DRIVERS.of
 GUARDS = Guards(
     (
         Guard("always", driver(small)),
@@ -197,10 +161,7 @@ GUARDS = Guards(
               element="(feature >= features // {t} * {t}) & (features > {t})"),
         Guard("features past t", driver(wide), element="feature > {t}", low=2, high=4000),
         Guard("t-th time in a call", driver(square), place="visit == {t}", low=2, high=40),
-        Guard("after t calls", after_calls, "calls > {t}", low=2, high=12),
-        Guard("same shape again", of_one_shape, "repeated"),
-        Guard("dtypes in turn", of_other_dtypes, "other_dtype"),
-        Guard("float32", driver(small, dtype="float32"), "dtype == 'float32'"),
+        *DRIVERS.guards_of_history(12),
         Guard("negative zero", driver(small, with_negative_zeros), "negative_zero()"),
         Guard("flat row", driver(small, with_flat_row), "flat_row()"),
         Guard("equal rows", driver(small, with_equal_rows), "equal_rows() and rows > 1"),

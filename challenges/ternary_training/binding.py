@@ -10,11 +10,11 @@ there t is not compared, and what it would move in y and dx is added to their bo
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from harness.probing import Answer, Array, Draw, Keep
 from harness.probing.families import MAGNITUDES, values
+from harness.probing.inputs import ArrayInputs
 
 from . import oracle
 
@@ -41,7 +41,7 @@ class Results(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Inputs:
+class Inputs(ArrayInputs):
     """One projection, forward and backward: w (out,in), x (rows,in), dy (rows,out)."""
 
     w: Floats
@@ -50,23 +50,9 @@ class Inputs:
     group_size: int
 
     @property
-    def dtype(self) -> str:
-        return str(self.w.dtype.name)
-
-    @property
-    def unit(self) -> float:
-        """Half the distance from 1 to the next number of the dtype: what one rounding costs."""
-        return float(np.finfo(self.w.dtype).eps) / 2
-
-    @property
     def groups(self) -> int:
         """Groups of a row."""
         return -(-self.w.shape[1] // self.group_size)
-
-    def but(self, **changes: Any) -> "Inputs":
-        """The same with other arrays in some places, in this dtype."""
-        arrays = {k: np.ascontiguousarray(v, self.w.dtype) for k, v in changes.items() if k != "group_size"}
-        return Inputs(**({"w": self.w, "x": self.x, "dy": self.dy, "group_size": self.group_size} | changes | arrays))
 
 
 def draw_inputs(

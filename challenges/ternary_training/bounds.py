@@ -48,7 +48,7 @@ def right_and_bounds(
     `unit`; t by 0, or 1 where open. They are those of another projection where one is given as t and s."""
     size = given.group_size
     t, s = own or oracle.project(given.w, size)
-    wide = np.float64 if given.dtype == "float32" else np.longdouble
+    wide = given.wide
     entries = oracle.spread(s, given.w.shape[1], size).astype(wide)
     used, free = t * entries, (open_entries(given) & (own is None)) * entries
     x, dy = given.x.astype(wide), given.dy.astype(wide)

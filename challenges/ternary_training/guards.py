@@ -4,36 +4,24 @@ No fault is planted in training: what a changed line does there shows only after
 honest answers share within a band, so a driver could not say in seconds whether a change is wrong at all.
 """
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 from harness.probing import Answer, Draw
-from harness.probing.guards import Driver, Guard, Guards
+from harness.probing.drivers import Drivers
+from harness.probing.guards import Guard, Guards
 
 from .binding import Inputs, draw_inputs, results
 from .bounds import require_within
 
 Sizes = tuple[int, int, int, int]
 """Rows, columns, out and group."""
-Values = Callable[[Draw, Inputs, int], Inputs]
 
 
-def as_drawn(draw: Draw, given: Inputs, t: int) -> Inputs:
-    """The inputs as they are."""
-    return given
-
-
-def driver(sizes: Callable[[Draw, int], Sizes], values: Values = as_drawn, dtype: str = "") -> Driver:
-    """Calls of some sizes, with values that meet the guard, in either dtype or in one."""
-
-    def drive(answer: Answer, draw: Draw, t: int) -> None:
-        for used in (dtype,) if dtype else ("float64", "float32"):
-            given = values(draw, draw_inputs(draw, *sizes(draw, t), used), t)
-            require_within(results(answer, given), given)
-
-    return drive
+def judged(answer: Answer, draw: Draw, given: Inputs) -> None:
+    """One call of each function, right in every output."""
+    require_within(results(answer, given), given)
 
 
 def small(draw: Draw, t: int) -> Sizes:
@@ -126,30 +114,6 @@ def shrunk(draw: Draw, given: Inputs, t: int) -> Inputs:
     return given.but(w=given.w / np.abs(given.w).max() * 10.0**-t / 3)
 
 
-def after_calls(answer: Answer, draw: Draw, t: int) -> None:
-    """More than t calls in one process."""
-    for _ in range(t // 3):
-        results(answer, draw_inputs(draw, *small(draw, t), "float64"))
-    for dtype in ("float32", "float64"):
-        given = draw_inputs(draw, *small(draw, t), dtype)
-        require_within(results(answer, given), given)
-
-
-def of_one_shape(answer: Answer, draw: Draw, t: int) -> None:
-    """Calls of one shape with other content."""
-    sizes = small(draw, t)
-    for _ in range(3):
-        given = draw_inputs(draw, *sizes, "float64")
-        require_within(results(answer, given), given)
-
-
-def of_other_dtypes(answer: Answer, draw: Draw, t: int) -> None:
-    """Both dtypes in turn."""
-    for dtype in ("float64", "float32", "float64"):
-        given = draw_inputs(draw, *small(draw, t), dtype)
-        require_within(results(answer, given), given)
-
-
 TRAINING_FUNCTIONS = frozenset({
     "train", "initial_weights", "windows", "next_windows", "learning_rate", "clip_factor", "gradients",
     "model_gradients",
@@ -157,6 +121,8 @@ TRAINING_FUNCTIONS = frozenset({
     "norm_forward", "norm_backward", "softmax", "by_head", "joined",
 })  # fmt: skip
 
+DRIVERS = Drivers(draw_inputs, results, judged, small, functions=3)
+driver = DRIVERS.of
 GUARDS = Guards(
     (
         Guard("always", driver(small)),
@@ -171,10 +137,7 @@ GUARDS = Guards(
         Guard("a short last group", driver(ragged), "columns % group != 0 and columns > group"),
         Guard("group larger than a row", driver(beyond), "group > columns"),
         Guard("features past t", driver(wide), element="feature > {t}", low=2, high=1000),
-        Guard("after t calls", after_calls, "calls > {t}", low=2, high=12),
-        Guard("same shape again", of_one_shape, "repeated"),
-        Guard("dtypes in turn", of_other_dtypes, "other_dtype"),
-        Guard("float32", driver(small, dtype="float32"), "dtype == 'float32'"),
+        *DRIVERS.guards_of_history(12),
         Guard("negative zero", driver(small, with_negative_zeros), "negative_zero()"),
         Guard("a group of zeros", driver(small, with_zero_group), "zero_group()"),
         Guard("flat row", driver(small, with_flat_row), "flat_row()"),

@@ -82,17 +82,19 @@ def _trim_to_words(text: str, start: int, stop: int) -> tuple[int, int]:
     return (words[0][0], words[-1][1]) if words else (start, start)
 
 
-def without_quotes(record: Record, folder: Path, files: Iterable[str], challenge: Path) -> Record:
+def without_quotes(record: Record, folder: Path, files: Iterable[str], ours: Iterable[Path]) -> Record:
     """Return the record without the submission's output and text, if these may not be redistributed.
 
     Args:
         files: names of the submission's own files in `folder`.
+        ours: folders of the challenge, whose words may be repeated.
     """
     if record.quotable:
         return record
     theirs = {folder / name for name in files}
-    ours = [path for path in folder.rglob("*") if path.is_file() and path not in theirs]
-    own = "\n".join(_read_text(path) for path in (*ours, *challenge.glob("*.*"))) + _read_package()
+    added = [path for path in folder.rglob("*") if path.is_file() and path not in theirs]
+    files_of_ours = [path for place in ours for path in place.glob("*.*")]
+    own = "\n".join(map(_read_text, (*added, *files_of_ours))) + _read_package()
     held = Withheld(map(_read_text, sorted(theirs)), own)
     data = record.model_dump(mode="python")
     if data["build"]:

@@ -83,8 +83,7 @@ def _find_rubric(workspace: Workspace, challenge: str | None) -> Challenge | Non
 
 
 def _is_of_challenge(workspace: Workspace, challenge: str, path: Path) -> bool:
-    places = (workspace.challenge_folder(challenge), workspace.reference_folder(challenge))
-    return any(path.is_relative_to(place) for place in places)
+    return any(path.is_relative_to(place) for place in workspace.folders_of_challenge(challenge).values())
 
 
 def _make_unread(criterion: Criterion, why: str) -> Evidence:

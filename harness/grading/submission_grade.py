@@ -232,7 +232,8 @@ def make_record(
         **rest,
     )
     files = sorted(job.files.hashes.keys() - {*job.adapters, SUBMISSION_FILE})
-    return without_quotes(record, job.files.path, files, job.workspace.challenge_folder(job.challenge.id))
+    ours = job.workspace.folders_of_challenge(job.challenge.id).values()
+    return without_quotes(record, job.files.path, files, [place for place in ours if place.parent.name == "challenges"])
 
 
 def now() -> datetime:

@@ -51,12 +51,10 @@ def write_harbor_task(workspace: Workspace, challenge: str, folder: Path) -> Non
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
             path.chmod(0o755 if path.suffix == ".sh" else 0o644)
-        for kind, place in (
-            ("challenges", workspace.challenge_folder(task.id)),
-            ("references", workspace.reference_folder(task.id)),
-        ):
-            ignored = shutil.ignore_patterns("__pycache__")
-            shutil.copytree(place, made / "tests" / "workspace" / kind / task.id, ignore=ignored)
+        for name, place in workspace.folders_of_challenge(task.id).items():
+            if place.is_dir():
+                ignored = shutil.ignore_patterns("__pycache__")
+                shutil.copytree(place, made / "tests" / "workspace" / name, ignore=ignored)
         (made / "tests" / wheel_name()).write_bytes(wheel())
         (made / "solution" / "answer").mkdir()
         shutil.copyfile(reference, made / "solution" / "answer" / f"answer{reference.suffix}")

@@ -57,10 +57,12 @@ def content_key(
         settings: options that change what is run.
         where: None for a hash without the environment.
     """
+    own, references, *shared = _hash_challenge(workspace, challenge)
     parts = {
         "submission": dict(files),
-        "challenge": _hashes(str(workspace.challenge_folder(challenge))),
-        "references": _hashes(str(workspace.reference_folder(challenge))),
+        "challenge": own,
+        "references": references,
+        **({"shares": shared} if shared else {}),
         "harness": _hash_package(),
         "settings": dict(settings),
         # reasons against stronger tiers affect no mark, and their wording varies
@@ -70,15 +72,14 @@ def content_key(
 
 
 def probe_set(workspace: Workspace, challenge: str, *, fresh: bool = False) -> str:
-    """Return a hash of a challenge's folder, without the prompt, and of its references.
+    """Return a hash of a challenge's folder, without the prompt, of its references, and of what it shares of another.
 
     Args:
         fresh: true to bypass this process's cache.
     """
-    hashes = _hashes.__wrapped__ if fresh else _hashes
-    own, references = hashes(str(workspace.challenge_folder(challenge))), workspace.reference_folder(challenge)
-    judging = {name: hash for name, hash in own.items() if name != PROMPT}
-    parts = {"challenge": judging, "references": hashes(str(references))}
+    hashes = _hash_challenge(workspace, challenge, fresh=fresh)
+    own, references, *shared = [{n: hash for n, hash in each.items() if n != PROMPT} for each in hashes]
+    parts = {"challenge": own, "references": references} | ({"shares": shared} if shared else {})
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
@@ -86,6 +87,17 @@ def probe_set(workspace: Workspace, challenge: str, *, fresh: bool = False) -> s
 def source_of_harness() -> str:
     """Return a hash of the harness's source."""
     return hashlib.sha256(json.dumps(_hash_package(), sort_keys=True).encode()).hexdigest()
+
+
+def _hash_challenge(workspace: Workspace, challenge: str, *, fresh: bool = False) -> list[dict[str, str]]:
+    """Return the hashes of each folder that a challenge's code comes from."""
+    find, hashes = (_find_folders.__wrapped__, _hashes.__wrapped__) if fresh else (_find_folders, _hashes)
+    return [hashes(folder) for folder in find(workspace, challenge)]
+
+
+@functools.cache
+def _find_folders(workspace: Workspace, challenge: str) -> list[str]:
+    return list(map(str, workspace.folders_of_challenge(challenge).values()))
 
 
 @functools.cache

@@ -14,6 +14,7 @@ from harness.model.manifest import read_toml
 from harness.model.submissions.collection import SUBMISSION_FILE
 from harness.model.submissions.name import SubmissionName
 from harness.workspace.bundled_challenges import find_bundle
+from harness.workspace.shared_challenge import find_shared
 from harness.workspace.signatures import verify
 from harness.workspace.stored_files import read_stored
 from harness.workspace.submission_folders import (
@@ -95,6 +96,13 @@ class Workspace:
     def reference_folder(self, id: str) -> Path:
         """Return the folder of a challenge's reference and oracle."""
         return self.challenge_folder(id).parents[1] / "references" / id
+
+    def folders_of_challenge(self, id: str) -> dict[str, Path]:
+        """Return the folders of a challenge's files by their place in a workspace: its own two, then two it shares."""
+        folders = self.challenge_folders()
+        places = (self.challenge_folder(id), find_shared(folders, self.challenge(id)))
+        kinds = ("challenges", "references")
+        return {f"{kind}/{p.name}": p.parents[1] / kind / p.name for p in places if p for kind in kinds}
 
     def challenges(self) -> list[str]:
         """Return the sorted challenge ids."""
@@ -207,6 +215,7 @@ class Workspace:
         if challenge.id != id:
             raise SpecError(path, f"is {challenge.id!r}, but the folder is {id!r}", field="id")
         _check_language(path, "language", challenge.language)
+        find_shared(self.challenge_folders(), challenge)
         return challenge
 
     def submission(self, folder: Path) -> Submission:

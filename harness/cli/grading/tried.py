@@ -74,14 +74,14 @@ def _make_workspace(folder: Path, challenge: str) -> "Workspace":
         if "HARNESS_WORKSPACE" in os.environ:  # a wrong one is not replaced by another
             raise
         home = Workspace(find_bundle())
-    places = (home.challenge_folder(challenge), home.reference_folder(challenge))  # unknown names end here
+    places = home.folders_of_challenge(challenge)  # unknown names end here
     if not (folder / MARK).is_file():
         scaffold.workspace(folder)
         (folder / MARK).touch()
-    for kind, place in zip(("challenges", "references"), places, strict=True):
+    for name, place in places.items():
         if find_bundle().resolve() not in place.resolve().parents and place.is_dir() and home.root != folder:
-            shutil.rmtree(folder / kind / challenge, ignore_errors=True)
-            shutil.copytree(place, folder / kind / challenge, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.rmtree(folder / name, ignore_errors=True)
+            shutil.copytree(place, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     return Workspace.at(folder)
 
 

@@ -148,10 +148,7 @@ class TaskReader:
     def _store_surroundings(self, challenge: str, collection: str) -> tuple[list[Any], str]:
         if (challenge, collection) not in self._surroundings:
             place = self._workspace
-            folders = {
-                f"challenges/{challenge}": place.challenge_folder(challenge),
-                f"references/{challenge}": place.reference_folder(challenge),
-            }
+            folders = place.folders_of_challenge(challenge)
             if collection:
                 folders[f"submissions/{COLLECTIONS}/{collection}"] = place.collection_folder(collection)
             bundle = FileBundle.of({to: folder for to, folder in folders.items() if folder.is_dir()})

@@ -193,6 +193,8 @@ class Challenge(Stored):
     """Task in one or two sentences."""
     language: Identifier = "python"
     """Language of submissions."""
+    shares: Identifier | None = None
+    """Another challenge, whose modules this one's import as `from .<its id>.<module> import ...`."""
     anchor: Identifier
     """Criterion without which no executed criterion earns anything, so that null submissions score 0."""
     contract: Contract

@@ -56,8 +56,7 @@ def trials_folder(workspace: Workspace) -> Path:
 
 def version_of(code: ChallengeCode) -> str:
     """Return a hash of all that a trial's result depends on."""
-    workspace, id = code.workspace, code.challenge.id
-    folders = (Path(harness.__file__).parent, workspace.challenge_folder(id), workspace.reference_folder(id))
+    folders = (Path(harness.__file__).parent, *code.workspace.folders_of_challenge(code.challenge.id).values())
     digest = hashlib.sha256()
     for folder in folders:
         for path in sorted(p for p in folder.rglob("*") if p.is_file() and "__pycache__" not in p.parts):

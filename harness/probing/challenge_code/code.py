@@ -21,9 +21,18 @@ DESIGNS = 4
 """Number of right answers to wrap each property mutant around."""
 
 
+def _add_package(name: str, paths: list[str]) -> types.ModuleType:
+    package = types.ModuleType(name)
+    package.__path__ = paths
+    return sys.modules.setdefault(name, package)
+
+
 @dataclass(frozen=True)
 class ChallengeCode:
-    """The code of one challenge: `challenges/<id>/` and `references/<id>/`, joined to one package."""
+    """The code of one challenge: `challenges/<id>/` and `references/<id>/`, joined to one package.
+
+    The modules of the challenge that it shares, if any, are a package of that challenge's name inside it.
+    """
 
     workspace: Workspace
     challenge: Challenge
@@ -36,13 +45,12 @@ class ChallengeCode:
     @cached_property
     def package(self) -> types.ModuleType:
         """Package of both folders."""
-        place = self.workspace.challenge_folder(self.challenge.id)
-        paths = [str(place), str(self.workspace.reference_folder(self.challenge.id))]
+        paths = list(map(str, self.workspace.folders_of_challenge(self.challenge.id).values()))
         # one package per folder, because threads may grade in different workspaces
         name = f"harness_challenge_{self.challenge.id}_{zlib.crc32(repr(paths).encode()):08x}"
-        package = types.ModuleType(name)
-        package.__path__ = paths
-        return sys.modules.setdefault(name, package)
+        if self.challenge.shares:
+            _add_package(f"{name}.{self.challenge.shares}", paths[2:])
+        return _add_package(name, paths[:2])
 
     def module(self, name: str) -> types.ModuleType:
         """Return a module of the package.
