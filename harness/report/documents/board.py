@@ -7,7 +7,7 @@ from harness.model import Status
 from harness.report import document as doc
 from harness.report import formatting
 from harness.report.documents.attempts import HOW, attempts_table
-from harness.report.documents.marks import mark_cell, notes_block
+from harness.report.documents.marks import READING, mark_cell, notes_block
 from harness.report.views.board.rounds import RoundView
 from harness.report.views.board.rows import Entry, ScoreboardRow
 from harness.report.views.board.scoreboard import Scoreboard
@@ -17,10 +17,6 @@ from harness.scoring.ranking import APART
 
 LETTERS, NOT_ASKED = "letters.md", "not_asked.md"
 NOTHING = "Nothing has been graded yet: `harness grade --all`."
-MARKS_READ = (
-    "A mark reads point, coverage; [lowest, highest]: coverage is the share of the rubric's weight that was assessed; "
-    "the interval counts the rest as lost, then as met; a mark alone leaves nothing open."
-)
 STRENGTH = (
     "strength is that of Bradley and Terry on the scale of Elo, where 1000 is the middle and 400 points are odds of "
     "ten to one."
@@ -249,14 +245,13 @@ def _reading(board: Scoreboard, beside: Names[str]) -> Iterator[doc.Inline]:
         yield "The mean is the plain mean over the challenges, rounded half up."
     else:
         thin = f" (all but {', '.join(board.thin)})" if board.thin else ""
-        yield MARKS_READ
+        yield from READING
         yield (
             f"The mean is the plain mean of a model's overalls over the {count} challenges that count{thin}, with "
             "their mean coverage; ranks follow it before it is rounded."
         )
         for suite in board.beside:
             yield f"{suite.title} is place, mean and coverage over the suite {suite.id}, of {suite.of} challenges."
-        yield "A baseline was written by this project: it shows what the probes accept, and is not ranked."
         yield f"A medal needs a coverage of {board.medal_coverage}."
     if NOT_ASKED in beside:
         asked = "What the original prompts of published answers did not ask for is in no mark: "

@@ -9,7 +9,8 @@ from harness.report import document as doc
 from harness.report import formatting
 from harness.report.documents.attempts import HOW
 from harness.report.documents.board import NOTHING, STRENGTH, board_table, gravest_finding
-from harness.report.documents.challenge import READING, challenge_group
+from harness.report.documents.challenge import challenge_group
+from harness.report.documents.marks import READING
 from harness.report.figures.drawings import figures_section
 from harness.report.views.answers import ModelAnswer, answers
 from harness.report.views.board.rows import ScoreboardRow

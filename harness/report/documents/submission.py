@@ -16,6 +16,10 @@ from harness.report.views.excerpts import excerpts
 from harness.report.views.finding import Weakness, labelled, on_a_line, weaknesses
 from harness.report.views.origins import origin_facts
 
+TERMS = "Our adapter, what is not charged, and how to contest a finding"
+BESIDE = "not asked by the original prompt (in no mark, gate, rank or comparison)"
+MOST_NAMED = 20
+"""Most criteria named that a submission meets, where naming what it misses says the same."""
 KINDS = {Outcome.PASSED: "passed", Outcome.FAILED: "failed", Outcome.PARTIAL: "part", Outcome.NOT_OFFERED: "unoffered"}
 """Kind of cell by outcome; any other is open."""
 
@@ -32,6 +36,7 @@ class Surroundings:
         evidence: true to list every criterion.
         made: true to say when and where the grade was made.
         links: true for ids that other parts of the page lead to.
+        alone: false if the page says once for all submissions what several share.
     """
 
     reviews: Iterable[Review] = ()
@@ -41,6 +46,7 @@ class Surroundings:
     evidence: bool = True
     made: bool = True
     links: bool = False
+    alone: bool = True
 
 
 def show_document(
@@ -60,11 +66,9 @@ def submission_blocks(
         level: of the headings.
     """
     record = answer.shown
-    published = () if around.made else origin_facts(record, around.unfetched)[:2]
-    yield doc.Facts((*_standing(challenge, answer), *published))
-    if published:
-        terms = doc.Facts(origin_facts(record, around.unfetched)[2:])
-        yield doc.Fold("Our adapter, what is not charged, and how to contest a finding", (terms,))
+    yield doc.Facts(tuple(_standing(challenge, answer)))
+    if around.links and not around.made and record.origin:
+        yield doc.Fold(TERMS, (doc.Facts(origin_facts(record, around.unfetched)),))
     if answer.attempts:
         yield from attempts_blocks(attempts_report(challenge, answer.attempts), level)
         others = doc.code(f"harness show {record.model}/{record.challenge}/attempt-N")
@@ -74,16 +78,16 @@ def submission_blocks(
     yield from doc.section("Findings, the gravest first", *_findings(challenge, record, around), level=level)
     yield from doc.section("Gates", *_listed(view.gates(challenge, record)), level=level)
     yield from doc.section(view.COPY, *_repaired(record), level=level)
-    yield from _list_unasked(challenge, record, around, level)
+    yield from _list_unasked(challenge, record, around.alone, level)
     yield from doc.section("What reviewers said", *review_blocks(challenge, record, around.reviews), level=level)
-    if not around.evidence and not around.links:
+    if not around.alone:
         yield from doc.section("Does well", *_list_strengths(record), level=level)
     if around.evidence:
         yield from doc.section("Dimensions", _dimensions(challenge, record), level=level)
         yield from doc.section("Every criterion", _evidence(challenge, record), level=level)
-    without = (doc.ListItem((f"{why}: ", doc.codes(ids), ".")) for why, ids in view.without_credit(challenge, record))
     if not record.unanswered:
-        yield from doc.section("Without credit or not assessed", *_listed(without), level=level)
+        title = "Without credit or not assessed" if around.alone else "Without credit"
+        yield from doc.section(title, *_without(challenge, record, around.alone), level=level)
     yield from doc.section("Remarks (no mark)", *_listed(record.remarks), level=level)
     if around.made:
         yield made(record, around)
@@ -115,7 +119,11 @@ def _list_strengths(record: Record) -> Iterator[doc.Block]:
         (label, [e.criterion for e in passed if (e.severity is Severity.MINOR) is minor]) for label, minor in kinds
     )
     facts = tuple((label, doc.codes(ids)) for label, ids in found if ids)
-    if facts:
+    missed = [e.criterion for e in record.marked if e.outcome.assessed and e.outcome is not Outcome.PASSED]
+    if len(passed) > MOST_NAMED and len(missed) < 2:
+        but = doc.joined((f"all {len(passed) + len(missed)} criteria assessed", *map(doc.code, missed)), " but ")
+        yield doc.Facts((("Holds", but),))
+    elif facts:
         yield doc.Facts(facts)
     elif not record.error:
         yield doc.Paragraph("Nothing was seen to hold.")
@@ -200,24 +208,19 @@ def _unasked_of(record: Record, criteria: Names[str]) -> str:
     return ", not asked" if record.origin and all(id in record.origin.not_asked for id in criteria) else ""
 
 
-def _list_unasked(challenge: Challenge, record: Record, around: Surroundings, level: int) -> Iterator[doc.Block]:
+def _without(challenge: Challenge, record: Record, open_too: bool) -> tuple[doc.Block, ...]:
+    unseen = view.not_assessed(challenge, record) if open_too else {}
+    found = (*view.without_credit(record), *((f"Not assessed: {why}", ids) for why, ids in unseen.items()))
+    return _listed((f"{why}: ", doc.codes(ids), ".") for why, ids in found)
+
+
+def _list_unasked(challenge: Challenge, record: Record, all_of_them: bool, level: int) -> Iterator[doc.Block]:
     every = view.list_not_asked(challenge, record)
     copy = f" {view.copy_note(record)}" if record.build else ""
     title = "Not asked, yet it decides whether anything could be run"
     yield from doc.section(title, *_listed(_unasked(each, copy) for each in every if each.builds), level=level)
-    rest = [each for each in every if not each.builds]
-    shown = [each for each in rest if around.evidence or each.missed]
-    lines: list[doc.Inline] = [_unasked(each) for each in shown]
-    others: dict[str, list[str]] = {}
-    for each in rest:
-        if each not in shown:
-            others.setdefault(each.seen, []).append(each.criterion)
-    lines += [
-        (doc.codes(ids), f": {seen} (", doc.link("why they were not asked", "not_asked.md"), ").")
-        for seen, ids in others.items()
-    ]
-    title = "Also seen, not asked by the original prompt (in no mark, gate, rank or comparison)"
-    yield from doc.section(title, *_listed(lines), level=level)
+    rest = _listed(_unasked(each) for each in every if not each.builds and all_of_them)
+    yield from doc.section(f"Also seen, {BESIDE}", *rest, level=level)
 
 
 def _unasked(each: view.NotAsked, note: str = "") -> doc.Inline:

@@ -61,7 +61,7 @@ def _cells(challenge: Challenge, answer: ModelAnswer) -> dict[str, CriterionCell
     def cell(criterion: Criterion) -> CriterionCell:
         item = seen.get(criterion.id)
         if criterion.id in record.unmarked and item:
-            return CriterionCell("unasked", f"{formatting.outcome(item)}, in no mark")
+            return CriterionCell("unasked", formatting.outcome(item))
         if counted is not None:
             return counted.get(criterion.id, CriterionCell("open", "not in these records"))
         if item is None:
