@@ -10,6 +10,7 @@ from page_reader import read
 from rich.console import Console
 
 from harness.model import Challenge, Observation, Origin, Outcome, Record
+from harness.report.exports.junit import junit
 from harness.report.pages import NOT_ASKED, SCOREBOARD, render_all
 from harness.report.views.board.not_asked_board import MarkPair, not_asked_board
 from harness.report.views.inputs import ReportInputs
@@ -156,3 +157,29 @@ def test_a_contradiction_of_the_prompt_stands_beside_the_finding(page: str) -> N
     assert "Its prompt" in finding and HOW in finding
     assert "Never shown" not in text
     assert record.overall == sample.record("glm-5", sample.NON_CAUSAL).overall
+
+
+def test_what_several_answers_share_is_written_once_with_their_names() -> None:
+    """The adapter's own words stand beside the model that they are about."""
+    why = "our adapter cuts each row"
+    shared = {"not_asked": {"gqa": "no groups"}, "dispute": "open an issue", "decides": "rows are cut"}
+    one, other, third = (
+        answered(name, **shared, not_charged=charged)
+        for name, charged in (
+            ("glm-5", {"lint": why, "shapes": why}),
+            ("good", {"lint": why, "shapes": why}),
+            ("good", {}),
+        )
+    )
+    third = third.model_copy(update={"model": "third"})
+    text = render_all(ReportInputs([sample.CHALLENGE], [one, other, third]))["kv_cache.md"]
+    assert text.count("open an issue") == text.count(why) == 1
+    assert f"| Not charged | good, glm-5 | lint, shapes: {why} |" in text
+    assert "| A wrong finding | all | open an issue |" in text
+    assert "did not ask for is in no mark: [why, and what was seen](not_asked.md)" in text
+
+
+def test_every_criterion_that_is_not_charged_reaches_ci() -> None:
+    record = answered("good", not_charged={"lint": "first", "shapes": "second"})
+    (found,) = re.findall('name="not charged" value="([^"]*)"', junit([record]))
+    assert found == "lint: first; shapes: second"
