@@ -88,7 +88,7 @@ def board_page(board: Scoreboard, beside: Names[str] = ()) -> Iterator[doc.Block
         lines = ((row.standing.model, row.best or "–", row.worst or "–") for row in board.ranked)
         yield from doc.section("Best and worst task", doc.table(("Model", "Best", "Worst"), lines))
     yield from doc.section("Head to head", *_meetings(board))
-    yield from doc.section("What separates neighbours", *_gaps(board))
+    yield from doc.section("What separates neighbours", *((doc.List(board.gaps),) if board.gaps else ()))
     yield from doc.section("The ideal hybrid", *_hybrids(board))
     yield from doc.section("Findings in short", *(() if published else _findings(board)))
     if published:
@@ -190,28 +190,13 @@ def _meetings(board: Scoreboard) -> Iterator[doc.Block]:
         yield doc.Paragraph(board.certainty, "small")
 
 
-def _gaps(board: Scoreboard) -> Iterator[doc.Block]:
-    if board.gaps:
-        widest = (f" Widest: {'; '.join(gap.parts)}." if gap.parts else "" for gap in board.gaps)
-        pairs = zip(board.gaps, widest, strict=True)
-        yield doc.List(tuple(f"{gap.above} is {gap.lead} ahead of {gap.below}.{text}" for gap, text in pairs))
-
-
 def _hybrids(board: Scoreboard) -> Iterator[doc.Block]:
     if board.hybrids:
         best = (
             "What the best part of every answer would come to, if parts could be put together; dimensions under their"
         )
         yield doc.Paragraph(f"{best} weights, no gate.")
-        lines = (
-            (
-                one.title,
-                one.mark,
-                one.best,
-                "; ".join(f"{part.title} {part.mark} ({', '.join(part.models) or 'none'})" for part in one.parts),
-            )
-            for one in board.hybrids
-        )
+        lines = ((one.title, one.mark, one.best, one.parts) for one in board.hybrids)
         yield doc.table(("Challenge", "Best of every part", "Best single answer", "From"), lines, "The ideal hybrid")
 
 

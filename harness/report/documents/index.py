@@ -1,7 +1,8 @@
 """Everything on one page: the verdict, the marks and one real defect first, then every challenge and all evidence."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from harness.model import Challenge, Provenance, Record, Score, Severity
@@ -11,14 +12,14 @@ from harness.report.documents.attempts import HOW
 from harness.report.documents.board import NOTHING, STRENGTH, board_table, gravest_finding
 from harness.report.documents.challenge import challenge_group
 from harness.report.documents.marks import READING
+from harness.report.documents.submission import quoted
 from harness.report.figures.drawings import figures_section
 from harness.report.views.answers import ModelAnswer, answers
 from harness.report.views.board.rows import ScoreboardRow
 from harness.report.views.board.scoreboard import Scoreboard
 from harness.report.views.board.verdict import board_verdict
 from harness.report.views.challenge import challenge_report
-from harness.report.views.excerpts import excerpts
-from harness.report.views.finding import Weakness, labelled, weaknesses
+from harness.report.views.finding import labelled, weaknesses
 from harness.report.views.inputs import ReportInputs
 from harness.scoring.marked import Marked
 
@@ -170,13 +171,7 @@ def _finding_of_the_day(inputs: ReportInputs, board: Scoreboard, shown: Sequence
     place = doc.LinkTarget(f"{record.model}/{record.challenge}")
     yield doc.Paragraph((doc.TextRun(record.model, to=place), f" on {title}: ", doc.strong(fault.title)), "lead")
     yield doc.Facts(tuple(pair for pair in labelled(fault) if pair[0] != "Also"))
-    yield from _quoted(fault, inputs.sources.get(record.name, {}))
-
-
-def _quoted(fault: Weakness, files: Mapping[str, str]) -> Iterator[doc.Block]:
-    for each in excerpts(fault.locations, files)[:1]:
-        text, first = "\n".join(line.text for line in each.lines), each.lines[0].number
-        yield doc.Code(text, f"{each.path}, line {each.number}", first, frozenset({each.number}))
+    yield from islice(quoted(fault, inputs.sources.get(record.name, {})), 1)
 
 
 def _challenges(inputs: ReportInputs, records: Sequence[Record]) -> Iterator[doc.Block]:

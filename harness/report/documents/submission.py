@@ -12,6 +12,7 @@ from harness.report.documents.reviews import review_blocks
 from harness.report.views import submission as view
 from harness.report.views.answers import ModelAnswer
 from harness.report.views.attempts import attempts_report
+from harness.report.views.criteria import KINDS
 from harness.report.views.excerpts import excerpts
 from harness.report.views.finding import Weakness, labelled, on_a_line, weaknesses
 from harness.report.views.origins import origin_facts
@@ -20,8 +21,6 @@ TERMS = "Our adapter, what is not charged, and how to contest a finding"
 BESIDE = "not asked by the original prompt (in no mark, gate, rank or comparison)"
 MOST_NAMED = 20
 """Most criteria named that a submission meets, where naming what it misses says the same."""
-KINDS = {Outcome.PASSED: "passed", Outcome.FAILED: "failed", Outcome.PARTIAL: "part", Outcome.NOT_OFFERED: "unoffered"}
-"""Kind of cell by outcome; any other is open."""
 
 
 @dataclass(frozen=True)
@@ -152,20 +151,19 @@ def _findings(challenge: Challenge, record: Record, around: Surroundings) -> Ite
 
 
 def _finding(record: Record, number: int, fault: Weakness, around: Surroundings, build: str) -> doc.ListItem:
-    quoted = (
-        doc.Code(
-            "\n".join(line.text for line in each.lines),
-            f"{each.path}, line {each.number}",
-            each.lines[0].number,
-            frozenset({each.number}),
-        )
-        for each in excerpts(fault.locations, around.files)
-    )
     # a colon, which no identifier has, keeps it apart from dimensions
     id = f"{record.model}/{record.challenge}/finding:{number}" if around.links else ""
     return doc.ListItem(
-        headed(fault.title, fault.weight, fault.criteria), (doc.Facts(tuple(labelled(fault, build))), *quoted), id
+        headed(fault.title, fault.weight, fault.criteria),
+        (doc.Facts(tuple(labelled(fault, build))), *quoted(fault, around.files)),
+        id,
     )
+
+
+def quoted(fault: Weakness, files: Mapping[str, str]) -> Iterator[doc.Code]:
+    """Yield the lines around the places of a finding, as far as `files` has them."""
+    for each in excerpts(fault.locations, files):
+        yield doc.Code(each.text, f"{each.path}, line {each.number}", each.first, frozenset({each.number}))
 
 
 def headed(title: str, weight: str, criteria: Iterable[str]) -> doc.Inline:

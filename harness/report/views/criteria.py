@@ -15,11 +15,10 @@ KINDS = {Outcome.PASSED: "passed", Outcome.PARTIAL: "part", Outcome.FAILED: "fai
 
 @dataclass(frozen=True)
 class CriterionCell:
-    """One criterion in one answer: a kind of `KINDS`, or open or unasked, and the outcome in words."""
+    """One criterion in one answer: a kind of `KINDS`, or lost, open or unasked, and the outcome in words."""
 
     kind: str
     outcome: str
-    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,6 @@ def criteria_tables(challenge: Challenge, answers: Sequence[ModelAnswer]) -> Ite
 def _cells(challenge: Challenge, answer: ModelAnswer) -> dict[str, CriterionCell]:
     record = answer.shown
     seen = {e.criterion: e for e in record.evidence}
-    titles = {f.criterion: f.title for f in record.findings}
     counted = _count(answer.attempts) if answer.attempts else None
 
     def cell(criterion: Criterion) -> CriterionCell:
@@ -66,23 +64,18 @@ def _cells(challenge: Challenge, answer: ModelAnswer) -> dict[str, CriterionCell
             return counted.get(criterion.id, CriterionCell("open", "not in these records"))
         if item is None:
             return CriterionCell("open", "not in this record")
-        if not item.outcome.assessed:
-            return CriterionCell("open", formatting.outcome(item), formatting.unassessed(criterion, item))
-        failed = item.outcome is Outcome.FAILED and not item.rests_on
-        kind = "lost" if item.rests_on else KINDS[item.outcome]
-        return CriterionCell(kind, formatting.outcome(item), titles.get(criterion.id, "") if failed else "")
+        kind = "lost" if item.outcome.assessed and item.rests_on else KINDS.get(item.outcome, "open")
+        return CriterionCell(kind, formatting.outcome(item))
 
     return {criterion.id: cell(criterion) for criterion in challenge.criteria}
 
 
 def _count(attempts: Attempts) -> dict[str, CriterionCell]:
     of = len(attempts.marked)
-    common = {fault.criterion: fault for fault in sorted(attempts.faults, key=lambda fault: fault.attempts)}
     return {
         tally.criterion: CriterionCell(
             "open" if not tally.assessed else "passed" if tally.met == of else "part" if tally.met else "failed",
             met(tally, of),
-            common[tally.criterion].title if tally.criterion in common else "",
         )
         for tally in attempts.criteria
     }

@@ -81,11 +81,14 @@ def not_assessed(challenge: Challenge, record: Record, briefly: bool = False) ->
 
 
 def gates(challenge: Challenge, record: Record) -> Iterator[str]:
-    """Yield each ceiling with its reason."""
+    """Yield the ceilings of each reason."""
     titles = {d.id: d.title for d in challenge.dimensions}
-    for gate in record.gates:
-        target = "Overall" if gate.dimension is None else titles.get(gate.dimension, gate.dimension)
-        yield f"{target} at most {formatting.ceiling(gate)}: {gate.reason}"
+    named = (
+        ("Overall" if gate.dimension is None else titles.get(gate.dimension, gate.dimension), gate)
+        for gate in record.gates
+    )
+    by_reason = grouped((gate.reason, f"{target} at most {formatting.ceiling(gate)}") for target, gate in named)
+    yield from (f"{', '.join(capped)}: {reason}" for reason, capped in by_reason.items())
 
 
 def anchor_note(challenge: Challenge, record: Record) -> str:
