@@ -11,7 +11,7 @@ from harness.model import LetterGrades, Score
 from harness.report.pages import AGAINST, LETTERS, SCOREBOARD, render_all
 from harness.report.views.inputs import ReportInputs, gather
 from harness.report.views.mark_source import MarkSource
-from harness.report.views.published.letter_table import Agreement, LetteredPair, letter_table
+from harness.report.views.published.letter_table import LetteredPair, PairOrder, letter_table
 from harness.review.published import read_letters
 from harness.workspace import Workspace
 
@@ -85,13 +85,13 @@ def graded(letters: dict[str, str], marks: dict[str, float]) -> tuple[LetteredPa
 
 def test_pairs_that_letters_and_marks_order_the_other_way_round_are_named_the_widest_first() -> None:
     found = graded({"a": "A", "b": "A-", "c": "B+", "d": "B+"}, {"a": 40, "b": 60, "c": 90, "d": 41})
-    assert [(p.better.model, p.worse.model, p.lead) for p in found if p.agreement is Agreement.OPPOSITE] == [
+    assert [(p.better.model, p.worse.model, p.lead) for p in found if p.order is PairOrder.OPPOSITE] == [
         ("a", "c", 50.0), ("b", "c", 30.0), ("a", "b", 20.0),
     ]  # fmt: skip
-    (same,) = [p for p in found if p.agreement is Agreement.SAME_LETTER]
+    (same,) = [p for p in found if p.order is PairOrder.SAME_LETTER]
     assert (same.better.model, same.worse.model, abs(same.lead)) == ("c", "d", 49)
-    agreements = [p.agreement for p in found]
-    assert (len(found), agreements.count(Agreement.ALIKE), agreements.count(Agreement.SAME_MARK)) == (6, 1, 1)
+    agreements = [p.order for p in found]
+    assert (len(found), agreements.count(PairOrder.ALIKE), agreements.count(PairOrder.SAME_MARK)) == (6, 1, 1)
 
 
 def test_a_letter_without_a_mark_is_in_no_pair() -> None:

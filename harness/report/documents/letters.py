@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from harness.report import document as doc
 from harness.report import formatting
 from harness.report.documents.published import KENDALL, orders
-from harness.report.views.published.letter_table import Agreement, LetterTable
+from harness.report.views.published.letter_table import LetterTable, PairOrder
 from harness.scoring.duels import NOISE
 
 
@@ -59,17 +59,17 @@ def letters_page(found: LetterTable) -> Iterator[doc.Block]:
 
 
 def _disagreements(found: LetterTable) -> Iterator[doc.Block]:
-    counts = Counter(pair.agreement for pair in found.pairs)
+    counts = Counter(pair.order for pair in found.pairs)
     yield doc.Paragraph(
         "Two answers to one challenge are ordered the other way round where the one with the better letter has a "
         f"mark lower by more than {formatting.mark(NOISE)} points, the lead that a duel takes for noise. Of the "
         f"{len(found.pairs)} pairs of answers to the same challenge"
     )
-    ends = [";"] * (len(Agreement) - 1) + ["."]
-    yield doc.List(tuple(f"{counts[kind]} {kind}{end}" for kind, end in zip(Agreement, ends, strict=True)))
+    ends = [";"] * (len(PairOrder) - 1) + ["."]
+    yield doc.List(tuple(f"{counts[kind]} {kind}{end}" for kind, end in zip(PairOrder, ends, strict=True)))
     for told, kind in (
-        ("The pairs that are ordered the other way round, the widest lead in marks first:", Agreement.OPPOSITE),
-        ("The pairs with one letter, the marks furthest apart first:", Agreement.SAME_LETTER),
+        ("The pairs that are ordered the other way round, the widest lead in marks first:", PairOrder.OPPOSITE),
+        ("The pairs with one letter, the marks furthest apart first:", PairOrder.SAME_LETTER),
     ):
         lines = [
             (
@@ -78,7 +78,7 @@ def _disagreements(found: LetterTable) -> Iterator[doc.Block]:
                 formatting.mark(abs(p.lead)),
             )
             for p in found.pairs
-            if p.agreement is kind
+            if p.order is kind
         ]
         if lines:
             yield doc.Paragraph(told)

@@ -51,7 +51,7 @@ class LetteredCell:
         return -ord(self.letter[0]), {"+": 1, "-": -1}.get(self.letter[1:], 0)
 
 
-class Agreement(StrEnum):
+class PairOrder(StrEnum):
     """How letters and marks order two answers to one challenge; marks within the noise of a duel are one mark."""
 
     ALIKE = "are ordered alike by letters and marks"
@@ -74,12 +74,12 @@ class LetteredPair:
         return (self.worse.point or 0.0) - (self.better.point or 0.0)
 
     @property
-    def agreement(self) -> Agreement:
-        """Agreement of their letters and marks."""
+    def order(self) -> PairOrder:
+        """PairOrder of their letters and marks."""
         same = self.better.grade == self.worse.grade
         if abs(self.lead) <= NOISE:
-            return Agreement.NEITHER if same else Agreement.SAME_MARK
-        return Agreement.SAME_LETTER if same else Agreement.OPPOSITE if self.lead > 0 else Agreement.ALIKE
+            return PairOrder.NEITHER if same else PairOrder.SAME_MARK
+        return PairOrder.SAME_LETTER if same else PairOrder.OPPOSITE if self.lead > 0 else PairOrder.ALIKE
 
 
 @dataclass(frozen=True)
