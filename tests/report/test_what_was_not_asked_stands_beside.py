@@ -183,3 +183,13 @@ def test_every_criterion_that_is_not_charged_reaches_ci() -> None:
     record = answered("good", not_charged={"lint": "first", "shapes": "second"})
     (found,) = re.findall('name="not charged" value="([^"]*)"', junit([record]))
     assert found == "lint: first; shapes: second"
+
+
+def test_a_terminal_names_the_adapter_and_the_way_to_contest_a_finding_in_two_lines() -> None:
+    record = answered("glm-5", not_charged={"lint": "our adapter"}, dispute="open an issue")
+    shown = pages(sample.CHALLENGE, record)
+    lines = [line.strip() for line in shown["show"].splitlines()]
+    assert "Our adapter: adapter.py for kv, no line of it counted; 1 criterion is not charged" in lines
+    assert "All of this, and how to contest a finding: harness show glm-5/kv_cache --format md" in lines
+    assert "* A wrong finding: open an issue" in shown["md"]
+    assert "contest" not in pages(sample.CHALLENGE, sample.record())["show"]

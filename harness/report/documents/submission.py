@@ -278,8 +278,20 @@ def made(record: Record, around: Surroundings) -> doc.Fold:
             f"{formatting.when(record.made)}, seed {record.seed}{counts}, {formatting.isolation(where)}, "
             f"device {device}, harness {where.harness}",
         ),
+        *_adapter(record),
         *facts[-1:],
-        ("All of this", doc.code(f"harness show {record.name} --format md")),
+        (
+            f"All of this{', and how to contest a finding' if record.origin else ''}",
+            doc.code(f"harness show {record.name} --format md"),
+        ),
     ]
     shown = None if record.outside else (doc.Heading("Made"), doc.Facts(tuple(brief)))
     return doc.Fold("Where it comes from, and how it was graded", (doc.Facts(tuple(facts)),), brief=shown)
+
+
+def _adapter(record: Record) -> Iterator[tuple[str, doc.Inline]]:
+    """Name the adapter of a published answer on a line."""
+    if origin := record.origin:
+        count = len(origin.not_charged)
+        free = f"; {count} {'criteria are' if count > 1 else 'criterion is'} not charged" if count else ""
+        yield "Our adapter", f"{origin.adapter} for {origin.folder}, no line of it counted{free}"
