@@ -215,22 +215,28 @@ def _reading(attempts: bool) -> Iterator[doc.Block]:
 def compared_data(inputs: ReportInputs, answered: Sequence[ModelAnswer], models: Sequence[str]) -> dict[str, Any]:
     """Return the browser's data for comparing: [point, low, high, coverage] by model or record, and by challenge.
 
-    The overall precedes the dimensions, in the order of `parts`; where there is no mark, words say why. Of several
-    attempts each is listed as well.
+    The overall precedes the dimensions, in the order of `parts`; where there is no mark, words say why. The `names` of
+    a model are its own, then those of its single attempts and earlier grades.
     """
     rubrics = {c.id: c for c in inputs.challenges}
     known = sorted({answer.challenge for answer in answered})
-    parts = {id: [["", "Overall"], *([d.id, d.title] for d in rubrics[id].dimensions)] for id in known}
+    names: dict[str, dict[str, None]] = {model: {model: None} for model in models}
     marks: dict[str, dict[str, list[object]]] = {model: {} for model in models}
+
+    def add(name: str, record: Record, marked: Marked) -> None:
+        names[record.model][name] = None
+        marks.setdefault(name, {})[record.challenge] = _numbers(rubrics[record.challenge], record, marked)
+
     for answer in answered:
-        rubric = rubrics[answer.challenge]
-        marks[answer.model][answer.challenge] = _numbers(rubric, answer.shown, answer.marked)
+        add(answer.model, answer.shown, answer.marked)
         for record in answer.records if answer.attempts else ():
-            marks.setdefault(f"{record.model}/attempt-{record.attempt}", {})[record.challenge] = _numbers(
-                rubric, record, record
-            )
-    challenges = {id: {"title": rubrics[id].title, "parts": parts[id]} for id in known}
-    return {"models": list(marks), "challenges": challenges, "marks": marks}
+            add(f"{record.model}/attempt-{record.attempt}", record, record)
+    for record in inputs.earlier:
+        if record.model in names and record.challenge in known:
+            add(f"{record.name}, {record.made:%Y-%m-%d %H:%M}, harness {record.environment.harness}", record, record)
+    titles = {id: [["", "Overall"], *([d.id, d.title] for d in rubrics[id].dimensions)] for id in known}
+    challenges = {id: {"title": rubrics[id].title, "parts": titles[id]} for id in known}
+    return {"names": {model: list(own) for model, own in names.items()}, "challenges": challenges, "marks": marks}
 
 
 def _numbers(challenge: Challenge, record: Record, marked: Marked) -> list[object]:
