@@ -104,7 +104,7 @@ def pages_structure(records: list[Record]) -> list[Any]:
             for w in weaknesses(challenge, record):
                 found.append((w.criteria, w.weight, w.figures, len(w.seen), len(w.example.program), w.replay))
             found += [ids for _, ids in (*without_credit(record), *not_assessed(challenge, record).items())]
-        found += [[(c.kind, c.outcome) for c in row.cells] for part in view.sections for row in part.rows]
+        found += [[(c.kind, c.share) for c in row.cells] for part in view.sections for row in part.rows]
     return found
 
 

@@ -82,13 +82,11 @@ def board_page(board: Scoreboard, beside: Names[str] = ()) -> Iterator[doc.Block
     yield _places(board)
     yield from _remarks(board)
     yield from doc.section("Task by task", *_tasks(board, published))
-    if board.attempts:
-        yield from doc.section("Attempts", attempts_table(board.attempts), doc.Paragraph(HOW, "small"))
-    if board.ranked:
-        lines = ((row.standing.model, row.best or "–", row.worst or "–") for row in board.ranked)
-        yield from doc.section("Best and worst task", doc.table(("Model", "Best", "Worst"), lines))
+    yield from doc.section("Attempts", attempts_table(board.attempts), doc.Paragraph(HOW, "small"))
+    lines = ((row.standing.model, row.best or "–", row.worst or "–") for row in board.ranked)
+    yield from doc.section("Best and worst task", doc.table(("Model", "Best", "Worst"), lines))
     yield from doc.section("Head to head", *_meetings(board))
-    yield from doc.section("What separates neighbours", *((doc.List(board.gaps),) if board.gaps else ()))
+    yield from doc.section("What separates neighbours", doc.List(board.gaps))
     yield from doc.section("The ideal hybrid", *_hybrids(board))
     yield from doc.section("Findings in short", *(() if published else _findings(board)))
     if published:
@@ -154,8 +152,7 @@ def _tasks(board: Scoreboard, published: bool) -> Iterator[doc.Block]:
         entries.sort(key=lambda pair: -((pair[1].overall and pair[1].overall.score) or -1.0))
         marks = doc.joined((_marked(row, entry, published) for row, entry in entries), "; ")
         lines.append((doc.link(c.title, f"{c.id}.md"), marks, won[c.id].result if c.id in won else "–"))
-    if lines:
-        yield doc.table(("Challenge", "Marks", "Winner"), lines, "Marks by challenge")
+    yield doc.table(("Challenge", "Marks", "Winner"), lines, "Marks by challenge")
 
 
 def _marked(row: ScoreboardRow, entry: Entry, published: bool) -> doc.Inline:
@@ -191,13 +188,10 @@ def _meetings(board: Scoreboard) -> Iterator[doc.Block]:
 
 
 def _hybrids(board: Scoreboard) -> Iterator[doc.Block]:
-    if board.hybrids:
-        best = (
-            "What the best part of every answer would come to, if parts could be put together; dimensions under their"
-        )
-        yield doc.Paragraph(f"{best} weights, no gate.")
-        lines = ((one.title, one.mark, one.best, one.parts) for one in board.hybrids)
-        yield doc.table(("Challenge", "Best of every part", "Best single answer", "From"), lines, "The ideal hybrid")
+    best = "What the best part of every answer would come to, if parts could be put together; dimensions under their"
+    yield doc.Paragraph(f"{best} weights, no gate.")
+    lines = ((one.title, one.mark, one.best, one.parts) for one in board.hybrids)
+    yield doc.table(("Challenge", "Best of every part", "Best single answer", "From"), lines, "The ideal hybrid")
 
 
 def _findings(board: Scoreboard) -> Iterator[doc.Block]:
@@ -286,9 +280,9 @@ def round_page(view: RoundView) -> Iterator[doc.Block]:
     won = tuple(
         (doc.link(one.challenge.title, f"{one.challenge.id}.md"), f": {one.result}.") for one in view.challenge_winners
     )
-    yield from doc.section("Task by task", *((doc.List(won),) if won else ()))
+    yield from doc.section("Task by task", doc.List(won))
     pairs = tuple(doc.link(f"{a} and {b}", prefix + formatting.pair_page(a, b)) for a, b in view.pairs)
-    yield from doc.section("Head to head", *((doc.List(pairs),) if pairs else ()))
+    yield from doc.section("Head to head", doc.List(pairs))
 
 
 def _mark_of(title: str, mark: str) -> doc.Inline:

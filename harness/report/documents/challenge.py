@@ -13,7 +13,8 @@ from harness.report.documents.submission import TERMS, Surroundings, criterion_p
 from harness.report.views.answers import ModelAnswer
 from harness.report.views.attempts import attempts_report
 from harness.report.views.challenge import ChallengeReport
-from harness.report.views.criteria import CriterionCell, CriterionRow
+from harness.report.views.criteria import CriterionRow
+from harness.report.views.criterion_sides import CriterionSide
 from harness.report.views.excerpts import Sources
 from harness.report.views.origins import origin_facts
 from harness.report.views.submission import grouped, not_assessed
@@ -115,7 +116,7 @@ def _grouped(report: ChallengeReport, row: CriterionRow) -> Iterator[doc.Inline]
     models = [answer.model for answer in report.answers]
     yield f"{row.criterion.title.rstrip('.')} (", doc.code(row.criterion.id), f", {row.criterion.severity})"
     for _, kinds in GROUPS:
-        found = grouped((cell.outcome, m) for m, cell in zip(models, row.cells, strict=True) if cell.kind in kinds)
+        found = grouped((cell.share, m) for m, cell in zip(models, row.cells, strict=True) if cell.kind in kinds)
         plainly = len(found) == 1 and {*found} <= {"passed", "failed", "not run"}
         yield "; ".join(f"{'' if plainly else f'{seen}: '}{_names(own, models)}" for seen, own in found.items())
 
@@ -136,24 +137,19 @@ def _shared(report: ChallengeReport, unfetched: Names[str]) -> Iterator[doc.Bloc
         (each, names[r.name]) for r in records for each in not_assessed(challenge, r, briefly=True).items()
     )
     lines = ((why, doc.codes(ids), _names(of, [*names.values()])) for (why, ids), of in unseen.items())
-    yield from _table("Not assessed", ("Why", "Criteria", "Answer"), lines)
+    yield from doc.section("Not assessed", doc.table(("Why", "Criteria", "Answer"), lines, "Not assessed"), level=3)
     published = [r for r in records if r.origin]
     facts = grouped((fact, names[r.name]) for r in published for fact in origin_facts(r, unfetched, asked_too=False))
     labels = [label for label, _ in facts]
     given = [names[r.name] for r in published]
     ordered = sorted(facts.items(), key=lambda each: labels.index(each[0][0]))
     words = ((what, _names(of, given), text) for (what, text), of in ordered)
-    yield from _table(TERMS, ("What", "Answer", "Words"), words)
+    yield from doc.section(TERMS, doc.table(("What", "Answer", "Words"), words, TERMS), level=3)
     if beside := {id for r in published if r.origin for id in r.origin.not_asked}:
         builds = sorted({id for r in published if r.build for id in r.build.criteria} & beside)
         but = (", but what fails ", doc.codes(builds), " cannot be run") if builds else ()
         why = doc.link("why, and what was seen", "not_asked.md")
         yield doc.Paragraph(("What the original prompts did not ask for is in no mark", but, ": ", why, "."))
-
-
-def _table(title: str, columns: Sequence[str], lines: Iterable[Sequence[doc.Inline]]) -> Iterator[doc.Block]:
-    found = doc.table(columns, lines, title)
-    yield from doc.section(title, *((found,) if found.rows else ()), level=3)
 
 
 def _ratio(challenge: Challenge) -> str:
@@ -240,6 +236,6 @@ def _outcomes(report: ChallengeReport, row: CriterionRow) -> doc.TableRow:
     return doc.TableRow(((f"{c.title.rstrip('.')} ", doc.code(c.id), " ", weight), *cells))
 
 
-def _outcome(cell: CriterionCell, to: doc.LinkTarget) -> doc.Cell:
+def _outcome(cell: CriterionSide, to: doc.LinkTarget) -> doc.Cell:
     beside = ", in no mark" if cell.kind == "unasked" else ""
-    return doc.Cell((doc.TextRun(f"{SHAPES[cell.kind]} {cell.outcome}{beside}", to=to),), kind=cell.kind)
+    return doc.Cell((doc.TextRun(f"{SHAPES[cell.kind]} {cell.share}{beside}", to=to),), kind=cell.kind)

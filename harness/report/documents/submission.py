@@ -12,7 +12,7 @@ from harness.report.documents.reviews import review_blocks
 from harness.report.views import submission as view
 from harness.report.views.answers import ModelAnswer
 from harness.report.views.attempts import attempts_report
-from harness.report.views.criteria import KINDS
+from harness.report.views.criterion_sides import KINDS
 from harness.report.views.excerpts import excerpts
 from harness.report.views.finding import Weakness, labelled, on_a_line, weaknesses
 from harness.report.views.origins import origin_facts
@@ -75,7 +75,7 @@ def submission_blocks(
         yield doc.Paragraph(("What follows is about ", doc.code(record.name), middle, others, "."), "small")
     yield from _unbuilt(record)
     yield from doc.section("Findings, the gravest first", *_findings(challenge, record, around), level=level)
-    yield from doc.section("Gates", *_listed(view.gates(challenge, record)), level=level)
+    yield from doc.section("Gates", doc.List(tuple(view.gates(challenge, record))), level=level)
     yield from doc.section(view.COPY, *_repaired(record), level=level)
     yield from _list_unasked(challenge, record, around.alone, level)
     yield from doc.section("What reviewers said", *review_blocks(challenge, record, around.reviews), level=level)
@@ -86,15 +86,10 @@ def submission_blocks(
         yield from doc.section("Every criterion", _evidence(challenge, record), level=level)
     if not record.unanswered:
         title = "Without credit or not assessed" if around.alone else "Without credit"
-        yield from doc.section(title, *_without(challenge, record, around.alone), level=level)
-    yield from doc.section("Remarks (no mark)", *_listed(record.remarks), level=level)
+        yield from doc.section(title, _without(challenge, record, around.alone), level=level)
+    yield from doc.section("Remarks (no mark)", doc.List(record.remarks), level=level)
     if around.made:
         yield made(record, around)
-
-
-def _listed(items: Iterable[doc.Inline | doc.ListItem]) -> tuple[doc.Block, ...]:
-    every = tuple(items)
-    return (doc.List(every),) if every else ()
 
 
 def _standing(challenge: Challenge, answer: ModelAnswer) -> Iterator[tuple[str, doc.Inline]]:
@@ -198,7 +193,7 @@ def _repaired(record: Record) -> Iterator[doc.Block]:
         )
         for each in view.repaired_faults(record)
     )
-    yield from _listed(faults)
+    yield doc.List(faults)
 
 
 def _unasked_of(record: Record, criteria: Names[str]) -> str:
@@ -206,19 +201,19 @@ def _unasked_of(record: Record, criteria: Names[str]) -> str:
     return ", not asked" if record.origin and all(id in record.origin.not_asked for id in criteria) else ""
 
 
-def _without(challenge: Challenge, record: Record, open_too: bool) -> tuple[doc.Block, ...]:
+def _without(challenge: Challenge, record: Record, open_too: bool) -> doc.List:
     unseen = view.not_assessed(challenge, record) if open_too else {}
     found = (*view.without_credit(record), *((f"Not assessed: {why}", ids) for why, ids in unseen.items()))
-    return _listed((f"{why}: ", doc.codes(ids), ".") for why, ids in found)
+    return doc.List(tuple((f"{why}: ", doc.codes(ids), ".") for why, ids in found))
 
 
 def _list_unasked(challenge: Challenge, record: Record, all_of_them: bool, level: int) -> Iterator[doc.Block]:
     every = view.list_not_asked(challenge, record)
     copy = f" {view.copy_note(record)}" if record.build else ""
     title = "Not asked, yet it decides whether anything could be run"
-    yield from doc.section(title, *_listed(_unasked(each, copy) for each in every if each.builds), level=level)
-    rest = _listed(_unasked(each) for each in every if not each.builds and all_of_them)
-    yield from doc.section(f"Also seen, {BESIDE}", *rest, level=level)
+    yield from doc.section(title, doc.List(tuple(_unasked(each, copy) for each in every if each.builds)), level=level)
+    rest = doc.List(tuple(_unasked(each) for each in every if not each.builds and all_of_them))
+    yield from doc.section(f"Also seen, {BESIDE}", rest, level=level)
 
 
 def _unasked(each: view.NotAsked, note: str = "") -> doc.Inline:
