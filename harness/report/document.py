@@ -214,7 +214,15 @@ def table(columns: Sequence[str | Column], lines: Iterable[Sequence[Inline | Cel
 
 
 def section(title: str, *blocks: Block, level: int = 2, id: str = "") -> Iterator[Block]:
-    """Yield the blocks under a heading; nothing without blocks."""
-    if blocks:
+    """Yield the blocks under a heading; nothing without blocks, or where all tables, facts and lists are empty."""
+    full = [block for block in blocks if not _is_empty(block)]
+    if full and (len(full) == len(blocks) or any(isinstance(block, Table | List | Facts) for block in full)):
         yield Heading(title, level, id)
-        yield from blocks
+        yield from full
+
+
+def _is_empty(block: Block) -> bool:
+    match block:
+        case Table(rows=inside) | List(items=inside) | Facts(pairs=inside):
+            return not inside
+    return False

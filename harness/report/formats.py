@@ -36,8 +36,8 @@ class Result:
 class ReportFormat:
     """A format; what it writes are `module:function` of this package, empty for what it does not.
 
-    It may write a `result`, all `records` of a workspace as one file, a part of a long `table` as text, or all `parts`
-    of one into an open file; `needs` is a package beside the base ones.
+    It may write a `result`, all `records` of a workspace as one file, a part of a long `table` as text, all `parts` of
+    one into an open file, or the runs of a checked `program`; `needs` is a package beside the base ones.
     """
 
     name: str
@@ -46,6 +46,7 @@ class ReportFormat:
     records: str = ""
     table: str = ""
     parts: str = ""
+    program: str = ""
     needs: str = ""
 
 
@@ -53,19 +54,21 @@ FORMATS: tuple[ReportFormat, ...] = (
     ReportFormat("table", "for a terminal", result="writers.result:as_table"),
     ReportFormat("md", "Markdown", result="writers.result:as_markdown"),
     ReportFormat("html", "a part of an HTML page", result="writers.result:as_html"),
-    ReportFormat("json", "JSON", result="writers.result:as_json"),
+    ReportFormat("json", "JSON", result="writers.result:as_json", program="exports.programs:as_json"),
     ReportFormat(
         "csv", "CSV that spreadsheets open safely", "writers.result:as_csv", table="exports.data_files:as_csv"
     ),
     ReportFormat("jsonl", "JSON Lines", table="exports.data_files:as_json_lines"),
     ReportFormat("parquet", "Parquet; needs pyarrow", parts="exports.data_files:write_parquet", needs="pyarrow"),
     ReportFormat("junit", "criteria as JUnit test cases", records="exports.junit:write"),
-    ReportFormat("sarif", "findings as SARIF 2.1.0", records="exports.sarif:write"),
+    ReportFormat(
+        "sarif", "findings as SARIF 2.1.0", records="exports.sarif:write", program="exports.programs:as_sarif"
+    ),
 )
 
 
 def named(*kinds: str) -> Mapping[str, ReportFormat]:
-    """Return the formats that write any of these kinds (`result`, `records`, `table`, `parts`), by name."""
+    """Return the formats that write any of these kinds (`result`, `records` and so on), by name."""
     return {each.name: each for each in FORMATS if any(getattr(each, kind) for kind in kinds)}
 
 

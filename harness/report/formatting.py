@@ -350,11 +350,6 @@ def score(won: float, lost: float) -> str:
     return f"{won:g}-{lost:g}"
 
 
-def anchor(heading: str) -> str:
-    """Return Markdown's anchor of a heading."""
-    return "".join(c for c in heading.lower() if c.isalnum() or c in " -_").replace(" ", "-")
-
-
 def pair_page(left: str, right: str) -> str:
     """Return the path of a pair's page below the reports."""
     first, second = sorted((left, right))

@@ -1,6 +1,8 @@
 """In a real browser, opened from disk, the page sorts, filters, compares, unfolds, prints, and complains of nothing."""
 
 import json
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -156,6 +158,76 @@ def test_two_models_are_compared_by_their_records(opened: Tab, material: ReportI
         lead = one.score - other.score
         assert rows[0][4].startswith(f"{lead:+g}")
     assert opened.run("document.querySelectorAll('#compared .whisker').length") > 0
+    assert opened.complaints == []
+
+
+def test_two_records_of_one_model_are_compared(tab: Tab, material: ReportInputs, place: Path) -> None:
+    """An earlier grade has no evidence on the page, so nothing leads there, and only what both have is shown."""
+    now = next(r for r in material.records if r.name == "glm-5/kv_cache")
+    worse = now.overall.model_copy(update={"score": 10.0, "low": 5.0, "high": 20.0})
+    before = now.model_copy(update={"overall": worse, "key": "before"})
+    path = place / "earlier.html"
+    path.write_text(page(replace(material, earlier=(before,))), encoding="utf-8")
+    tab.open(path)
+    names = tab.run("[...document.querySelectorAll('#compare-left optgroup[label=glm-5] option')].map((o) => o.value)")
+    assert names == ["glm-5", f"glm-5/kv_cache, {now.made:%Y-%m-%d %H:%M}, harness {now.environment.harness}"]
+    tab.run(_choice("compare-left", names[1]) + ";" + _choice("compare-right", "glm-5"))
+    (row,) = tab.run(
+        "[...document.querySelectorAll('#compared table')].map((t) => [...t.tBodies[0].rows][0].innerText)"
+    )
+    assert "10 [5, 20]," in row and formatting.standing(now.overall) in row
+    cells = "[...document.querySelectorAll('#compared tbody tr:first-child td')].slice(1, 3)"
+    assert tab.run(f"{cells}.map((cell) => cell.querySelector('a') !== null)") == [False, True]
+    assert tab.complaints == []
+
+
+def chooser(tab: Tab, table: str) -> str:
+    """Unfold what chooses the columns of a table, and return it as an expression."""
+    found = f"document.querySelector({json.dumps(table)}).parentElement.previousElementSibling"
+    tab.run(f"{found}.open = true")
+    while not tab.run(f"!!{found}.querySelector('input')"):  # filled by an event, which comes a moment later
+        time.sleep(0.01)
+    return found
+
+
+def seen(tab: Tab, table: str) -> list[list[str]]:
+    """Rows of a table as far as they are shown, each with the cells that are."""
+    rows = f"[...document.querySelector({json.dumps(table)}).rows].filter((r) => r.checkVisibility())"
+    cells = "[...r.cells].filter((c) => c.checkVisibility()).map((c) => c.textContent)"
+    return list(tab.run(f"{rows}.map((r) => {cells})"))
+
+
+def test_a_reader_chooses_the_columns_of_the_board(opened: Tab, material: ReportInputs) -> None:
+    """A filter leaves the choice alone."""
+    whole = seen(opened, "#board")
+    title = next(c.title for c in material.challenges if c.id == "kv_cache")
+    labels = f"[...{chooser(opened, '#board')}.querySelectorAll('label')]"
+    box = f"{labels}.find((label) => label.textContent === {json.dumps(title)}).querySelector('input')"
+    opened.run(f"{box}.click(); {_choice('filter-challenge', '')}")
+    at = whole[0].index(title)
+    assert seen(opened, "#board") == [row[:at] + row[at + 1 :] for row in whole]
+    opened.run(f"{box}.click()")
+    assert seen(opened, "#board") == whole
+    assert opened.complaints == []
+
+
+def test_a_reader_chooses_models_and_criteria_of_a_challenge(opened: Tab) -> None:
+    whole, choice = seen(opened, "table.matrix"), chooser(opened, "table.matrix")
+    opened.run(f"{choice}.querySelector('input').click()")
+    assert seen(opened, "table.matrix") == [row[:1] + row[2:] for row in whole]
+    opened.run(f"{choice}.querySelector('input').click()")
+    criteria = [row for row in whole if row[0].endswith((" critical", " major", " minor"))]
+    kept = {
+        "critical ones": [row for row in criteria if row[0].endswith(" critical")],
+        "those that differ": [row for row in criteria if len(set(row[1:])) > 1],
+        "all criteria": criteria,
+    }
+    for kind, rows in kept.items():
+        select = f"{choice}.querySelector('select')"
+        opened.run(f"{select}.value = {json.dumps(kind)}; {select}.dispatchEvent(new Event('input'))")
+        shown = seen(opened, "table.matrix")
+        assert [row for row in shown if row in criteria] == rows
+        assert [row for row in shown if row not in criteria] == [row for row in whole if row not in criteria]
     assert opened.complaints == []
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from harness.cli.cuda import formats as cuda_formats
 from harness.cli.cuda import output as cuda_output
 from harness.cuda.emulator.device_trace import DeviceDefect, DeviceLocation, KernelLaunch, Report
 from harness.cuda.programs import self_reported_failures
@@ -14,6 +13,8 @@ from harness.cuda.programs.faults import leaks, program_faults
 from harness.cuda.programs.initial_values import with_values
 from harness.cuda.programs.program import ProgramRun, ProgramSource
 from harness.errors import NotFoundError
+from harness.report import formats
+from harness.report.exports import programs
 from harness.sandbox import Completed
 from tests.commands import called
 
@@ -130,7 +131,7 @@ def test_words_about_errors_that_tell_of_none_are_left_alone(text: str) -> None:
 
 def test_sarif_has_a_rule_for_each_kind_and_the_places_of_each_fault(source: ProgramSource) -> None:
     found = [run(defect("shared_race", 5, 9), defect("misaligned", 3, severity="warning"), defect("deadlock", None))]
-    document = json.loads(cuda_formats.as_sarif(source, found, source.folder))
+    document = json.loads(programs.as_sarif(source, found, source.folder))
     (told,) = document["runs"]
     rules = [rule["id"] for rule in told["tool"]["driver"]["rules"]]
     assert (document["version"], rules) == ("2.1.0", ["shared_race", "deadlock", "misaligned"])
@@ -142,13 +143,24 @@ def test_sarif_has_a_rule_for_each_kind_and_the_places_of_each_fault(source: Pro
     assert told["results"][0]["relatedLocations"][0]["physicalLocation"]["region"] == {"startLine": 9}
     assert told["invocations"][0]["executionSuccessful"]
     killed = ProgramRun(0, None, Completed(None, "", b"", 1.0, 1.0))
-    (told,) = json.loads(cuda_formats.as_sarif(source, [killed], source.folder))["runs"]
+    (told,) = json.loads(programs.as_sarif(source, [killed], source.folder))["runs"]
     assert not told["invocations"][0]["executionSuccessful"]
+
+
+def test_every_format_of_the_registry_for_programs_is_offered_and_written(source: ProgramSource) -> None:
+    written = formats.named("program")
+    for each in written.values():
+        text = formats.load(each.program)(source, [run(defect("deadlock", 3))], source.folder)
+        assert "deadlock here" in json.dumps(json.loads(text))
+    refused = called(ROOT, "cuda", "check", "a.cu", "--format", "none")
+    assert refused.returncode == 2 and f"one of {', '.join(('table', *written))}" in refused.stderr
+    twice = called(ROOT, "cuda", "check", "a.cu", "--format", "json", "--sarif")
+    assert twice.returncode == 2 and "give one of --format, --json and --sarif" in twice.stderr
 
 
 def test_annotations_are_one_command_a_fault_whatever_its_words(source: ProgramSource) -> None:
     odd = defect("misaligned", 3, text="a\n::error::b, 100%")
-    told = list(cuda_formats.annotations(source, [run(odd, defect("leaked", 4, severity="info"))], source.folder))
+    told = list(programs.annotations(source, [run(odd, defect("leaked", 4, severity="info"))], source.folder))
     assert told == ["::error file=a.cu,line=3,title=misaligned::a%0A::error::b, 100%25%0Ain kernel k"]
 
 

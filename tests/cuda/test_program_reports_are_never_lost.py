@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli.cuda.output import headline
 from harness.cuda.emulator.build import Built
 from harness.cuda.emulator.device_trace import Progress, last_progress
 from harness.cuda.programs.faults import program_faults
 from harness.cuda.programs.program import Mode, ProgramLimits, ProgramRun, ProgramSource, build_program, run_program
+from harness.report.exports.programs import headline
 from harness.sandbox import detect
 
 # every end a program may come to, after a launch with a fault and one without

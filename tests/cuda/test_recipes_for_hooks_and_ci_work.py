@@ -131,6 +131,6 @@ def test_the_workflow_calls_commands_that_tell_of_the_fault(project: Path) -> No
 
 
 def test_each_program_is_given_no_document_of_one(project: Path) -> None:
-    for format in ("--json", "--sarif"):
+    for format in ("--json", "--sarif", "--format=json"):
         refused = called(ROOT, "cuda", "check", "--each", "src/softmax.cu", format, cwd=project)
         assert refused.returncode == 2 and "--each" in refused.stderr

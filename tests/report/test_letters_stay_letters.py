@@ -11,7 +11,7 @@ from harness.model import LetterGrades, Score
 from harness.report.pages import AGAINST, LETTERS, SCOREBOARD, render_all
 from harness.report.views.inputs import ReportInputs, gather
 from harness.report.views.mark_source import MarkSource
-from harness.report.views.published.letter_table import PairCounts, letter_table
+from harness.report.views.published.letter_table import LetteredPair, PairOrder, letter_table
 from harness.review.published import read_letters
 from harness.workspace import Workspace
 
@@ -73,7 +73,7 @@ def test_a_wrong_file_is_refused(tmp_path: Path, grades: str, said: str) -> None
         read_letters(lettered(tmp_path, grades))
 
 
-def graded(letters: dict[str, str], marks: dict[str, float]) -> PairCounts:
+def graded(letters: dict[str, str], marks: dict[str, float]) -> tuple[LetteredPair, ...]:
     """Letters and marks of some models on one challenge, pair by pair."""
     scores = {m: Score(score=mark, low=mark, high=mark, coverage=1) for m, mark in marks.items()}
     records = [
@@ -85,13 +85,15 @@ def graded(letters: dict[str, str], marks: dict[str, float]) -> PairCounts:
 
 def test_pairs_that_letters_and_marks_order_the_other_way_round_are_named_the_widest_first() -> None:
     found = graded({"a": "A", "b": "A-", "c": "B+", "d": "B+"}, {"a": 40, "b": 60, "c": 90, "d": 41})
-    assert [(p.better.model, p.worse.model, p.lead) for p in found.opposite] == [
+    assert [(p.better.model, p.worse.model, p.lead) for p in found if p.order is PairOrder.OPPOSITE] == [
         ("a", "c", 50.0), ("b", "c", 30.0), ("a", "b", 20.0),
     ]  # fmt: skip
-    assert [(p.better.model, p.worse.model, abs(p.lead)) for p in found.same_letter] == [("c", "d", 49)]
-    assert (found.alike, found.same_mark, found.neither, found.all) == (1, 1, 0, 6)
+    (same,) = [p for p in found if p.order is PairOrder.SAME_LETTER]
+    assert (same.better.model, same.worse.model, abs(same.lead)) == ("c", "d", 49)
+    agreements = [p.order for p in found]
+    assert (len(found), agreements.count(PairOrder.ALIKE), agreements.count(PairOrder.SAME_MARK)) == (6, 1, 1)
 
 
 def test_a_letter_without_a_mark_is_in_no_pair() -> None:
     found = graded({"a": "A", "b": "B"}, {"a": 40})
-    assert found.all == 0
+    assert found == ()

@@ -108,7 +108,7 @@ def test_a_model_s_name_is_text_in_tables_drawings_attributes_and_data(name):
     assert len(tree.all("script")) == 2 and text.count("<script") == 2
     assert name in tree.one("table", id="board").text
     assert any(name[:20] in e.text for e in tree.all("svg"))
-    assert name in json.loads(tree.one("script", id="marks").text)["models"]
+    assert name in json.loads(tree.one("script", id="marks").text)["names"]
 
 
 def test_a_title_cannot_end_the_data():

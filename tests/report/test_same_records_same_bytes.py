@@ -4,15 +4,17 @@ import itertools
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import sample_records as sample
 
 from harness.model import Record
-from harness.report.pages import render_all, write
-from harness.report.views.inputs import ReportInputs, gather
+from harness.report.pages import INDEX, render_all, write
+from harness.report.views.inputs import ReportInputs, gather, read_earlier
 from harness.report.writers.page import page
+from harness.store.record_store import Store
 from harness.workspace import Workspace
 
 MOST_BYTES = 1_500_000
@@ -104,3 +106,20 @@ def test_every_bundled_submission_is_on_a_page_that_opens_at_once():
     text = page(gather(ours))
     assert len(text.encode()) < MOST_BYTES
     assert all(f'id="{record.name}"' in text for record in ours.records())
+
+
+def test_earlier_grades_made_here_can_be_compared_and_change_no_report(tmp_path: Path) -> None:
+    now = sample.record()
+    before = now.model_copy(update={"key": "before", "made": now.made - timedelta(days=1)})
+    store = Store(Workspace(tmp_path))
+    assert read_earlier(store, [now]) == ()
+    store.add_many([now])
+    assert read_earlier(store, [now]) == ()
+    store.add_many([before])
+    assert [r.key for r in read_earlier(store, [now])] == ["before"]
+    assert read_earlier(store, []) == ()
+    given = ReportInputs([sample.CHALLENGE], [now])
+    plain, compared = (render_all(inputs) for inputs in (given, replace(given, earlier=(before,))))
+    assert {name for name in plain if plain[name] != compared[name]} == {INDEX}
+    name = f"glm-5/kv_cache, {before.made:%Y-%m-%d %H:%M}, harness {before.environment.harness}"
+    assert f"<option>{name}</option>" in compared[INDEX] and name not in plain[INDEX]

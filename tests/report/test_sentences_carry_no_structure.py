@@ -23,7 +23,7 @@ from harness.report.pages import render_all
 from harness.report.views.challenge import challenge_report
 from harness.report.views.finding import weaknesses
 from harness.report.views.inputs import gather
-from harness.report.views.submission import without_credit
+from harness.report.views.submission import not_assessed, without_credit
 from harness.workspace import Workspace
 from tests import shares
 
@@ -103,8 +103,8 @@ def pages_structure(records: list[Record]) -> list[Any]:
             found.append((record.model, answer.marked.overall, view.critical(answer)))
             for w in weaknesses(challenge, record):
                 found.append((w.criteria, w.weight, w.figures, len(w.seen), len(w.example.program), w.replay))
-            found += [ids for _, ids in without_credit(challenge, record)]
-        found += [[(c.kind, c.outcome) for c in row.cells] for part in view.sections for row in part.rows]
+            found += [ids for _, ids in (*without_credit(record), *not_assessed(challenge, record).items())]
+        found += [[(c.kind, c.share) for c in row.cells] for part in view.sections for row in part.rows]
     return found
 
 

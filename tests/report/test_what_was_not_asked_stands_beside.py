@@ -10,6 +10,7 @@ from page_reader import read
 from rich.console import Console
 
 from harness.model import Challenge, Observation, Origin, Outcome, Record
+from harness.report.exports.junit import junit
 from harness.report.pages import NOT_ASKED, SCOREBOARD, render_all
 from harness.report.views.board.not_asked_board import MarkPair, not_asked_board
 from harness.report.views.inputs import ReportInputs
@@ -55,7 +56,7 @@ def test_marks_with_it_are_those_of_the_whole_evidence() -> None:
     ]  # fmt: skip
     assert (board.changed, board.marks) == (1, 2)
     ((criterion,),) = [prompt.criteria for prompt in board.prompts]
-    assert (criterion.unmet, criterion.met) == (("glm-5",), ("good",))
+    assert (criterion.unmet, criterion.met) == (("failed: looks into the future (glm-5)",), ("good",))
 
 
 def test_what_an_adapter_decides_counts_in_neither() -> None:
@@ -135,10 +136,11 @@ def test_what_decides_the_build_is_not_said_to_be_in_no_gate(page: str, built: b
     given = origin(not_asked={"lint": "pseudocode is allowed", "gqa": "no groups"})
     record = sample.record("one", sample.RIGHT, origin=given) if built else sample.unbuilt(origin=given)
     text = html.unescape(pages(COMPILED, record)[page])
-    apart = text.partition("Not asked, yet it decides whether anything could be run")[2].partition("Also seen, not")
+    rest, end = ("#### ", "See it") if page == "kv_cache.md" else ("Also seen, not", "Graded")
+    apart = text.partition("Not asked, yet it decides whether anything could be run")[2].partition(rest)
     assert "lint" in apart[0] and "pseudocode is allowed" in apart[0] and "gqa" not in apart[0]
     assert ("No repaired copy was graded." in apart[0]) is not built
-    assert "gqa" in apart[2].partition("Graded")[0] and "pseudocode" not in apart[2]
+    assert "gqa" in apart[2].partition(end)[0] and "pseudocode" not in apart[2]
 
 
 def test_the_page_of_what_was_not_asked_names_what_decides_the_build() -> None:
@@ -155,3 +157,39 @@ def test_a_contradiction_of_the_prompt_stands_beside_the_finding(page: str) -> N
     assert "Its prompt" in finding and HOW in finding
     assert "Never shown" not in text
     assert record.overall == sample.record("glm-5", sample.NON_CAUSAL).overall
+
+
+def test_what_several_answers_share_is_written_once_with_their_names() -> None:
+    """The adapter's own words stand beside the model that they are about."""
+    why = "our adapter cuts each row"
+    shared = {"not_asked": {"gqa": "no groups"}, "dispute": "open an issue", "decides": "rows are cut"}
+    one, other, third = (
+        answered(name, **shared, not_charged=charged)
+        for name, charged in (
+            ("glm-5", {"lint": why, "shapes": why}),
+            ("good", {"lint": why, "shapes": why}),
+            ("good", {}),
+        )
+    )
+    third = third.model_copy(update={"model": "third"})
+    text = render_all(ReportInputs([sample.CHALLENGE], [one, other, third]))["kv_cache.md"]
+    assert text.count("open an issue") == text.count(why) == 1
+    assert f"| Not charged | good, glm-5 | lint, shapes: {why} |" in text
+    assert "| A wrong finding | all | open an issue |" in text
+    assert "did not ask for is in no mark: [why, and what was seen](not_asked.md)" in text
+
+
+def test_every_criterion_that_is_not_charged_reaches_ci() -> None:
+    record = answered("good", not_charged={"lint": "first", "shapes": "second"})
+    (found,) = re.findall('name="not charged" value="([^"]*)"', junit([record]))
+    assert found == "lint: first; shapes: second"
+
+
+def test_a_terminal_names_the_adapter_and_the_way_to_contest_a_finding_in_two_lines() -> None:
+    record = answered("glm-5", not_charged={"lint": "our adapter"}, dispute="open an issue")
+    shown = pages(sample.CHALLENGE, record)
+    lines = [line.strip() for line in shown["show"].splitlines()]
+    assert "Our adapter: adapter.py for kv, no line of it counted; 1 criterion is not charged" in lines
+    assert "All of this, and how to contest a finding: harness show glm-5/kv_cache --format md" in lines
+    assert "* A wrong finding: open an issue" in shown["md"]
+    assert "contest" not in pages(sample.CHALLENGE, sample.record())["show"]

@@ -13,6 +13,7 @@ from typer.core import TyperCommand
 
 from harness.cli import output
 from harness.cli.cuda.each import check_each
+from harness.cli.results.formats import format_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -81,7 +82,8 @@ Seed = Annotated[int, typer.Option(min=0, help="Seed of the thread schedule; 0 r
 Memory = Annotated[int, typer.Option(min=256, metavar="MIB", help="Memory limit of the program.")]
 Timeout = Annotated[float, typer.Option(min=1, metavar="SECONDS", help="Wall-clock limit of each run.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print a JSON object with the report of every run.")]
-AsSarif = Annotated[bool, typer.Option("--sarif", help="Print SARIF 2.1.0, for code hosts.")]
+AsSarif = Annotated[bool, typer.Option("--sarif", help="The same as --format sarif, for code hosts.")]
+Format = Annotated[str, format_option("program", "table")]
 Sets = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="Another value for a variable of `main`, a constant or a macro."),
@@ -124,6 +126,7 @@ def check(
     seconds: Seconds = None,
     cores: Cores = None,
     each: Each = False,
+    format: Format = "table",
     as_json: AsJson = False,
     as_sarif: AsSarif = False,
     annotations: ForHost = None,
@@ -139,20 +142,19 @@ def check(
     after only a sample of its blocks was run (--blocks).
 
     \b
-    harness cuda check softmax.cu
     harness cuda check softmax.cu --set T=64 --launches 10
     harness cuda check main.cu kernels.cu --schedules 5 -- --rows 64
     """
     from harness.cuda.programs.program import Mode, ProgramLimits
 
-    _refuse_formats(as_json, as_sarif, each)
+    format = _choose_format(format, as_json, as_sarif, each)
     words = _build_options(defines, includes, standard)
     limits = ProgramLimits(timeout, memory, seconds, launches, blocks, cores)
-    given = (Mode.CHECK, range(seed, seed + schedules), root, words, sets, limits)
 
     def check_program(files: Sequence[Path]) -> None:
-        with _run(context, files, *given) as (source, runs):
-            _say_checked(source, runs, as_json, as_sarif, annotations)
+        schedule = range(seed, seed + schedules)
+        with _run(context, files, Mode.CHECK, schedule, root, words, sets, limits) as (source, runs):
+            _say_checked(source, runs, format, annotations)
         if any(run.failed or (run.report and run.report.found()) for run in runs):
             raise typer.Exit(1)
 
@@ -193,13 +195,14 @@ def count(
     """
     from harness.cli.cuda import output as cuda_output
     from harness.cuda.programs.program import Mode, ProgramLimits
+    from harness.report.exports.programs import as_data
 
     words = _build_options(defines, includes, standard)
     estimates = _build_estimates(files, root, words, device, ask=registers)
     limits = ProgramLimits(timeout, memory, seconds, launches)
     with _run(context, files, Mode.COUNT, (seed,), root, {**words, "counted": True}, sets, limits) as (source, runs):
         if as_json:
-            output.data({**cuda_output.as_data(source, runs), "estimates": estimates.as_data(runs[0])})
+            output.data({**as_data(source, runs), "estimates": estimates.as_data(runs[0])})
         else:
             cuda_output.traffic(source, runs[0], estimates.lines)
     if runs[0].failed:
@@ -256,11 +259,13 @@ def toolkit(folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new
     fake_toolkit.lay_out(folder)
 
 
-def _refuse_formats(as_json: bool, as_sarif: bool, each: bool) -> None:
-    if as_json and as_sarif:
-        raise typer.BadParameter("give one of --json and --sarif")
-    if each and (as_json or as_sarif):
-        raise typer.BadParameter("--each prints text and annotations; give --json and --sarif one program")
+def _choose_format(format: str, as_json: bool, as_sarif: bool, each: bool) -> str:
+    chosen = {format} - {"table"} | ({"json"} if as_json else set()) | ({"sarif"} if as_sarif else set())
+    if len(chosen) > 1:
+        raise typer.BadParameter("give one of --format, --json and --sarif")
+    if each and chosen:
+        raise typer.BadParameter("--each prints text and annotations; give --format, --json and --sarif one program")
+    return chosen.pop() if chosen else "table"
 
 
 @contextmanager
@@ -340,22 +345,17 @@ def _build_estimates(
     return Estimates(known, kernels, why)
 
 
-def _say_checked(
-    source: "ProgramSource", runs: "Sequence[ProgramRun]", as_json: bool, as_sarif: bool, host: Annotations | None
-) -> None:
+def _say_checked(source: "ProgramSource", runs: "Sequence[ProgramRun]", format: str, host: Annotations | None) -> None:
     from harness.cli.cuda import output as cuda_output
+    from harness.report import formats
+    from harness.report.exports import programs
 
-    if as_json:
-        output.data(cuda_output.as_data(source, runs))
-    elif not as_sarif:
+    if format == "table":
         cuda_output.defects(source, runs, quoted=host is not None)
-    if as_sarif or host:
-        from harness.cli.cuda import formats  # here, since it imports the whole report package
-
-        if as_sarif:
-            output.line(formats.as_sarif(source, runs, Path.cwd()).rstrip("\n"))
-        for text in formats.annotations(source, runs, Path.cwd()) if host else ():
-            (output.note if as_json or as_sarif else output.line)(text)
+    else:
+        output.line(formats.load(formats.named("program")[format].program)(source, runs, Path.cwd()).rstrip("\n"))
+    for text in programs.annotations(source, runs, Path.cwd()) if host else ():
+        (output.line if format == "table" else output.note)(text)
 
 
 def _set_values(source: "ProgramSource", sets: Sequence[str], into: Path) -> "tuple[ProgramSource, ProgramSource]":

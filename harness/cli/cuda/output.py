@@ -3,7 +3,6 @@
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from harness.cli import output
 from harness.cuda.emulator.device_trace import (
@@ -15,52 +14,15 @@ from harness.cuda.emulator.device_trace import (
     Wavefronts,
 )
 from harness.cuda.programs import self_reported_failures
-from harness.cuda.programs.faults import SEVERITIES, ProgramFault, leaks, program_faults
+from harness.cuda.programs.faults import ProgramFault, leaks, program_faults
 from harness.cuda.programs.program import ProgramRun, ProgramSource
+from harness.report.exports.programs import headline, kind_name
 
 COUNTED = "counted on the emulated device, not measured"
 _OF_A_BUFFER = ("bytes", "read", "passes", "written", "atomics", "distinct read", "distinct written")
 _OF_ARITHMETIC = ("add", "multiply", "fused", "divide", "flops", "functions")
 _COLOURS = {"error": "1;31", "warning": "1;33", "info": "1;36"}
 _MOST_OWN_WORDS = 5
-
-
-def as_data(source: ProgramSource, runs: Sequence[ProgramRun]) -> dict[str, Any]:
-    """Return the runs as plain data, for `--json`."""
-    return {
-        "files": list(source.entries),
-        "set": list(source.changed),
-        "checked": not explain_incomplete_run(runs),
-        "findings": [
-            {
-                **found.defect.model_dump(mode="json"),
-                "count": found.count,
-                "at_least": found.at_least,
-                "schedules": found.schedules,
-                "also": found.others,
-                "also_in_kernels": found.kernels,
-                "may_follow_from": found.cause and [found.cause.defect.file, found.cause.defect.line],
-            }
-            for found in program_faults(runs)
-        ],
-        "runs": [
-            {
-                "seed": run.seed,
-                "ended": run.ended,
-                "unchecked": run.unchecked,
-                "says_it_failed": self_reported_failures.failures(run.completed.output),
-                "exit_status": run.completed.returncode,
-                "output": run.completed.output,
-                "report": run.report and run.report.model_dump(mode="json"),
-            }
-            for run in runs
-        ],
-    }
-
-
-def explain_incomplete_run(runs: Sequence[ProgramRun]) -> str:
-    """Return why the first incompletely checked run is so, or ""."""
-    return next((run.unchecked for run in runs if run.unchecked), "")
 
 
 def defects(source: ProgramSource, runs: Sequence[ProgramRun], *, quoted: bool = False) -> None:
@@ -90,24 +52,6 @@ def defects(source: ProgramSource, runs: Sequence[ProgramRun], *, quoted: bool =
     for text in list(own_words)[:_MOST_OWN_WORDS]:
         output.line(f"note: the program itself printed a failure: {text}")
     _say_end(runs, quoted=quoted)
-
-
-def headline(runs: Sequence[ProgramRun], found: Sequence[ProgramFault]) -> str:
-    """Return a summary of the findings; `no defect found` requires that everything was checked."""
-    counts = {severity: sum(f.defect.severity == severity for f in found) for severity in SEVERITIES}
-    said = [f"{n} {severity}{'s' if n > 1 and severity != 'info' else ''}" for severity, n in counts.items() if n]
-    launches = max((run.launches for run in runs), default=0)
-    made = f"{launches} kernel launch{'es' if launches != 1 else ''}"
-    seeds = f"schedule {runs[0].seed}" if len(runs) == 1 else f"schedules {runs[0].seed} to {runs[-1].seed}"
-    why = explain_incomplete_run(runs)
-    if why:
-        summary = ", ".join(said) or "nothing found in what was run"
-        if any(run.cut_off for run in runs):
-            return f"{summary}, {seeds}; stopped after {made}, so not everything was checked: {why}"
-        return f"{summary}, {made}, {seeds}; not everything was checked: {why}"
-    if not launches and not said:
-        return f"no kernel was launched, so nothing was checked on the device, {seeds}"
-    return f"{', '.join(said) or 'no defect found'}, {made}, {seeds}"
 
 
 def traffic(source: ProgramSource, run: ProgramRun, further: Callable[[KernelLaunch], Iterable[str]]) -> None:
@@ -160,11 +104,6 @@ def _print_finding(
         )
     seen = f", in {finding.schedules} of {len(runs)} schedules" if len(runs) > 1 else ""
     output.line(f"     {_format_times(finding)}{seen}")
-
-
-def kind_name(kind: str) -> str:
-    """Return the readable name of a kind of defect."""
-    return kind.replace("_", " ")
 
 
 def _colour(severity: str) -> str:

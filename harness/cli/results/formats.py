@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from harness.cli import output
-from harness.report.formats import named
+from harness.report.formats import FORMATS, named
 
 if TYPE_CHECKING:
     from harness.report.formats import Result
@@ -18,26 +18,28 @@ if TYPE_CHECKING:
 STANDARD_OUTPUT = "-"
 
 
-def _require_known(name: str) -> str:
-    names = named("result")
-    if name not in names:
-        from harness.errors import nearest
+def format_option(kind: str, *others: str) -> object:
+    """Return the option `--format` of a command that writes this kind, and others in ways of its own."""
+    choices = {each.name: each.help for each in FORMATS if getattr(each, kind) or each.name in others}
 
-        raise typer.BadParameter(f"no {name!r}{nearest(name, names)}\n  one of {', '.join(names)}")
-    return name
+    def require_known(name: str | None) -> str | None:
+        if name is not None and name not in choices:
+            from harness.errors import nearest
 
+            raise typer.BadParameter(f"no {name!r}{nearest(name, choices)}\n  one of {', '.join(choices)}")
+        return name
 
-FormatOption = Annotated[
-    str,
-    typer.Option(
+    return typer.Option(
         "--format",
         "-F",
         help="Output format.",
-        metavar=f"[{'|'.join(named('result'))}]",
-        callback=_require_known,
-        autocompletion=lambda: [(each.name, each.help) for each in named("result").values()],
-    ),
-]
+        metavar=f"[{'|'.join(choices)}]",
+        callback=require_known,
+        autocompletion=lambda: list(choices.items()),
+    )
+
+
+FormatOption = Annotated[str, format_option("result")]
 
 
 def file_options(*kinds: str, metavar: str) -> Callable[[Callable[..., None]], Callable[..., None]]:

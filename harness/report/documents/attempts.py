@@ -27,15 +27,13 @@ def attempts_blocks(report: AttemptsReport, level: int = 2) -> Iterator[doc.Bloc
     yield doc.Facts(report.figures)
     lines = ((doc.code(row.name), row.mark, row.passes, row.gravest) for row in report.rows)
     yield doc.table(("Attempt", "Mark", "Passes", "Gravest finding"), lines, f"Attempts {subject}")
-    if report.missed:
-        missed = (((count.title, " (", doc.code(count.id), ")"), count.severity, count.met) for count in report.missed)
-        rows = doc.table(("Criterion", "Severity", "Attempts"), missed, f"Criteria not met by every attempt {subject}")
-        yield from doc.section("Criteria that not every attempt meets", rows, level=level)
-    if report.faults:
-        more = [(f"{report.more} more; see the attempts", "", "")] if report.more else []
-        found = (*((title, weight, count) for weight, title, count in report.faults), *more)
-        rows = doc.table(("Finding", "Severity", "Attempts"), found, f"Findings {subject}")
-        yield from doc.section("Findings of all attempts, the gravest first", rows, level=level)
+    missed = (((count.title, " (", doc.code(count.id), ")"), count.severity, count.met) for count in report.missed)
+    rows = doc.table(("Criterion", "Severity", "Attempts"), missed, f"Criteria not met by every attempt {subject}")
+    yield from doc.section("Criteria that not every attempt meets", rows, level=level)
+    more = [(f"{report.more} more; see the attempts", "", "")] if report.more else []
+    found = (*((title, weight, count) for weight, title, count in report.faults), *more)
+    rows = doc.table(("Finding", "Severity", "Attempts"), found, f"Findings {subject}")
+    yield from doc.section("Findings of all attempts, the gravest first", rows, level=level)
     if report.met_by_all:
         yield doc.Paragraph(("Met by every attempt: ", doc.codes(report.met_by_all), "."))
 

@@ -7,7 +7,7 @@ from harness.model import Status
 from harness.report import document as doc
 from harness.report import formatting
 from harness.report.documents.attempts import HOW, attempts_table
-from harness.report.documents.marks import mark_cell, notes_block
+from harness.report.documents.marks import READING, mark_cell, notes_block
 from harness.report.views.board.rounds import RoundView
 from harness.report.views.board.rows import Entry, ScoreboardRow
 from harness.report.views.board.scoreboard import Scoreboard
@@ -17,10 +17,6 @@ from harness.scoring.ranking import APART
 
 LETTERS, NOT_ASKED = "letters.md", "not_asked.md"
 NOTHING = "Nothing has been graded yet: `harness grade --all`."
-MARKS_READ = (
-    "A mark reads point, coverage; [lowest, highest]: coverage is the share of the rubric's weight that was assessed; "
-    "the interval counts the rest as lost, then as met; a mark alone leaves nothing open."
-)
 STRENGTH = (
     "strength is that of Bradley and Terry on the scale of Elo, where 1000 is the middle and 400 points are odds of "
     "ten to one."
@@ -86,13 +82,11 @@ def board_page(board: Scoreboard, beside: Names[str] = ()) -> Iterator[doc.Block
     yield _places(board)
     yield from _remarks(board)
     yield from doc.section("Task by task", *_tasks(board, published))
-    if board.attempts:
-        yield from doc.section("Attempts", attempts_table(board.attempts), doc.Paragraph(HOW, "small"))
-    if board.ranked:
-        lines = ((row.standing.model, row.best or "–", row.worst or "–") for row in board.ranked)
-        yield from doc.section("Best and worst task", doc.table(("Model", "Best", "Worst"), lines))
+    yield from doc.section("Attempts", attempts_table(board.attempts), doc.Paragraph(HOW, "small"))
+    lines = ((row.standing.model, row.best or "–", row.worst or "–") for row in board.ranked)
+    yield from doc.section("Best and worst task", doc.table(("Model", "Best", "Worst"), lines))
     yield from doc.section("Head to head", *_meetings(board))
-    yield from doc.section("What separates neighbours", *_gaps(board))
+    yield from doc.section("What separates neighbours", doc.List(board.gaps))
     yield from doc.section("The ideal hybrid", *_hybrids(board))
     yield from doc.section("Findings in short", *(() if published else _findings(board)))
     if published:
@@ -158,8 +152,7 @@ def _tasks(board: Scoreboard, published: bool) -> Iterator[doc.Block]:
         entries.sort(key=lambda pair: -((pair[1].overall and pair[1].overall.score) or -1.0))
         marks = doc.joined((_marked(row, entry, published) for row, entry in entries), "; ")
         lines.append((doc.link(c.title, f"{c.id}.md"), marks, won[c.id].result if c.id in won else "–"))
-    if lines:
-        yield doc.table(("Challenge", "Marks", "Winner"), lines, "Marks by challenge")
+    yield doc.table(("Challenge", "Marks", "Winner"), lines, "Marks by challenge")
 
 
 def _marked(row: ScoreboardRow, entry: Entry, published: bool) -> doc.Inline:
@@ -194,29 +187,11 @@ def _meetings(board: Scoreboard) -> Iterator[doc.Block]:
         yield doc.Paragraph(board.certainty, "small")
 
 
-def _gaps(board: Scoreboard) -> Iterator[doc.Block]:
-    if board.gaps:
-        widest = (f" Widest: {'; '.join(gap.parts)}." if gap.parts else "" for gap in board.gaps)
-        pairs = zip(board.gaps, widest, strict=True)
-        yield doc.List(tuple(f"{gap.above} is {gap.lead} ahead of {gap.below}.{text}" for gap, text in pairs))
-
-
 def _hybrids(board: Scoreboard) -> Iterator[doc.Block]:
-    if board.hybrids:
-        best = (
-            "What the best part of every answer would come to, if parts could be put together; dimensions under their"
-        )
-        yield doc.Paragraph(f"{best} weights, no gate.")
-        lines = (
-            (
-                one.title,
-                one.mark,
-                one.best,
-                "; ".join(f"{part.title} {part.mark} ({', '.join(part.models) or 'none'})" for part in one.parts),
-            )
-            for one in board.hybrids
-        )
-        yield doc.table(("Challenge", "Best of every part", "Best single answer", "From"), lines, "The ideal hybrid")
+    best = "What the best part of every answer would come to, if parts could be put together; dimensions under their"
+    yield doc.Paragraph(f"{best} weights, no gate.")
+    lines = ((one.title, one.mark, one.best, one.parts) for one in board.hybrids)
+    yield doc.table(("Challenge", "Best of every part", "Best single answer", "From"), lines, "The ideal hybrid")
 
 
 def _findings(board: Scoreboard) -> Iterator[doc.Block]:
@@ -249,14 +224,13 @@ def _reading(board: Scoreboard, beside: Names[str]) -> Iterator[doc.Inline]:
         yield "The mean is the plain mean over the challenges, rounded half up."
     else:
         thin = f" (all but {', '.join(board.thin)})" if board.thin else ""
-        yield MARKS_READ
+        yield from READING
         yield (
             f"The mean is the plain mean of a model's overalls over the {count} challenges that count{thin}, with "
             "their mean coverage; ranks follow it before it is rounded."
         )
         for suite in board.beside:
             yield f"{suite.title} is place, mean and coverage over the suite {suite.id}, of {suite.of} challenges."
-        yield "A baseline was written by this project: it shows what the probes accept, and is not ranked."
         yield f"A medal needs a coverage of {board.medal_coverage}."
     if NOT_ASKED in beside:
         asked = "What the original prompts of published answers did not ask for is in no mark: "
@@ -306,9 +280,9 @@ def round_page(view: RoundView) -> Iterator[doc.Block]:
     won = tuple(
         (doc.link(one.challenge.title, f"{one.challenge.id}.md"), f": {one.result}.") for one in view.challenge_winners
     )
-    yield from doc.section("Task by task", *((doc.List(won),) if won else ()))
+    yield from doc.section("Task by task", doc.List(won))
     pairs = tuple(doc.link(f"{a} and {b}", prefix + formatting.pair_page(a, b)) for a, b in view.pairs)
-    yield from doc.section("Head to head", *((doc.List(pairs),) if pairs else ()))
+    yield from doc.section("Head to head", doc.List(pairs))
 
 
 def _mark_of(title: str, mark: str) -> doc.Inline:

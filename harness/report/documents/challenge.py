@@ -1,5 +1,6 @@
 """One challenge: who leads and why, the gravest findings, every model, and the criteria side by side."""
 
+from collections.abc import Collection as Names
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -9,33 +10,25 @@ from harness.report import document as doc
 from harness.report import formatting
 from harness.report.documents.attempts import HOW, attempts_table
 from harness.report.documents.marks import mark_cell, notes_block
-from harness.report.documents.submission import Surroundings, criterion_place, submission_blocks
+from harness.report.documents.submission import TERMS, Surroundings, criterion_place, submission_blocks
 from harness.report.figures.series import error_ratios
 from harness.report.views.answers import ModelAnswer
 from harness.report.views.attempts import attempts_report
 from harness.report.views.challenge import ChallengeReport
-from harness.report.views.criteria import CriterionCell, CriterionRow
+from harness.report.views.criteria import CriterionRow
+from harness.report.views.criterion_sides import CriterionSide
 from harness.report.views.excerpts import Sources
+from harness.report.views.origins import origin_facts
+from harness.report.views.submission import grouped, not_assessed
 
-READING = (
-    "A mark reads point [lowest, highest], coverage. The point is taken over what was assessed; the interval counts "
-    "the rest as lost, then as met; coverage is the share of the rubric's weight that was assessed. Not assessed is "
-    "not a zero: it was not examined. One exception: if a submission does not build, or fails its anchor criterion, "
-    "the criteria that depend on it count as 0, run or not.",
-    "The overall is the mean of the dimensions under their weights, rounded half up; nothing is adjusted by hand. A "
-    "gate is a ceiling that no other merit lifts; the overall stays below its own by 10 times the share not met of "
-    "the critical weight assessed, so that critical criteria order the marks under it.",
-    "Inside a dimension a critical criterion weighs 5, a major one 3, a minor one 1.",
-    "Provenance: model output is as the model gave it, a reconstruction was written by this project to show the "
-    "behaviour described for a model's answer, a baseline is a solution written by this project, and is not ranked.",
-)
 ROUNDING = "what rounding the inputs alone would cost"
 """Divisor of an error ratio, unless the challenge has its own."""
 GROUPS = (
     ("Passed", ("passed",)),
     ("In part", ("part", "unoffered")),
     ("Failed", ("failed", "lost")),
-    ("Not assessed, or not asked", ("open", "unasked")),
+    ("Not assessed", ("open",)),
+    ("Not asked or charged", ("unasked",)),
 )
 """Columns of criteria, each with the kinds of outcome in it."""
 SHAPES = {"passed": "✓", "part": "◐", "failed": "✕", "lost": "✕", "unoffered": "–", "open": "·", "unasked": "○"}
@@ -44,7 +37,7 @@ SHAPES = {"passed": "✓", "part": "◐", "failed": "✕", "lost": "✕", "unoff
 
 def challenge_page(report: ChallengeReport, reviews: Sequence[Review], unfetched: Iterable[str]) -> Iterator[doc.Block]:
     """Yield the page of one challenge."""
-    challenge, around = report.challenge, Surroundings(reviews, frozenset(unfetched), evidence=False, made=False)
+    challenge, around = report.challenge, Surroundings(reviews, evidence=False, made=False, alone=False)
     yield doc.Heading(challenge.title, 1)
     yield doc.Paragraph(challenge.summary)
     yield _verdict(report)
@@ -59,14 +52,16 @@ def challenge_page(report: ChallengeReport, reviews: Sequence[Review], unfetched
     for answer in report.answers:
         yield doc.Heading(answer.model, 3)
         yield from submission_blocks(challenge, answer, around, 4)
+    yield from _shared(report, frozenset(unfetched))
     yield doc.Heading("Dimension by dimension")
     yield _dimensions(report)
     for part in report.sections:
         yield doc.Heading(part.dimension.title, 3)
-        columns = ("Criterion", "Severity", *(title for title, _ in GROUPS))
-        yield doc.table(columns, (_grouped(report, row) for row in part.rows), part.dimension.title)
-    yield from _list_questions(challenge)
-    yield doc.Fold("How to read this", (doc.List((*READING, *_explain_ratio(report))),))
+        columns = ("Criterion", *(title for title, _ in GROUPS))
+        yield doc.table(columns, (tuple(_grouped(report, row)) for row in part.rows), part.dimension.title)
+    asked = "What a reviewer is asked stands in challenge.toml. " * any(c.review for c in challenge.criteria)
+    made = doc.link("scoreboard", "scoreboard.md")
+    yield doc.Paragraph((*_explain_ratio(report), f"{asked}How a mark is made and read: ", made, "."))
     yield doc.Heading("See it for yourself")
     yield doc.Paragraph(
         "Every probed criterion can be run again with the seed of its grade, printing what was expected against what "
@@ -121,23 +116,44 @@ def _dimensions(report: ChallengeReport) -> doc.Table:
     return doc.table(("Dimension", "Weight", "Marks"), lines, "Dimensions")
 
 
-def _grouped(report: ChallengeReport, row: CriterionRow) -> tuple[doc.Inline, ...]:
-    cells = list(zip(report.answers, row.cells, strict=True))
-    groups = (doc.joined(_named(a, cell) for a, cell in cells if cell.kind in kinds) for _, kinds in GROUPS)
-    name: doc.Inline = (row.criterion.title.rstrip("."), " (", doc.code(row.criterion.id), ")")
-    return name, row.criterion.severity.value, *groups
+def _grouped(report: ChallengeReport, row: CriterionRow) -> Iterator[doc.Inline]:
+    models = [answer.model for answer in report.answers]
+    yield f"{row.criterion.title.rstrip('.')} (", doc.code(row.criterion.id), f", {row.criterion.severity})"
+    for _, kinds in GROUPS:
+        found = grouped((cell.share, m) for m, cell in zip(models, row.cells, strict=True) if cell.kind in kinds)
+        plainly = len(found) == 1 and {*found} <= {"passed", "failed", "not run"}
+        yield "; ".join(f"{'' if plainly else f'{seen}: '}{_names(own, models)}" for seen, own in found.items())
 
 
-def _named(answer: ModelAnswer, cell: CriterionCell) -> str:
-    plainly = cell.outcome in ("passed", "failed", "not run")
-    return answer.model if plainly else f"{answer.model} ({cell.outcome})"
+def _names(own: Sequence[str], every: Sequence[str]) -> str:
+    """Name submissions among all of them, briefly."""
+    others = [name for name in every if name not in own]
+    if not others and len(own) > 1:
+        return "all"
+    return f"all but {others[0]}" if len(others) == 1 and len(own) > 2 else ", ".join(own)
 
 
-def _list_questions(challenge: Challenge) -> Iterator[doc.Block]:
-    asked = tuple((doc.code(c.id), f": {c.review}") for c in challenge.criteria if c.review)
-    if asked:
-        told = doc.Paragraph("No mark comes from these until somebody has answered them.")
-        yield from doc.section("What a reviewer is asked", told, doc.List(asked), level=3)
+def _shared(report: ChallengeReport, unfetched: Names[str]) -> Iterator[doc.Block]:
+    """Yield what several answers share, each sentence once, with the answers that it is about."""
+    challenge, records = report.challenge, [answer.shown for answer in report.answers]
+    names = {r.name: r.model + (f", attempt {r.attempt}" if r.attempt else "") for r in records}
+    unseen = grouped(
+        (each, names[r.name]) for r in records for each in not_assessed(challenge, r, briefly=True).items()
+    )
+    lines = ((why, doc.codes(ids), _names(of, [*names.values()])) for (why, ids), of in unseen.items())
+    yield from doc.section("Not assessed", doc.table(("Why", "Criteria", "Answer"), lines, "Not assessed"), level=3)
+    published = [r for r in records if r.origin]
+    facts = grouped((fact, names[r.name]) for r in published for fact in origin_facts(r, unfetched, asked_too=False))
+    labels = [label for label, _ in facts]
+    given = [names[r.name] for r in published]
+    ordered = sorted(facts.items(), key=lambda each: labels.index(each[0][0]))
+    words = ((what, _names(of, given), text) for (what, text), of in ordered)
+    yield from doc.section(TERMS, doc.table(("What", "Answer", "Words"), words, TERMS), level=3)
+    if beside := {id for r in published if r.origin for id in r.origin.not_asked}:
+        builds = sorted({id for r in published if r.build for id in r.build.criteria} & beside)
+        but = (", but what fails ", doc.codes(builds), " cannot be run") if builds else ()
+        why = doc.link("why, and what was seen", "not_asked.md")
+        yield doc.Paragraph(("What the original prompts did not ask for is in no mark", but, ": ", why, "."))
 
 
 def _explain_ratio(report: ChallengeReport) -> Iterator[str]:
@@ -148,7 +164,7 @@ def _explain_ratio(report: ChallengeReport) -> Iterator[str]:
         limits = f"Up to {scale.passes:g} is right."
         if scale.full:
             limits = f"Up to {scale.full:g} is full marks, over {scale.passes:g} is wrong."
-        yield f"Error ratio: distance to a long-double oracle over {scale.unit}. {limits}"
+        yield f"Error ratio: distance to a long-double oracle over {scale.unit}. {limits} "
 
 
 def challenge_group(
@@ -222,11 +238,11 @@ def _dimension(challenge: Challenge, answer: ModelAnswer, id: str) -> doc.Cell:
 def _outcomes(report: ChallengeReport, row: CriterionRow) -> doc.TableRow:
     c = row.criterion
     weight = doc.strong("critical") if c.severity is Severity.CRITICAL else c.severity.value
-    cells = (
-        doc.Cell(
-            (doc.TextRun(f"{SHAPES[cell.kind]} {cell.outcome}", to=criterion_place(a.shown, c.dimension, c.id)),),
-            kind=cell.kind,
-        )
-        for a, cell in zip(report.answers, row.cells, strict=True)
-    )
+    pairs = zip(report.answers, row.cells, strict=True)
+    cells = (_outcome(cell, criterion_place(a.shown, c.dimension, c.id)) for a, cell in pairs)
     return doc.TableRow(((f"{c.title.rstrip('.')} ", doc.code(c.id), " ", weight), *cells))
+
+
+def _outcome(cell: CriterionSide, to: doc.LinkTarget) -> doc.Cell:
+    beside = ", in no mark" if cell.kind == "unasked" else ""
+    return doc.Cell((doc.TextRun(f"{SHAPES[cell.kind]} {cell.share}{beside}", to=to),), kind=cell.kind)

@@ -24,10 +24,9 @@ def comparison_document(compared: ModelComparison) -> Iterator[doc.Block]:
         yield doc.Heading(f"{shared.challenge.title} ({shared.challenge.id})")
         yield doc.table(_mark_titles(shared), _marks(shared), f"Marks on {shared.challenge.title}")
         yield doc.Paragraph(shared.result)
-        if shared.apart:
-            titles = ("Criterion", "Severity", compared.left, compared.right, "Ahead")
-            told = doc.table(titles, _apart(shared), f"Criteria of {shared.challenge.title}")
-            yield from doc.section("What tells them apart", told, level=3)
+        titles = ("Criterion", "Severity", compared.left, compared.right, "Ahead")
+        told = doc.table(titles, _apart(shared), f"Criteria of {shared.challenge.title}")
+        yield from doc.section("What tells them apart", told, level=3)
         for label, ids in _lists(shared):
             yield doc.Paragraph((f"{label}: ", ", ".join(ids), "."))
     yield from doc.section(TALLY, _tally(compared))

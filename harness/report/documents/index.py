@@ -1,7 +1,8 @@
 """Everything on one page: the verdict, the marks and one real defect first, then every challenge and all evidence."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from harness.model import Challenge, Provenance, Record, Score, Severity
@@ -9,15 +10,16 @@ from harness.report import document as doc
 from harness.report import formatting
 from harness.report.documents.attempts import HOW
 from harness.report.documents.board import NOTHING, STRENGTH, board_table, gravest_finding
-from harness.report.documents.challenge import READING, challenge_group
+from harness.report.documents.challenge import challenge_group
+from harness.report.documents.marks import READING
+from harness.report.documents.submission import quoted
 from harness.report.figures.drawings import figures_section
 from harness.report.views.answers import ModelAnswer, answers
 from harness.report.views.board.rows import ScoreboardRow
 from harness.report.views.board.scoreboard import Scoreboard
 from harness.report.views.board.verdict import board_verdict
 from harness.report.views.challenge import challenge_report
-from harness.report.views.excerpts import excerpts
-from harness.report.views.finding import Weakness, labelled, weaknesses
+from harness.report.views.finding import labelled, weaknesses
 from harness.report.views.inputs import ReportInputs
 from harness.scoring.marked import Marked
 
@@ -169,13 +171,7 @@ def _finding_of_the_day(inputs: ReportInputs, board: Scoreboard, shown: Sequence
     place = doc.LinkTarget(f"{record.model}/{record.challenge}")
     yield doc.Paragraph((doc.TextRun(record.model, to=place), f" on {title}: ", doc.strong(fault.title)), "lead")
     yield doc.Facts(tuple(pair for pair in labelled(fault) if pair[0] != "Also"))
-    yield from _quoted(fault, inputs.sources.get(record.name, {}))
-
-
-def _quoted(fault: Weakness, files: Mapping[str, str]) -> Iterator[doc.Block]:
-    for each in excerpts(fault.locations, files)[:1]:
-        text, first = "\n".join(line.text for line in each.lines), each.lines[0].number
-        yield doc.Code(text, f"{each.path}, line {each.number}", first, frozenset({each.number}))
+    yield from islice(quoted(fault, inputs.sources.get(record.name, {})), 1)
 
 
 def _challenges(inputs: ReportInputs, records: Sequence[Record]) -> Iterator[doc.Block]:
@@ -219,22 +215,28 @@ def _reading(attempts: bool) -> Iterator[doc.Block]:
 def compared_data(inputs: ReportInputs, answered: Sequence[ModelAnswer], models: Sequence[str]) -> dict[str, Any]:
     """Return the browser's data for comparing: [point, low, high, coverage] by model or record, and by challenge.
 
-    The overall precedes the dimensions, in the order of `parts`; where there is no mark, words say why. Of several
-    attempts each is listed as well.
+    The overall precedes the dimensions, in the order of `parts`; where there is no mark, words say why. The `names` of
+    a model are its own, then those of its single attempts and earlier grades.
     """
     rubrics = {c.id: c for c in inputs.challenges}
     known = sorted({answer.challenge for answer in answered})
-    parts = {id: [["", "Overall"], *([d.id, d.title] for d in rubrics[id].dimensions)] for id in known}
+    names: dict[str, dict[str, None]] = {model: {model: None} for model in models}
     marks: dict[str, dict[str, list[object]]] = {model: {} for model in models}
+
+    def add(name: str, record: Record, marked: Marked) -> None:
+        names[record.model][name] = None
+        marks.setdefault(name, {})[record.challenge] = _numbers(rubrics[record.challenge], record, marked)
+
     for answer in answered:
-        rubric = rubrics[answer.challenge]
-        marks[answer.model][answer.challenge] = _numbers(rubric, answer.shown, answer.marked)
+        add(answer.model, answer.shown, answer.marked)
         for record in answer.records if answer.attempts else ():
-            marks.setdefault(f"{record.model}/attempt-{record.attempt}", {})[record.challenge] = _numbers(
-                rubric, record, record
-            )
-    challenges = {id: {"title": rubrics[id].title, "parts": parts[id]} for id in known}
-    return {"models": list(marks), "challenges": challenges, "marks": marks}
+            add(f"{record.model}/attempt-{record.attempt}", record, record)
+    for record in inputs.earlier:
+        if record.model in names and record.challenge in known:
+            add(f"{record.name}, {record.made:%Y-%m-%d %H:%M}, harness {record.environment.harness}", record, record)
+    titles = {id: [["", "Overall"], *([d.id, d.title] for d in rubrics[id].dimensions)] for id in known}
+    challenges = {id: {"title": rubrics[id].title, "parts": titles[id]} for id in known}
+    return {"names": {model: list(own) for model, own in names.items()}, "challenges": challenges, "marks": marks}
 
 
 def _numbers(challenge: Challenge, record: Record, marked: Marked) -> list[object]:

@@ -1,11 +1,13 @@
 """Grades published as letters, each beside the measured mark."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 from harness.report import document as doc
 from harness.report import formatting
 from harness.report.documents.published import KENDALL, orders
-from harness.report.views.published.letter_table import LetterTable
+from harness.report.views.published.letter_table import LetterTable, PairOrder
+from harness.scoring.duels import NOISE
 
 
 def letters_page(found: LetterTable) -> Iterator[doc.Block]:
@@ -57,35 +59,29 @@ def letters_page(found: LetterTable) -> Iterator[doc.Block]:
 
 
 def _disagreements(found: LetterTable) -> Iterator[doc.Block]:
-    pairs = found.pairs
+    counts = Counter(pair.order for pair in found.pairs)
     yield doc.Paragraph(
         "Two answers to one challenge are ordered the other way round where the one with the better letter has a "
-        f"mark lower by more than {pairs.noise} points, the lead that a duel takes for noise. Of the {pairs.all} "
-        "pairs of answers to the same challenge"
+        f"mark lower by more than {formatting.mark(NOISE)} points, the lead that a duel takes for noise. Of the "
+        f"{len(found.pairs)} pairs of answers to the same challenge"
     )
-    yield doc.List(
-        (
-            f"{pairs.alike} are ordered alike by letters and marks;",
-            f"{len(pairs.opposite)} are ordered the other way round;",
-            f"{len(pairs.same_letter)} have one letter, and marks that differ by more than that;",
-            f"{pairs.same_mark} have different letters, and marks that differ by no more than that;",
-            f"{pairs.neither} have one letter, and marks that differ by no more than that.",
-        )
-    )
-    for told, own in (
-        ("The pairs that are ordered the other way round, the widest lead in marks first:", pairs.opposite),
-        ("The pairs with one letter, the marks furthest apart first:", pairs.same_letter),
+    ends = [";"] * (len(PairOrder) - 1) + ["."]
+    yield doc.List(tuple(f"{counts[kind]} {kind}{end}" for kind, end in zip(PairOrder, ends, strict=True)))
+    for told, kind in (
+        ("The pairs that are ordered the other way round, the widest lead in marks first:", PairOrder.OPPOSITE),
+        ("The pairs with one letter, the marks furthest apart first:", PairOrder.SAME_LETTER),
     ):
-        if own:
-            yield doc.Paragraph(told)
-            lines = (
-                (
-                    p.better.title,
-                    *(f"{c.model}: {c.letter}, measured {c.mark}" for c in (p.better, p.worse)),
-                    formatting.mark(abs(p.lead)),
-                )
-                for p in own
+        lines = [
+            (
+                p.better.title,
+                *(f"{c.model}: {c.letter}, measured {c.mark}" for c in (p.better, p.worse)),
+                formatting.mark(abs(p.lead)),
             )
+            for p in found.pairs
+            if p.order is kind
+        ]
+        if lines:
+            yield doc.Paragraph(told)
             yield doc.table(("Challenge", "Better letter", "Other", doc.Column("Apart", numeric=True)), lines)
     yield doc.Paragraph(f"Kendall's tau-b between the order by letters and the order by marks: {KENDALL}")
     yield orders("Answers", found.orders)

@@ -83,7 +83,7 @@ def _prompt(prompt: AskedPrompt) -> Iterator[doc.Block]:
                 doc.code(one.criterion),
                 one.severity.value,
                 one.reason,
-                ", ".join(one.unmet) or "–",
+                "; ".join(one.unmet) or "–",
                 ", ".join(one.met) or "–",
             )
             for one in prompt.criteria

@@ -1,12 +1,12 @@
 """What judges wrote beside what ran: marks, defects, and failures that no judge named."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from harness.report import document as doc
 from harness.report import formatting
 from harness.report.views.published.agreement import TauRow
-from harness.report.views.published.defects import CriteriaGroup, DefectRow
+from harness.report.views.published.defects import DefectRow
 from harness.report.views.published.published_vs_measured import ComparedMark, PublishedVsMeasured
 from harness.review.defects import DefectRuling
 
@@ -157,13 +157,13 @@ def _behind(line: ComparedMark, nothing: str) -> doc.Inline:
     parts: list[doc.Inline] = [
         *(["reconstructed text"] if line.own_text else []),
         *line.reasons,
-        *map(_group, line.behind),
+        *_grouped(line.behind),
     ]
     return doc.joined(parts, "; ") if parts or not line.page else nothing
 
 
-def _group(group: CriteriaGroup) -> doc.Inline:
-    return (group.reason, ": ", doc.codes(group.criteria)) if group.criteria[0] else group.reason
+def _grouped(groups: Mapping[str, Sequence[str]]) -> list[doc.Inline]:
+    return [(reason, ": ", doc.codes(ids)) if ids[0] else reason for reason, ids in groups.items()]
 
 
 def _agreement(found: PublishedVsMeasured) -> Iterator[doc.Block]:
@@ -213,7 +213,7 @@ def _defect(row: DefectRow) -> tuple[doc.Inline, ...]:
         defect.said,
         defect.severity.value if defect.severity else "not stated",
         ruling if row.ruling is DefectRuling.UNSEEN else doc.strong(ruling),
-        doc.joined([*shown, *map(_group, row.rest)], "; "),
+        doc.joined([*shown, *_grouped(row.rest)], "; "),
     )
 
 

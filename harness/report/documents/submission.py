@@ -12,12 +12,15 @@ from harness.report.documents.reviews import review_blocks
 from harness.report.views import submission as view
 from harness.report.views.answers import ModelAnswer
 from harness.report.views.attempts import attempts_report
+from harness.report.views.criterion_sides import KINDS
 from harness.report.views.excerpts import excerpts
 from harness.report.views.finding import Weakness, labelled, on_a_line, weaknesses
 from harness.report.views.origins import origin_facts
 
-KINDS = {Outcome.PASSED: "passed", Outcome.FAILED: "failed", Outcome.PARTIAL: "part", Outcome.NOT_OFFERED: "unoffered"}
-"""Kind of cell by outcome; any other is open."""
+TERMS = "Our adapter, what is not charged, and how to contest a finding"
+BESIDE = "not asked by the original prompt (in no mark, gate, rank or comparison)"
+MOST_NAMED = 20
+"""Most criteria named that a submission meets, where naming what it misses says the same."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,7 @@ class Surroundings:
         evidence: true to list every criterion.
         made: true to say when and where the grade was made.
         links: true for ids that other parts of the page lead to.
+        alone: false if the page says once for all submissions what several share.
     """
 
     reviews: Iterable[Review] = ()
@@ -41,6 +45,7 @@ class Surroundings:
     evidence: bool = True
     made: bool = True
     links: bool = False
+    alone: bool = True
 
 
 def show_document(
@@ -60,11 +65,9 @@ def submission_blocks(
         level: of the headings.
     """
     record = answer.shown
-    published = () if around.made else origin_facts(record, around.unfetched)[:2]
-    yield doc.Facts((*_standing(challenge, answer), *published))
-    if published:
-        terms = doc.Facts(origin_facts(record, around.unfetched)[2:])
-        yield doc.Fold("Our adapter, what is not charged, and how to contest a finding", (terms,))
+    yield doc.Facts(tuple(_standing(challenge, answer)))
+    if around.links and not around.made and record.origin:
+        yield doc.Fold(TERMS, (doc.Facts(origin_facts(record, around.unfetched)),))
     if answer.attempts:
         yield from attempts_blocks(attempts_report(challenge, answer.attempts), level)
         others = doc.code(f"harness show {record.model}/{record.challenge}/attempt-N")
@@ -72,26 +75,21 @@ def submission_blocks(
         yield doc.Paragraph(("What follows is about ", doc.code(record.name), middle, others, "."), "small")
     yield from _unbuilt(record)
     yield from doc.section("Findings, the gravest first", *_findings(challenge, record, around), level=level)
-    yield from doc.section("Gates", *_listed(view.gates(challenge, record)), level=level)
+    yield from doc.section("Gates", doc.List(tuple(view.gates(challenge, record))), level=level)
     yield from doc.section(view.COPY, *_repaired(record), level=level)
-    yield from _list_unasked(challenge, record, around, level)
+    yield from _list_unasked(challenge, record, around.alone, level)
     yield from doc.section("What reviewers said", *review_blocks(challenge, record, around.reviews), level=level)
-    if not around.evidence and not around.links:
+    if not around.alone:
         yield from doc.section("Does well", *_list_strengths(record), level=level)
     if around.evidence:
         yield from doc.section("Dimensions", _dimensions(challenge, record), level=level)
         yield from doc.section("Every criterion", _evidence(challenge, record), level=level)
-    without = (doc.ListItem((f"{why}: ", doc.codes(ids), ".")) for why, ids in view.without_credit(challenge, record))
     if not record.unanswered:
-        yield from doc.section("Without credit or not assessed", *_listed(without), level=level)
-    yield from doc.section("Remarks (no mark)", *_listed(record.remarks), level=level)
+        title = "Without credit or not assessed" if around.alone else "Without credit"
+        yield from doc.section(title, _without(challenge, record, around.alone), level=level)
+    yield from doc.section("Remarks (no mark)", doc.List(record.remarks), level=level)
     if around.made:
         yield made(record, around)
-
-
-def _listed(items: Iterable[doc.Inline | doc.ListItem]) -> tuple[doc.Block, ...]:
-    every = tuple(items)
-    return (doc.List(every),) if every else ()
 
 
 def _standing(challenge: Challenge, answer: ModelAnswer) -> Iterator[tuple[str, doc.Inline]]:
@@ -115,7 +113,11 @@ def _list_strengths(record: Record) -> Iterator[doc.Block]:
         (label, [e.criterion for e in passed if (e.severity is Severity.MINOR) is minor]) for label, minor in kinds
     )
     facts = tuple((label, doc.codes(ids)) for label, ids in found if ids)
-    if facts:
+    missed = [e.criterion for e in record.marked if e.outcome.assessed and e.outcome is not Outcome.PASSED]
+    if len(passed) > MOST_NAMED and len(missed) < 2:
+        but = doc.joined((f"all {len(passed) + len(missed)} criteria assessed", *map(doc.code, missed)), " but ")
+        yield doc.Facts((("Holds", but),))
+    elif facts:
         yield doc.Facts(facts)
     elif not record.error:
         yield doc.Paragraph("Nothing was seen to hold.")
@@ -144,20 +146,19 @@ def _findings(challenge: Challenge, record: Record, around: Surroundings) -> Ite
 
 
 def _finding(record: Record, number: int, fault: Weakness, around: Surroundings, build: str) -> doc.ListItem:
-    quoted = (
-        doc.Code(
-            "\n".join(line.text for line in each.lines),
-            f"{each.path}, line {each.number}",
-            each.lines[0].number,
-            frozenset({each.number}),
-        )
-        for each in excerpts(fault.locations, around.files)
-    )
     # a colon, which no identifier has, keeps it apart from dimensions
     id = f"{record.model}/{record.challenge}/finding:{number}" if around.links else ""
     return doc.ListItem(
-        headed(fault.title, fault.weight, fault.criteria), (doc.Facts(tuple(labelled(fault, build))), *quoted), id
+        headed(fault.title, fault.weight, fault.criteria),
+        (doc.Facts(tuple(labelled(fault, build))), *quoted(fault, around.files)),
+        id,
     )
+
+
+def quoted(fault: Weakness, files: Mapping[str, str]) -> Iterator[doc.Code]:
+    """Yield the lines around the places of a finding, as far as `files` has them."""
+    for each in excerpts(fault.locations, files):
+        yield doc.Code(each.text, f"{each.path}, line {each.number}", each.first, frozenset({each.number}))
 
 
 def headed(title: str, weight: str, criteria: Iterable[str]) -> doc.Inline:
@@ -192,7 +193,7 @@ def _repaired(record: Record) -> Iterator[doc.Block]:
         )
         for each in view.repaired_faults(record)
     )
-    yield from _listed(faults)
+    yield doc.List(faults)
 
 
 def _unasked_of(record: Record, criteria: Names[str]) -> str:
@@ -200,24 +201,19 @@ def _unasked_of(record: Record, criteria: Names[str]) -> str:
     return ", not asked" if record.origin and all(id in record.origin.not_asked for id in criteria) else ""
 
 
-def _list_unasked(challenge: Challenge, record: Record, around: Surroundings, level: int) -> Iterator[doc.Block]:
+def _without(challenge: Challenge, record: Record, open_too: bool) -> doc.List:
+    unseen = view.not_assessed(challenge, record) if open_too else {}
+    found = (*view.without_credit(record), *((f"Not assessed: {why}", ids) for why, ids in unseen.items()))
+    return doc.List(tuple((f"{why}: ", doc.codes(ids), ".") for why, ids in found))
+
+
+def _list_unasked(challenge: Challenge, record: Record, all_of_them: bool, level: int) -> Iterator[doc.Block]:
     every = view.list_not_asked(challenge, record)
     copy = f" {view.copy_note(record)}" if record.build else ""
     title = "Not asked, yet it decides whether anything could be run"
-    yield from doc.section(title, *_listed(_unasked(each, copy) for each in every if each.builds), level=level)
-    rest = [each for each in every if not each.builds]
-    shown = [each for each in rest if around.evidence or each.missed]
-    lines: list[doc.Inline] = [_unasked(each) for each in shown]
-    others: dict[str, list[str]] = {}
-    for each in rest:
-        if each not in shown:
-            others.setdefault(each.seen, []).append(each.criterion)
-    lines += [
-        (doc.codes(ids), f": {seen} (", doc.link("why they were not asked", "not_asked.md"), ").")
-        for seen, ids in others.items()
-    ]
-    title = "Also seen, not asked by the original prompt (in no mark, gate, rank or comparison)"
-    yield from doc.section(title, *_listed(lines), level=level)
+    yield from doc.section(title, doc.List(tuple(_unasked(each, copy) for each in every if each.builds)), level=level)
+    rest = doc.List(tuple(_unasked(each) for each in every if not each.builds and all_of_them))
+    yield from doc.section(f"Also seen, {BESIDE}", rest, level=level)
 
 
 def _unasked(each: view.NotAsked, note: str = "") -> doc.Inline:
@@ -277,8 +273,20 @@ def made(record: Record, around: Surroundings) -> doc.Fold:
             f"{formatting.when(record.made)}, seed {record.seed}{counts}, {formatting.isolation(where)}, "
             f"device {device}, harness {where.harness}",
         ),
+        *_adapter(record),
         *facts[-1:],
-        ("All of this", doc.code(f"harness show {record.name} --format md")),
+        (
+            f"All of this{', and how to contest a finding' if record.origin else ''}",
+            doc.code(f"harness show {record.name} --format md"),
+        ),
     ]
     shown = None if record.outside else (doc.Heading("Made"), doc.Facts(tuple(brief)))
     return doc.Fold("Where it comes from, and how it was graded", (doc.Facts(tuple(facts)),), brief=shown)
+
+
+def _adapter(record: Record) -> Iterator[tuple[str, doc.Inline]]:
+    """Name the adapter of a published answer on a line."""
+    if origin := record.origin:
+        count = len(origin.not_charged)
+        free = f"; {count} {'criteria are' if count > 1 else 'criterion is'} not charged" if count else ""
+        yield "Our adapter", f"{origin.adapter} for {origin.folder}, no line of it counted{free}"

@@ -14,6 +14,7 @@ from harness.report import formatting
 from harness.report.exports.text import LONGEST, storable
 from harness.report.views.finding import Weakness, told, weakness
 from harness.report.views.origins import origin_facts
+from harness.report.views.submission import grouped
 
 if TYPE_CHECKING:
     from harness.report.views.inputs import ReportInputs
@@ -66,7 +67,8 @@ def _suite(root: ET.Element, record: Record) -> ET.Element:
 
 def _properties(record: Record) -> dict[str, str]:
     where = record.environment
-    return {label.lower(): text for label, text in origin_facts(record)} | {
+    origin = grouped((label.lower(), text) for label, text in origin_facts(record))
+    return {label: "; ".join(texts) for label, texts in origin.items()} | {
         "overall": formatting.mark(record.overall.score),
         "interval": formatting.interval(record.overall),
         "coverage": formatting.percent(record.overall.coverage),

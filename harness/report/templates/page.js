@@ -48,7 +48,39 @@
     filter();
   }
 
-  // comparing two models
+  // choosing what a table shows: its columns one by one, and criteria by kind
+  const kinds = {
+    "all criteria": () => true,
+    "critical ones": (row) => row.cells[0].querySelector("strong"),
+    "those that differ": (row) => new Set([...row.cells].slice(1).map((cell) => cell.textContent)).size > 1,
+  };
+
+  function choose(table) {
+    const heads = [...table.tHead.rows[0].cells], rows = [...table.rows], first = table.id === "board" ? 2 : 1;
+    const boxes = heads.slice(first).map((head, n) => {
+      const box = make("input", { type: "checkbox", checked: "" });
+      box.addEventListener("input", () => {
+        for (const row of rows) row.cells[first + n].classList.toggle("off", !box.checked);
+      });
+      return make("label", {}, box, head.textContent);
+    });
+    const criteria = rows.filter((row) => row.cells[0].querySelector("code"));
+    if (criteria.length) {
+      const select = make("select", {}, ...Object.keys(kinds).map((kind) => make("option", {}, kind)));
+      select.addEventListener("input", () => {
+        for (const row of criteria) row.classList.toggle("off", !kinds[select.value](row));
+      });
+      boxes.push(make("label", {}, "Rows ", select));
+    }
+    return make("fieldset", {}, make("legend", {}, table.caption.textContent), ...boxes);
+  }
+  for (const table of all("#board, table.matrix")) {
+    const chooser = make("details", { class: "choose" }, make("summary", {}, "Choose what this table shows"));
+    chooser.addEventListener("toggle", () => chooser.append(choose(table)), { once: true });
+    table.parentElement.before(chooser);
+  }
+
+  // comparing two models, or two records of one
   const marks = JSON.parse(byId("marks").textContent);
   const [left, right] = [byId("compare-left"), byId("compare-right")];
 
@@ -103,7 +135,8 @@
       const cells = pair.map((mark, side) => {
         if (!of[side]) return make("td", { class: "open" }, "no record");
         const evidence = [names[side], id, dimension].filter(Boolean).join("/");
-        return make("td", isMark(mark) ? {} : { class: "open" }, make("a", { href: `#${evidence}` }, ...markText(mark)));
+        const text = byId(evidence) ? [make("a", { href: `#${evidence}` }, ...markText(mark))] : markText(mark);
+        return make("td", isMark(mark) ? {} : { class: "open" }, ...text);
       });
       return make("tr", {}, make("th", { scope: "row" }, part), make("td", {}, bars(pair)), ...cells,
         make("td", {}, ...difference(pair)));
@@ -115,7 +148,10 @@
 
   function compare() {
     const names = [left.value, right.value];
-    const shown = Object.entries(marks.challenges).filter(([id]) => names.some((name) => marks.marks[name][id]));
+    // of a record that is no model's whole, only what the other has as well
+    const whole = names.every((name) => name in marks.names);
+    const has = (id) => names[whole ? "some" : "every"]((name) => marks.marks[name][id]);
+    const shown = Object.entries(marks.challenges).filter(([id]) => has(id));
     byId("compared").replaceChildren(...shown.map(([id, titles]) => compared(id, titles, names)));
     if (words) filter();
   }
@@ -142,6 +178,7 @@
     for (let element = target; element; element = element.parentElement) {
       if (element.tagName === "DETAILS") element.open = true;
       element.hidden = false;
+      element.classList.remove("off");
     }
     target?.scrollIntoView();
   }

@@ -3,23 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from harness.model import Challenge, Criterion, Dimension, Outcome
+from harness.model import Challenge, Criterion, Dimension
 from harness.report import formatting
 from harness.report.views.answers import ModelAnswer
-from harness.report.views.attempts import met
-from harness.scoring.attempts import Attempts
-
-KINDS = {Outcome.PASSED: "passed", Outcome.PARTIAL: "part", Outcome.FAILED: "failed", Outcome.NOT_OFFERED: "unoffered"}
-"""Kind of an outcome, which tables show as a shape and a colour; any other is open."""
-
-
-@dataclass(frozen=True)
-class CriterionCell:
-    """One criterion in one answer: a kind of `KINDS`, or open or unasked, and the outcome in words."""
-
-    kind: str
-    outcome: str
-    reason: str = ""
+from harness.report.views.criterion_sides import ABSENT, CriterionSide, sides
 
 
 @dataclass(frozen=True)
@@ -27,7 +14,7 @@ class CriterionRow:
     """One criterion in every answer."""
 
     criterion: Criterion
-    cells: tuple[CriterionCell, ...]
+    cells: tuple[CriterionSide, ...]
 
 
 @dataclass(frozen=True)
@@ -41,48 +28,12 @@ class DimensionSection:
 
 def criteria_tables(challenge: Challenge, answers: Sequence[ModelAnswer]) -> Iterator[DimensionSection]:
     """Yield every dimension with its criteria, and a cell per answer in their order."""
-    columns = [_cells(challenge, answer) for answer in answers]
+    columns = [sides(answer).by_criterion for answer in answers]
     for dimension in challenge.dimensions:
-        own = [c for c in challenge.criteria if c.dimension == dimension.id]
+        own = (c for c in challenge.criteria if c.dimension == dimension.id)
         standings = (
             formatting.dimension(challenge, dimension.id, a.shown, a.marked.dimensions.get(dimension.id))
             for a in answers
         )
-        rows = tuple(CriterionRow(c, tuple(column[c.id] for column in columns)) for c in own)
-        yield DimensionSection(dimension, tuple(standings), rows)
-
-
-def _cells(challenge: Challenge, answer: ModelAnswer) -> dict[str, CriterionCell]:
-    record = answer.shown
-    seen = {e.criterion: e for e in record.evidence}
-    titles = {f.criterion: f.title for f in record.findings}
-    counted = _count(answer.attempts) if answer.attempts else None
-
-    def cell(criterion: Criterion) -> CriterionCell:
-        item = seen.get(criterion.id)
-        if criterion.id in record.unmarked and item:
-            return CriterionCell("unasked", f"{formatting.outcome(item)}, in no mark")
-        if counted is not None:
-            return counted.get(criterion.id, CriterionCell("open", "not in these records"))
-        if item is None:
-            return CriterionCell("open", "not in this record")
-        if not item.outcome.assessed:
-            return CriterionCell("open", formatting.outcome(item), formatting.unassessed(criterion, item))
-        failed = item.outcome is Outcome.FAILED and not item.rests_on
-        kind = "lost" if item.rests_on else KINDS[item.outcome]
-        return CriterionCell(kind, formatting.outcome(item), titles.get(criterion.id, "") if failed else "")
-
-    return {criterion.id: cell(criterion) for criterion in challenge.criteria}
-
-
-def _count(attempts: Attempts) -> dict[str, CriterionCell]:
-    of = len(attempts.marked)
-    common = {fault.criterion: fault for fault in sorted(attempts.faults, key=lambda fault: fault.attempts)}
-    return {
-        tally.criterion: CriterionCell(
-            "open" if not tally.assessed else "passed" if tally.met == of else "part" if tally.met else "failed",
-            met(tally, of),
-            common[tally.criterion].title if tally.criterion in common else "",
-        )
-        for tally in attempts.criteria
-    }
+        rows = (CriterionRow(c, tuple(column.get(c.id, ABSENT) for column in columns)) for c in own)
+        yield DimensionSection(dimension, tuple(standings), tuple(rows))

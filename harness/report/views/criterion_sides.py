@@ -11,6 +11,9 @@ from harness.report.views.answers import ModelAnswer
 from harness.report.views.attempts import met
 from harness.scoring.attempts import Attempts, CommonFault, CriterionTally
 
+KINDS = {Outcome.PASSED: "passed", Outcome.PARTIAL: "part", Outcome.FAILED: "failed", Outcome.NOT_OFFERED: "unoffered"}
+"""Kind of an outcome, which tables show as a shape and a colour; any other is open."""
+
 
 @dataclass(frozen=True)
 class CriterionSide:
@@ -37,6 +40,18 @@ class CriterionSide:
         return fmean(e.satisfied for e in seen) if seen else None
 
     @property
+    def kind(self) -> str:
+        """Kind of `KINDS`, or lost with another criterion's fault, open, or unasked: in no mark."""
+        if not self.marked:
+            return "unasked"
+        if self.evidence is not None:
+            lost = self.evidence.rests_on and self.evidence.outcome.assessed
+            return "lost" if lost else KINDS.get(self.evidence.outcome, "open")
+        shares = [e.satisfied for e in self.attempts if e.outcome.assessed]
+        full = shares.count(1.0)
+        return "open" if not shares else "passed" if full == len(self.attempts) else "part" if full else "failed"
+
+    @property
     def measured(self) -> bool:
         """True if it has any figure."""
         return any(e is not None and e.measured for e in (self.evidence, *self.attempts))
@@ -48,9 +63,7 @@ class CriterionSide:
             full = sum(e.satisfied == 1 for e in self.attempts if e.outcome.assessed)
             assessed = sum(e.outcome.assessed for e in self.attempts)
             return met(CriterionTally("", full, assessed), len(self.attempts))
-        if self.evidence is None:
-            return "not in this record"
-        return formatting.outcome(self.evidence) + ("" if self.marked else ", in no mark")
+        return "not in this record" if self.evidence is None else formatting.outcome(self.evidence)
 
     @cached_property
     def text(self) -> str:
@@ -65,7 +78,8 @@ class CriterionSide:
             return self.share
         words = f": {fault}" if fault and self.evidence.outcome is Outcome.FAILED else ""
         figures = formatting.measured(self.evidence, sure=False)
-        return self.share + words + (f" ({figures})" if figures else "")
+        beside = "" if self.marked else ", in no mark"
+        return f"{self.share}{beside}{words}" + (f" ({figures})" if figures else "")
 
 
 ABSENT = CriterionSide(None, "")

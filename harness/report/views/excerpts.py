@@ -19,21 +19,13 @@ Sources = Mapping[str, Mapping[str, str]]
 
 
 @dataclass(frozen=True)
-class ExcerptLine:
-    """A line; `meant` if it is the location itself."""
-
-    number: int
-    text: str
-    meant: bool
-
-
-@dataclass(frozen=True)
 class Excerpt:
-    """Lines of a file around line `number`."""
+    """Lines of a file around line `number`, from line `first` on."""
 
     path: str
     number: int
-    lines: tuple[ExcerptLine, ...]
+    first: int
+    text: str
 
 
 def excerpts(locations: Iterable[Location], files: Mapping[str, str]) -> tuple[Excerpt, ...]:
@@ -78,5 +70,5 @@ def _read(folder: Path, path: str) -> str | None:
 
 def _excerpt(path: str, number: int, text: str) -> Excerpt:
     lines = text.split("\n")
-    shown = range(max(1, number - AROUND), min(len(lines), number + AROUND) + 1)
-    return Excerpt(path, number, tuple(ExcerptLine(n, lines[n - 1], n == number) for n in shown))
+    first = max(1, number - AROUND)
+    return Excerpt(path, number, first, "\n".join(lines[first - 1 : number + AROUND]))

@@ -45,6 +45,7 @@ class ReportInputs:
         left_out: names of omitted records, unreadable or untrusted.
         doubts: doubts about the records, by name.
         unranked: reasons why challenges of the workspace rank nobody.
+        earlier: other grades made on this machine of the records' submissions, the latest last.
         title: of the page of everything.
     """
 
@@ -64,6 +65,7 @@ class ReportInputs:
     left_out: tuple[str, ...] = ()
     doubts: Mapping[str, tuple[DoubtKind, ...]] = field(default_factory=dict)
     unranked: tuple[str, ...] = ()
+    earlier: Sequence[Record] = ()
     title: str = TITLE
 
     @cached_property
@@ -80,7 +82,8 @@ def gather(workspace: Workspace) -> ReportInputs:
     Raises:
         SpecError: a challenge, a review or a file of published figures is malformed.
     """
-    published = Store(workspace).published.read()
+    store = Store(workspace)
+    published = store.published.read()
     records = tuple(published.records)
     return ReportInputs(
         challenges=tuple(workspace.challenge(id) for id in workspace.challenges()),
@@ -99,5 +102,15 @@ def gather(workspace: Workspace) -> ReportInputs:
         left_out=published.left_out,
         doubts=published.doubts,
         unranked=list_missing_ranks(workspace),
+        earlier=read_earlier(store, records),
         title=workspace.settings.title,
     )
+
+
+def read_earlier(store: Store, records: Sequence[Record]) -> tuple[Record, ...]:
+    """Return the local records of submissions that were graded several times here, without `records` themselves."""
+    several = {(kept.model, kept.challenge) for kept in store.summary() if kept.records > 1}
+    own = {(r.name, r.key) for r in records if (r.model, r.challenge) in several}
+    names = {name for name, _ in own}
+    found = (r for r in (store.records() if own else ()) if r.name in names and (r.name, r.key) not in own)
+    return tuple(sorted(found, key=lambda r: (r.name, r.made)))

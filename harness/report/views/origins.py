@@ -3,6 +3,7 @@
 from collections.abc import Collection as Names
 
 from harness.model import Record
+from harness.report.views.submission import grouped
 from harness.workspace import Workspace
 
 Facts = tuple[tuple[str, str], ...]
@@ -15,11 +16,12 @@ def unfetched(workspace: Workspace) -> frozenset[str]:
     return frozenset(id for id in workspace.collections() if not workspace.fetched_folder(id).is_dir())
 
 
-def origin_facts(record: Record, unfetched: Names[str] = ()) -> Facts:
+def origin_facts(record: Record, unfetched: Names[str] = (), asked_too: bool = True) -> Facts:
     """Describe the origin of an answer; empty outside collections.
 
     Args:
         unfetched: collections whose answers are not on this machine.
+        asked_too: false to leave out what its prompt did not ask for.
     """
     origin = record.origin
     if origin is None:
@@ -28,13 +30,15 @@ def origin_facts(record: Record, unfetched: Names[str] = ()) -> Facts:
     if origin.collection in unfetched:
         made += f", {NOT_RERUN}; to grade it again: harness import collection {origin.collection}"
     facts = [
-        ("Published", f"{origin.repository}, commit {origin.commit}, folder {origin.folder}; licence {origin.licence}"),
+        ("Published", f"{origin.repository}, commit {origin.commit}; licence {origin.licence}"),
         ("Graded by", made),
-        ("Our adapter", f"{origin.adapter}, no line of it counted. {origin.decides}"),
+        ("Our adapter", f"{origin.adapter} for {origin.folder}, no line of it counted. {origin.decides}"),
     ]
-    facts += [("Not charged", f"{criterion}: {why}") for criterion, why in origin.not_charged.items()]
+    reasons = grouped((why, criterion) for criterion, why in origin.not_charged.items())
+    facts += [("Not charged", f"{', '.join(criteria)}: {why}") for why, criteria in reasons.items()]
     gating = record.build.criteria if record.build else ()  # asked for or not, a failed build lowers every mark
-    if beside := [criterion for criterion in origin.not_asked if criterion not in gating]:
+    beside = [criterion for criterion in origin.not_asked if criterion not in gating]
+    if beside and asked_too:
         prompt = f"{origin.prompt}, SHA-256 {origin.prompt_sha256}"
         facts.append(("Not asked", f"{', '.join(beside)}: not by its prompt ({prompt}), so in no mark"))
     if not origin.redistribute:

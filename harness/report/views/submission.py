@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from harness.model import Challenge, Evidence, Outcome, Record, Severity
 from harness.report import formatting
 
+Reason = TypeVar("Reason")
 COPY = "Behind the build failure (a repaired copy, not in the marks)"
 """Heading of what the repaired copy showed."""
 
@@ -32,9 +34,9 @@ class RepairedFault:
     diagnosis: str
 
 
-def grouped(pairs: Iterable[tuple[str, str]]) -> Mapping[str, tuple[str, ...]]:
-    """Group pairs of reason and criterion by reason."""
-    by_reason: dict[str, list[str]] = {}
+def grouped(pairs: Iterable[tuple[Reason, str]]) -> Mapping[Reason, tuple[str, ...]]:
+    """Group pairs of reason and criterion, or another name, by reason."""
+    by_reason: dict[Reason, list[str]] = {}
     for reason, criterion in pairs:
         by_reason.setdefault(reason, []).append(criterion)
     return {reason: tuple(criteria) for reason, criteria in by_reason.items()}
@@ -52,27 +54,41 @@ def asked(record: Record) -> list[Evidence]:
     return [e for e in record.evidence if e.criterion not in beside]
 
 
-def without_credit(challenge: Challenge, record: Record) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield why criteria earn nothing or are open, with the criteria."""
+def without_credit(record: Record) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield why criteria earn nothing, with the criteria."""
     not_offered = tuple(e.criterion for e in record.marked if e.outcome is Outcome.NOT_OFFERED)
     if not_offered:
         yield "Not offered, so nothing earned", not_offered
-    lost = (
-        (f"{formatting.uncredited(e)} while `{e.rests_on}` fails", e.criterion) for e in record.marked if e.rests_on
-    )
-    yield from grouped(lost).items()
+    lost = ((f"{formatting.uncredited(e)} while `{e.rests_on}` fails", e) for e in record.marked if e.rests_on)
+    yield from grouped((why, e.criterion) for why, e in lost if e.outcome.assessed).items()
+
+
+def not_assessed(challenge: Challenge, record: Record, briefly: bool = False) -> Mapping[str, tuple[str, ...]]:
+    """Return the criteria that are open, by reason.
+
+    Args:
+        briefly: true to only name the fault that hides a criterion, and leave out those not charged to the submission.
+    """
     rubric = {c.id: c for c in challenge.criteria}
-    unseen = (e for e in asked(record) if not e.outcome.assessed)
-    why = ((f"Not assessed: {formatting.unassessed(rubric.get(e.criterion), e)}", e.criterion) for e in unseen)
-    yield from grouped(why).items()
+    unseen = (e for e in (record.marked if briefly else asked(record)) if not e.outcome.assessed)
+
+    def why(e: Evidence) -> str:
+        if briefly and e.rests_on:
+            return f"not told apart while `{e.rests_on}` fails"
+        return formatting.unassessed(rubric.get(e.criterion), e)
+
+    return grouped((why(e), e.criterion) for e in unseen)
 
 
 def gates(challenge: Challenge, record: Record) -> Iterator[str]:
-    """Yield each ceiling with its reason."""
+    """Yield the ceilings of each reason."""
     titles = {d.id: d.title for d in challenge.dimensions}
-    for gate in record.gates:
-        target = "Overall" if gate.dimension is None else titles.get(gate.dimension, gate.dimension)
-        yield f"{target} at most {formatting.ceiling(gate)}: {gate.reason}"
+    named = (
+        ("Overall" if gate.dimension is None else titles.get(gate.dimension, gate.dimension), gate)
+        for gate in record.gates
+    )
+    by_reason = grouped((gate.reason, f"{target} at most {formatting.ceiling(gate)}") for target, gate in named)
+    yield from (f"{', '.join(capped)}: {reason}" for reason, capped in by_reason.items())
 
 
 def anchor_note(challenge: Challenge, record: Record) -> str:

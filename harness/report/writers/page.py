@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 
 from markupsafe import Markup
 
@@ -20,7 +20,7 @@ def page(inputs: ReportInputs, board: Scoreboard | None = None) -> str:
     """Return the page; equal inputs give equal bytes.
 
     Args:
-        inputs: of two records of one submission the last one counts.
+        inputs: of two records of one submission the last one counts, and the others can be compared with it.
         board: scoreboard of the measured marks, if already built.
     """
     board = board or scoreboard(inputs)
@@ -30,7 +30,9 @@ def page(inputs: ReportInputs, board: Scoreboard | None = None) -> str:
     answered = answers(records)
     parts = index_parts(inputs, board, records)
     written = html.Pages(block for part in fields(parts) for block in getattr(parts, part.name))
-    compared = compared_data(inputs, answered, [row.standing.model for row in board.rows])
+    others = [r for r in inputs.records if r.challenge in known and last[r.name] is not r]
+    further = replace(inputs, earlier=(*inputs.earlier, *others))
+    compared = compared_data(further, answered, [row.standing.model for row in board.rows])
     style, script = asset("page.css"), asset("page.js")
     policy = (
         f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; form-action 'none'"
@@ -44,7 +46,8 @@ def page(inputs: ReportInputs, board: Scoreboard | None = None) -> str:
         parts={part.name: written.every(getattr(parts, part.name)) for part in fields(parts)},
         provenances=[formatting.provenance(p) for p in sorted({r.provenance for r in records})],
         columns=[(c.id, html.bare(c.title)) for c in board.challenges],
-        compared=[html.bare(name) for name in compared["marks"]],
+        compared={html.bare(model): list(map(html.bare, names)) for model, names in compared["names"].items()},
+        several=any(len(names) > 1 for names in compared["names"].values()),
         attempts=any(answer.attempts for answer in answered),
         data=data(compared),
     )

@@ -7,6 +7,7 @@ from harness.model import Challenge, Outcome, Record, Severity, Status
 from harness.report import formatting
 from harness.report.views.board.rows import mean
 from harness.report.views.inputs import ReportInputs
+from harness.report.views.submission import grouped
 from harness.scoring import Standing, score, standings
 from harness.scoring.doubts import DoubtKind
 
@@ -36,7 +37,7 @@ class PairRow:
 
 @dataclass(frozen=True)
 class CriterionNotAsked:
-    """A criterion outside a prompt, why, and the models that meet or miss it."""
+    """A criterion outside a prompt, why, and the models that meet it, or miss it with what was seen."""
 
     criterion: str
     severity: Severity
@@ -151,7 +152,8 @@ def _written_to(own: Iterable[Record]) -> Iterator[tuple[str, str, tuple[str, ..
 def _criterion(challenge: Challenge, id: str, reason: str, own: Iterable[Record]) -> CriterionNotAsked:
     seen = {r.model: e for r in own for e in r.evidence if e.criterion == id}
     met = tuple(model for model, e in seen.items() if e.outcome is Outcome.PASSED)
-    unmet = tuple(model for model, e in seen.items() if e.faulty)
+    missed = grouped((formatting.seen(e), model) for model, e in seen.items() if e.faulty)
+    unmet = tuple(f"{what} ({', '.join(models)})" for what, models in missed.items())
     return CriterionNotAsked(id, challenge.criterion(id).severity, reason, met, unmet)
 
 

@@ -14,7 +14,6 @@ from harness.report.views.attempts import AttemptsReport, attempts_report
 from harness.report.views.board.rows import Entry, ScoreboardRow, SuitePlaces
 from harness.report.views.board.summary import (
     ChallengeWinner,
-    Gap,
     Hybrid,
     Meeting,
     challenge_winners,
@@ -115,10 +114,10 @@ class Scoreboard:
         return challenge_winners(self.challenges, self.marks)
 
     @cached_property
-    def gaps(self) -> tuple[Gap, ...]:
-        """Differences between neighbours."""
+    def gaps(self) -> tuple[str, ...]:
+        """Differences between neighbours, in sentences."""
         counted = [challenge for challenge in self.challenges if challenge.id in self.compared]
-        return gaps(counted, [row.standing for row in self.rows], self.marks)
+        return tuple(gaps(counted, [row.standing for row in self.rows], self.marks))
 
     @cached_property
     def hybrids(self) -> tuple[Hybrid, ...]:

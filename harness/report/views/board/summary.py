@@ -29,32 +29,13 @@ class ChallengeWinner:
 
 
 @dataclass(frozen=True)
-class Gap:
-    """Differences between two neighbours in the ranking."""
-
-    above: str
-    below: str
-    lead: str
-    parts: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class BestDimension:
-    """One dimension, and the models with its best mark."""
-
-    title: str
-    models: tuple[str, ...]
-    mark: str
-
-
-@dataclass(frozen=True)
 class Hybrid:
-    """One challenge with the best mark of every dimension, from any model."""
+    """One challenge with the best mark of every dimension, from any model, beside the best single answer."""
 
     title: str
-    parts: tuple[BestDimension, ...]
     mark: str
     best: str
+    parts: str
 
 
 @dataclass(frozen=True)
@@ -72,16 +53,13 @@ def challenge_winners(challenges: Iterable[Challenge], marks: Marks) -> tuple[Ch
     return tuple(_task(c, own, marks) for c in challenges if (own := _ordered(c, marks)))
 
 
-def gaps(challenges: Sequence[Challenge], standings: Sequence[Standing], marks: Marks) -> tuple[Gap, ...]:
-    """Return the widest differences by dimension between each ranked model and the next."""
-    ranked = first_group([s for s in standings if s.rank is not None])
+def gaps(challenges: Sequence[Challenge], standings: Sequence[Standing], marks: Marks) -> Iterator[str]:
+    """Yield each ranked model's lead over the next, with the widest differences by dimension."""
     by_name = {(m.model, m.challenge): m for m in marks.marked}
-    return tuple(
-        Gap(
-            above.model, below.model, _lead(above, below), tuple(_widest(challenges, above.model, below.model, by_name))
-        )
-        for above, below in pairwise(ranked)
-    )
+    for above, below in pairwise(first_group([s for s in standings if s.rank is not None])):
+        lead = formatting.points(exact(above.mean or 0.0) - exact(below.mean or 0.0))
+        widest = "; ".join(_widest(challenges, above.model, below.model, by_name))
+        yield f"{above.model} is {lead} ahead of {below.model}.{f' Widest: {widest}.' if widest else ''}"
 
 
 def hybrids(challenges: Iterable[Challenge], marks: Marks) -> tuple[Hybrid, ...]:
@@ -136,10 +114,6 @@ def _winner(own: Sequence[Marked], marks: Marks) -> str:
     return f"{result.winner} was given the win, though {first.model} leads by {lead}"
 
 
-def _lead(above: Standing, below: Standing) -> str:
-    return formatting.points(exact(above.mean or 0.0) - exact(below.mean or 0.0))
-
-
 def _widest(
     challenges: Sequence[Challenge], above: str, below: str, by_name: Mapping[tuple[str, str], Marked]
 ) -> Iterator[str]:
@@ -161,16 +135,10 @@ def _hybrid(challenge: Challenge, own: Sequence[Marked]) -> Hybrid:
     total = weight = Fraction(0)
     for dimension in challenge.dimensions:
         marks = {m.model: d.score for m in own if (d := m.dimensions.get(dimension.id)) and d.score is not None}
-        if not marks:
-            parts.append(BestDimension(dimension.title, (), formatting.NOT_ASSESSED))
-            continue
-        best = max(marks.values())
-        parts.append(
-            BestDimension(
-                dimension.title, tuple(m for m in sorted(marks) if marks[m] == best > 0), formatting.mark(best)
-            )
-        )
-        total += exact(dimension.weight) * exact(best)
-        weight += exact(dimension.weight)
-    mark = formatting.mark(float(half_up(total / weight))) if weight else formatting.NOT_ASSESSED
-    return Hybrid(challenge.title, tuple(parts), mark, f"{own[0].model}, {formatting.standing(own[0].overall)}")
+        best = max(marks.values(), default=None)
+        models = ", ".join(m for m in sorted(marks) if marks[m] == best and best) or "none"
+        parts.append(f"{dimension.title} {formatting.mark(best)} ({models})")
+        total += exact(dimension.weight) * exact(best or 0.0)
+        weight += exact(dimension.weight) * (best is not None)
+    mark = formatting.mark(float(half_up(total / weight)) if weight else None)
+    return Hybrid(challenge.title, mark, f"{own[0].model}, {formatting.standing(own[0].overall)}", "; ".join(parts))

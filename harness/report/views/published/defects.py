@@ -10,14 +10,6 @@ from harness.review.defects import NOT_ASKED, OTHER_FAULT, DefectRuling, RuledDe
 
 
 @dataclass(frozen=True)
-class CriteriaGroup:
-    """Criteria that share a reason."""
-
-    reason: str
-    criteria: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class DefectRow:
     """A published defect and its ruling.
 
@@ -34,7 +26,7 @@ class DefectRow:
     heading: str
     ruling: DefectRuling
     shown: tuple[tuple[str, str], ...]
-    rest: tuple[CriteriaGroup, ...]
+    rest: Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -58,7 +50,7 @@ def defect_row(held: RuledDefect, record: Record | None) -> DefectRow:
         heading=defect.model,
         ruling=held.ruling,
         shown=tuple((e.criterion, _sight(e, record, defect.probe)) for e in held.by if confirmed),
-        rest=groups([*passed, *held.hidden]),
+        rest=grouped([*passed, *held.hidden]),
     )
 
 
@@ -91,11 +83,6 @@ def shared_reason(held: RuledDefect) -> str:
 def origin(record: Record | None) -> str:
     """Format the provenance of a submission's files."""
     return "no record" if record is None else formatting.provenance(record.provenance)
-
-
-def groups(pairs: Iterable[tuple[str, str]]) -> tuple[CriteriaGroup, ...]:
-    """Group pairs of reason and criterion by reason."""
-    return tuple(CriteriaGroup(reason, criteria) for reason, criteria in grouped(pairs).items())
 
 
 def _sight(evidence: Evidence, record: Record | None, probe: str = "") -> str:

@@ -5,6 +5,7 @@ Comparisons use order alone: the better letter and the better mark of two answer
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -50,6 +51,16 @@ class LetteredCell:
         return -ord(self.letter[0]), {"+": 1, "-": -1}.get(self.letter[1:], 0)
 
 
+class PairOrder(StrEnum):
+    """How letters and marks order two answers to one challenge; marks within the noise of a duel are one mark."""
+
+    ALIKE = "are ordered alike by letters and marks"
+    OPPOSITE = "are ordered the other way round"
+    SAME_LETTER = "have one letter, and marks that differ by more than that"
+    SAME_MARK = "have different letters, and marks that differ by no more than that"
+    NEITHER = "have one letter, and marks that differ by no more than that"
+
+
 @dataclass(frozen=True)
 class LetteredPair:
     """Two answers to one challenge; `better` has the better letter, or else the better mark."""
@@ -63,34 +74,12 @@ class LetteredPair:
         return (self.worse.point or 0.0) - (self.better.point or 0.0)
 
     @property
-    def one_letter(self) -> bool:
-        """True if both have the same letter."""
-        return self.better.grade == self.worse.grade
-
-
-@dataclass(frozen=True)
-class PairCounts:
-    """Agreement of letters and marks on pairs of answers to the same challenge.
-
-    Attributes:
-        alike: number in the same order by both.
-        opposite: pairs in opposite orders, widest difference in marks first.
-        same_letter: pairs of equal letters, widest difference in marks first.
-        same_mark: number with different letters, and marks within the noise of a duel.
-        neither: number with equal letters, and marks within the noise.
-    """
-
-    alike: int
-    opposite: tuple[LetteredPair, ...]
-    same_letter: tuple[LetteredPair, ...]
-    same_mark: int
-    neither: int
-    noise: str = formatting.mark(NOISE)
-
-    @property
-    def all(self) -> int:
-        """Number of pairs."""
-        return self.alike + len(self.opposite) + len(self.same_letter) + self.same_mark + self.neither
+    def order(self) -> PairOrder:
+        """PairOrder of their letters and marks."""
+        same = self.better.grade == self.worse.grade
+        if abs(self.lead) <= NOISE:
+            return PairOrder.NEITHER if same else PairOrder.SAME_MARK
+        return PairOrder.SAME_LETTER if same else PairOrder.OPPOSITE if self.lead > 0 else PairOrder.ALIKE
 
 
 @dataclass(frozen=True)
@@ -102,13 +91,14 @@ class LetterTable:
         rows: one per model, in published order.
         cells: letters by challenge, best first.
         orders: rank correlation of letters and marks per challenge.
+        pairs: answers to the same challenge, by two, the widest difference in marks first.
     """
 
     challenges: tuple[Challenge, ...]
     rows: Sequence[LetterGrades]
     cells: tuple[LetteredCell, ...]
     orders: tuple[TauRow, ...]
-    pairs: PairCounts
+    pairs: tuple[LetteredPair, ...]
 
     @property
     def measured(self) -> int:
@@ -156,25 +146,8 @@ def _order(title: str, cells: Iterable[LetteredCell]) -> TauRow:
     return tau_row(title, [(float(grades.index(grade)), point) for grade, point in both])
 
 
-def _pairs(challenges: Iterable[Sequence[LetteredCell]]) -> PairCounts:
+def _pairs(challenges: Iterable[Sequence[LetteredCell]]) -> tuple[LetteredPair, ...]:
     # in a pair, the one with the better letter comes first, then that with the better mark
-    pairs = [
-        LetteredPair(*pair)
-        for cells in challenges
-        for pair in combinations([cell for cell in cells if cell.point is not None], 2)
-    ]
-    told = [pair for pair in pairs if abs(pair.lead) > NOISE]
-    close = [pair for pair in pairs if abs(pair.lead) <= NOISE]
-    opposite = [pair for pair in told if pair.lead > 0]
-    same = [pair for pair in told if pair.one_letter]
-    return PairCounts(
-        alike=len(told) - len(opposite) - len(same),
-        opposite=tuple(sorted(opposite, key=_widest)),
-        same_letter=tuple(sorted(same, key=_widest)),
-        same_mark=sum(not pair.one_letter for pair in close),
-        neither=sum(pair.one_letter for pair in close),
-    )
-
-
-def _widest(pair: LetteredPair) -> tuple[float, str, str, str]:
-    return -abs(pair.lead), pair.better.challenge, pair.better.model, pair.worse.model
+    marked = ([cell for cell in cells if cell.point is not None] for cells in challenges)
+    pairs = (LetteredPair(*pair) for cells in marked for pair in combinations(cells, 2))
+    return tuple(sorted(pairs, key=lambda p: (-abs(p.lead), p.better.challenge, p.better.model, p.worse.model)))

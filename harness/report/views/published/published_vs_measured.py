@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import fmean
 
 from harness.model import (
@@ -22,15 +22,14 @@ from harness.model import (
 from harness.report import formatting
 from harness.report.views.published.agreement import AlphaRow, Pair, TauRow, alpha_row, tau_rows
 from harness.report.views.published.defects import (
-    CriteriaGroup,
     DefectRow,
     UnpublishedFailure,
     defect_row,
-    groups,
     origin,
     shared_reason,
     unpublished_failures,
 )
+from harness.report.views.submission import gates, grouped
 from harness.review.defects import DefectRuling, RuledDefect, rule
 
 MOST_DIFFERENCES = 5
@@ -61,7 +60,7 @@ class ComparedMark:
     page: str
     heading: str
     reasons: tuple[str, ...] = ()
-    behind: tuple[CriteriaGroup, ...] = ()
+    behind: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     missing: str = "no record"
 
     @property
@@ -241,7 +240,7 @@ def _compared(challenge: Challenge, reviews: Sequence[Review], record: Record | 
         own_text=False,
         page=f"{challenge.id}.md" if record else "",
         heading=model,
-        reasons=_gates(challenge, record) if record else (),
+        reasons=tuple(gates(challenge, record)) if record else (),
     )
     lines = tuple(_line(challenge, dimension, reviews, record) for dimension in challenge.dimensions)
     return ComparedSubmission(overall, lines)
@@ -262,7 +261,7 @@ def _line(challenge: Challenge, dimension: Dimension, reviews: Sequence[Review],
         own_text=reconstructed and bool(seen) and all(seen),
         page=f"{challenge.id}.md" if record else "",
         heading=dimension.title,
-        behind=groups((_became(e), e.criterion) for e in evidence if e.outcome is not Outcome.PASSED),
+        behind=grouped((_became(e), e.criterion) for e in evidence if e.outcome is not Outcome.PASSED),
         missing=formatting.missing_mark(challenge, dimension.id, record) if record else "no record",
     )
 
@@ -271,15 +270,6 @@ def _became(evidence: Evidence) -> str:
     if evidence.rests_on:
         return f"without credit while {evidence.rests_on} fails"
     return formatting.outcome(evidence) if evidence.outcome.assessed else "not assessed"
-
-
-def _gates(challenge: Challenge, record: Record) -> tuple[str, ...]:
-    titles = {d.id: d.title for d in challenge.dimensions}
-    by_reason: dict[str, list[str]] = {}
-    for gate in record.gates:
-        target = "Overall" if gate.dimension is None else titles.get(gate.dimension, gate.dimension)
-        by_reason.setdefault(gate.reason, []).append(f"{target} at most {formatting.ceiling(gate)}")
-    return tuple(f"{', '.join(capped)}: {reason}" for reason, capped in by_reason.items())
 
 
 def _agreements(sections: Sequence[ComparedChallenge]) -> Iterator[AlphaRow]:
