@@ -62,4 +62,4 @@ def _find_fitting(
     near = [mutant for mutant in known if fits.get(mutant.name, math.inf) <= best]
     agreeing = {mutant.name: fit.agreeing(mutant) for mutant in near} if len(near) > 1 else {}
     kept = (mutant for mutant in near if agreeing.get(mutant.name, 0) >= agreeing.get(own, 0))
-    return {mutant.name: partial(fit.make_diagnosis, mutant, fits[mutant.name]) for mutant in kept}
+    return {mutant.name: partial(fit.make_diagnosis, [mutant], fits[mutant.name]) for mutant in kept}
