@@ -173,16 +173,16 @@ def _find_owner(run: Run, found: ShortestProgram) -> str:
 
 
 def _find_magnitude(run: Run, found: ShortestProgram) -> str:
-    """Return a phrase for the magnitude of a program's tokens if by every draw only they make it go wrong."""
+    """Return a phrase for the magnitude of a program's tokens if others go right by every draw."""
     feeds = [step for step in found.steps if isinstance(step, Feed)]
     named = sorted({size for feed in feeds for size in (feed.family, feed.scales) if size in OF_MAGNITUDE})
     padded = any(feed.padding for feed in feeds)  # whose values may be of another size than the tokens'
     if found.failure.title not in (WRONG, INEXACT) or len(named) != 1 or padded:
         return ""
     ordinary = tuple(step.of_ordinary_size() if isinstance(step, Feed) else step for step in found.steps)
-    draws = (DRAWN, *OTHER_DRAWS)
-    alone = all(_find_outcome(run, found.steps, n) == "wrong" for n in draws)
-    return OF_MAGNITUDE[named[0]] * (alone and all(_find_outcome(run, ordinary, n) == "right" for n in draws))
+    seen = _find_outcome(run, found.steps, DRAWN) == "wrong"
+    right = all(_find_outcome(run, ordinary, draw) == "right" for draw in (DRAWN, *OTHER_DRAWS))
+    return OF_MAGNITUDE[named[0]] * (seen and right)
 
 
 def _find_parity(run: Run, program: Program) -> str:

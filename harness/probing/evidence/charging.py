@@ -94,8 +94,8 @@ def charge_once(code: ChallengeCode, evidence: Iterable[Evidence], *, marked: bo
         if e.fault_of == e.criterion:
             return None
         weight, others = e.severity.weight, [id for id in rubric[e.criterion].rests_on if id in failed]
-        if _measures(code, e) and not others:
-            others = [id for id, o in failed.items() if o is not e and _raises_where(e, o) and not _measures(code, o)]
+        if _measures_cost(code, e) and not others:
+            others = [id for id, o in failed.items() if o.severity.weight > weight and _raises_where(e, o)]
         elif not _may_be_anothers(code, e):
             others = [id for id, o in failed.items() if _raises_as(code, e, o) and cause(o) is None]
         elif _has_fixed_cases(code, e) and not _fails_without_it(code, e):
@@ -256,6 +256,12 @@ def _filter_reaching(code: ChallengeCode, others: Sequence[str], e: Evidence) ->
 
 def _measures(code: ChallengeCode, e: Evidence) -> bool:
     return any(code.probes[name].measures for name in e.failed_probes)
+
+
+def _measures_cost(code: ChallengeCode, e: Evidence) -> bool:
+    return any(
+        p.measures or p.measures_cost or p.clocked for p in code.probes_of(code.challenge.criterion(e.criterion))
+    )
 
 
 def _has_fixed_cases(code: ChallengeCode, e: Evidence) -> bool:
