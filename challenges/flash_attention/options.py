@@ -25,6 +25,7 @@ COUNTED = (2**16, 2**15)
 DECODED = {"N": 1, "M": 2, "tile": 2, "causal": True, "dtype": "float32", "D": 132, "share": 1, "B": 2, "G": 1_030}
 """Single queries of more than 2,048 heads over the batch, with more than 128 features: kernels divide their work in
 other ways there."""
+SHARING = " where heads share keys and values"
 AS_MANY = 1_000
 """Keys up to which as many queries are tried where fewer give wrong results."""
 SHARES = (1, 2, 3, 5)
@@ -80,7 +81,7 @@ class Contract:
             """Query head h has the keys and values of number h // (H / G)."""
             given = self.inputs(draw, share=share, N=N, M=N, **case)
             k, v = (shared.repeat(share, axis=1) for shared in (given.k, given.v))
-            title = f"{result} is wrong where heads share keys and values"
+            title = f"{result} is wrong{SHARING}"
             right_beside(partial(self.judge, answer, draw), given, title, [given.but(k=k, v=v)])
 
         @probe(*FEWER_CASES, B=2, G=2, drawn=sizes(CHOICES, adjust=partial(fewer, most)), fit=with_fewer)

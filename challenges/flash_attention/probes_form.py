@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from harness.probing import Answer, Array, Draw, Partial, Tree, expect, laws, probe
+from harness.probing import Answer, Array, Draw, Partial, ProbeFailure, Tree, expect, laws, probe
 
+from . import options
 from .binding import DTYPES, FUNCTION, alive, attention, draw_inputs
 from .bounds import right
 
@@ -20,16 +21,25 @@ NO_VALUE_ERROR = 0.5
 """Share of an answer that refuses wrong arguments by another exception than the one asked for."""
 
 
-@probe(*({"causal": c, "dtype": dtype} for dtype in DTYPES for c in (True, False)),
-       B=1, H=2, N=8, D=4, tile=4, floors={"N": 2, "D": 2})  # fmt: skip
+@probe(*({"causal": c, "share": 1, "dtype": dtype} for dtype in DTYPES for c in (True, False)),
+       {"causal": True, "share": 2, "dtype": "float32"}, B=1, H=2, N=8, D=4, tile=4, fixed=("share",),
+       floors={"N": 2, "D": 2})  # fmt: skip
 def results_have_the_dtype_of_the_inputs(
-    answer: Answer, draw: Draw, *, B: int, H: int, N: int, D: int, tile: int, causal: bool, dtype: str
+    answer: Answer, draw: Draw, *, B: int, H: int, share: int, N: int, D: int, tile: int, causal: bool, dtype: str
 ) -> None:
-    """o is an array, float32 for float32 and float64 for float64."""
+    """o is an array, float32 for float32 and float64 for float64, also where heads share keys and values."""
     given = draw_inputs(draw, B, H, N, D, tile, dtype, causal=causal)
-    o = answer.call(FUNCTION, *given.arrays, tile, causal, returns=Tree(16 * given.q.nbytes))
-    expect.that(isinstance(o, np.ndarray), "o is no array", f"{type(o).__name__} for {dtype} inputs")
-    expect.that(o.dtype.name == dtype, "o has another dtype than the inputs", f"{o.dtype.name} for {dtype} inputs")
+    given = given.but(q=draw.normal(B, H * share, N, D)) if share > 1 else given
+    try:
+        o = answer.call(FUNCTION, *given.arrays, tile, causal, returns=Tree(16 * given.q.nbytes))
+    except ProbeFailure:
+        if share > 1:
+            return  # not offered, or charged where it is
+        raise
+    where = options.SHARING * (share > 1)
+    expect.that(isinstance(o, np.ndarray), f"o is no array{where}", f"{type(o).__name__} for {dtype} inputs")
+    title = f"o has another dtype than the inputs{where}"
+    expect.that(o.dtype.name == dtype, title, f"{o.dtype.name} for {dtype} inputs")
 
 
 @probe(*({"B": B, "H": H, "N": N, "D": D, "tile": tile, "causal": c, "dtype": dtype}

@@ -37,6 +37,7 @@ from .binding import (
     results,
 )
 from .bounds import alike
+from .cache import cache_of
 from .inputs import EXTREME, LATER
 
 ARRAYS = ("q", "k", "v", "do")
@@ -186,6 +187,29 @@ def inputs_stay_as_they_were(
     answer.call(BACKWARD, given.do, cache, tile, True, returns=gradient_plan(given), echo=True)
     expect.same("do", answer.echo[0], given.do, "a call changes do")
     laws.inputs_may_be_read_only(partial(_run, answer, given))
+
+
+@probe(*({"option": option} for option in ("", "gqa", "fewer_queries", "blind_rows")), **PLAIN, D=4, dtype="float64",
+       fixed=("option",))  # fmt: skip
+def a_backward_leaves_its_cache(
+    answer: Answer, draw: Draw, *, option: str, B: int, H: int, N: int, D: int, tile: int, dtype: str
+) -> None:
+    """No array of a cache is written to, and all of them may be read-only, also with each option that is served."""
+    given = draw_inputs(draw, B, H, N, D, tile, dtype)
+    rows = {"fewer_queries": -(-N // 2), "blind_rows": 2 * N}.get(option, N)
+    given = given.but(**{name: draw.normal(B, H * (1 + (option == "gqa")), rows, D) for name in ("q", "do")})
+    try:
+        _, cache = cache_of(answer, given)
+        answer.call(BACKWARD, given.do, cache, tile, True, returns=gradient_plan(given), echo=True)
+    except ProbeFailure:
+        if option:
+            return  # not offered, or charged where it is
+        raise
+    held = [name for name, value in cache.items() if isinstance(value, np.ndarray)]
+    for name, after in zip(held, answer.echo[1:], strict=True):
+        expect.same(name, after, cache[name], f"a backward changes {name} of its cache")
+    with expect.works("a backward fails where its cache is read-only"):
+        backward(answer, given, cache, inputs=InputUse.READ_ONLY)
 
 
 @probe(*WIDTHS)

@@ -9,6 +9,7 @@ import numpy as np
 
 from harness.probing import Answer, Draw, NotMeasurable, ProbeFailure, WorkerLost, expect, probe
 from harness.probing.checked import ORDER
+from harness.probing.failures import Spared
 
 from .alignment import launch_watched
 from .binding import Floats, Launched, call, launch, max_k, normal, outputs, serving, spaced
@@ -67,6 +68,8 @@ def minus_infinity_has_no_probability(answer: Answer, draw: Draw, *, rows: int, 
        rows=3, fixed=("finite",), floors={"vocab": 5}, fit=serving)  # fmt: skip
 def fewer_finite_logits_than_k(answer: Answer, draw: Draw, *, rows: int, vocab: int, k: int, finite: int) -> None:
     """T20, T27: where fewer than k logits are finite the rest are distinct legal columns of probability 0."""
+    if k <= finite:
+        raise Spared
     logits = np.full((rows, vocab), -np.inf, np.float32)
     for row in range(rows):
         logits[row, draw.permutation(vocab)[:finite]] = draw.normal(finite)

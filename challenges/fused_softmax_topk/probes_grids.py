@@ -32,7 +32,7 @@ SLOW = 2.0
 AGAIN = 4
 """How often two sizes are tried again between which rows begin to fail: what fails by chance is no matter of size."""
 
-FAMILIES = ("normal", "neighbouring floats", "few values", "late winner", "winners last", "some -inf")
+FAMILIES = ("normal", "neighbouring floats", "few values", "late winner", "winners last")
 """Of very long rows, those that ask no more of any way of selecting than normal logits do."""
 MANY = 16
 """Candidates of a very long row of neighbouring floats, from which on some are equal."""

@@ -67,7 +67,19 @@ def the_largest_and_smallest_floats_are_served(
     end, size = np.float32(sign * END), (rows, vocab)
     apart = (end * (1 - 2.0 ** -draw.uniform(*size, low=10, high=20))).astype(np.float32)
     pairs = [(logits, logits - logits.max(axis=1, keepdims=True)) for logits in (np.full(size, end), apart)]
-    _each_right(_near_the_end(sign), answer, draw, pairs, k, {SHIFTED: _shifted(sign)})
+    try:
+        _each_right(_near_the_end(sign), answer, draw, pairs, k, {SHIFTED: _shifted(sign)})
+    except FaultElsewhere:
+        raise
+    except ProbeFailure as wrong:
+        served, least = int(np.log10(abs(_shifted(sign)))), int(np.log10(END))
+        while least - served > 1:
+            middle = (served + least) // 2
+            right_there = _serves(answer, draw, np.full(size, sign * 10.0**middle, np.float32), k)
+            served, least = (middle, least) if right_there else (served, middle)
+        if least < int(np.log10(END)):
+            wrong.title = f"logits of {'-' * (sign < 0)}1e{least} and beyond give wrong results"
+        raise
 
 
 @probe({"vocab": 9, "k": 3}, {"vocab": 1100, "k": 20}, rows=3, floors={"vocab": 2, "k": 2}, fit=serving)
@@ -87,10 +99,17 @@ def a_mask_of_the_smallest_float_is_served(answer: Answer, draw: Draw, *, rows: 
         raise
     except ProbeFailure as wrong:
         above = np.concatenate([_grid(draw, rows, k), alone], axis=1)
-        with contextlib.suppress(ProbeFailure):
-            right(launch(answer, draw, above, k), answer, draw)
+        if _serves(answer, draw, above, k):
             wrong.title = f"{LEAST} where fewer than k lie above"
         raise
+
+
+def _serves(answer: Answer, draw: Draw, logits: Floats, k: int) -> bool:
+    """Return whether a launch gives right results."""
+    with contextlib.suppress(ProbeFailure):
+        right(launch(answer, draw, logits, k), answer, draw)
+        return True
+    return False
 
 
 def _near_the_end(sign: int) -> str:

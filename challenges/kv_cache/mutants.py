@@ -620,6 +620,17 @@ NUMBERS = (
         ),
     ),
     Mutant(
+        "float64 out of codes",
+        "returns double precision in a decode of int8 codes",
+        criterion="dtype",
+        edits=(
+            (
+                "    return out\n\n\ndef release(",
+                "    return out.astype(np.float64) if cache.bits == 8 else out\n\n\ndef release(",
+            ),
+        ),
+    ),
+    Mutant(
         "last odd feature skipped",
         "leaves the last feature out of the scores when head_dim is odd",
         criterion="shapes",

@@ -1,10 +1,33 @@
 """Probes of what a call may be given: sizes, and arguments that are wrong."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
-from harness.probing import Answer, ArgumentsRejected, Draw, NotOffered, Partial, Tree, expect, laws, probe
+from harness.probing import (
+    Answer,
+    ArgumentsRejected,
+    Draw,
+    NotOffered,
+    Partial,
+    ProbeFailure,
+    Tree,
+    WorkerLost,
+    expect,
+    laws,
+    probe,
+)
 
 from .binding import SLOT, Cache, Tokens, exact, normal, returned, right
+
+OPTIONS: Mapping[str, Mapping[str, Any]] = {
+    "gqa": {},
+    "sliding_window": {"window": 2},
+    "quantized:int8": {"quantization": "int8"},
+    "quantized:int4": {"quantization": "int4"},
+}
+"""Keywords of `create_cache`, by the option that changes how results come about."""
 
 
 @probe({"B": 1, "H": 1, "S": 1, "D": 1}, {"B": 1, "H": 1, "S": 2, "D": 1}, {"B": 1, "H": 1, "S": 1, "D": 3},
@@ -24,15 +47,26 @@ def any_shape_is_served(answer: Answer, draw: Draw, *, B: int, H: int, S: int, D
     returned(answer, "a shape gives wrong values in a decode", "out", out, token.v, shape)
 
 
-@probe({"dtype": "float64"}, {"dtype": "float32"}, S=3, H=2, D=4)
-def results_have_the_dtype_of_the_inputs(answer: Answer, draw: Draw, *, S: int, H: int, D: int, dtype: str) -> None:
-    """K20: what a prompt and a decode return is an array of the dtype of their inputs."""
-    tokens, room = normal(draw, 1, H, S + 1, D, dtype), Tree(1 << 16)
-    cache = Cache(answer, tokens)
-    for call, part in ((cache.prefill, tokens.part(0, S)), (cache.decode, tokens.part(S))):
-        out = call([SLOT], part, returns=room)
+@probe({"option": "", "dtype": "float64"}, *({"option": option, "dtype": "float32"} for option in ("", *OPTIONS)),
+       S=3, H=2, D=32, fixed=("option", "D"))  # fmt: skip
+def results_have_the_dtype_of_the_inputs(
+    answer: Answer, draw: Draw, *, option: str, S: int, H: int, D: int, dtype: str
+) -> None:
+    """K20: what a prompt and a decode return is an array of their inputs' dtype, with each option that is served."""
+    tokens, room = normal(draw, 1, H, S + 1, D, dtype, kv_heads=1 if option == "gqa" else H), Tree(1 << 16)
+    try:
+        cache = Cache(answer, tokens, **OPTIONS.get(option, {}))
+        outs = [("prefill", cache.prefill([SLOT], tokens.part(0, S), returns=room))]
+        outs += [("decode", cache.decode([SLOT], tokens.part(S), returns=room))]
+    except WorkerLost:
+        raise
+    except ProbeFailure:
+        if option:
+            return  # not offered, or charged where it is
+        raise
+    for call, out in outs:
         found = out.dtype.name if isinstance(out, np.ndarray) else type(out).__name__
-        title = f"`{call.__name__}` returns another dtype than its inputs have"
+        title = f"`{call}` returns another dtype than its inputs have{f' with {option}' if option else ''}"
         expect.that(found == dtype, title, f"{found} for {dtype} inputs")
 
 

@@ -42,6 +42,8 @@ OF_MAGNITUDE = {
     "mixed magnitudes": " where tokens are of mixed magnitudes",
 }  # fmt: skip
 """What is added to a title where the same calls go right with tokens of ordinary size."""
+OF_SCORES = tuple(words for family, words in OF_MAGNITUDE.items() if family != "tiny")
+"""Those of tokens whose scores are large."""
 DTYPES = ("float64", "float32")
 WITHOUT = "any_history"
 """The criterion of programs without options."""
@@ -136,7 +138,10 @@ def _programs(
         failed, rewrites = StepFailed(failure, len(program) - 1), (of_one_cache, last_calls, named_from_zero)
         found = shortest(run, program, failed, rewrites, every_call_fits)
         found.failure.fault_of = owner = found.failure.fault_of or _find_owner(run, found)
-        found.failure.title += _find_magnitude(run, found) or _find_parity(run, found.steps)
+        size = _find_magnitude(run, found)
+        found.failure.title += size or _find_parity(run, found.steps)
+        if size in OF_SCORES and not (owner or options(case)):
+            found.failure.fault_of = "extreme_logits"
         # a plain cache has a threshold of its own, if any
         return Shrunk(case, found.failure, () if owner == WITHOUT else found.thresholds, found.after_others)
 
@@ -168,15 +173,16 @@ def _find_owner(run: Run, found: ShortestProgram) -> str:
 
 
 def _find_magnitude(run: Run, found: ShortestProgram) -> str:
-    """Return a phrase for the magnitude of a program's tokens if by every draw only they make it go wrong."""
+    """Return a phrase for the magnitude of a program's tokens if others go right by every draw."""
     feeds = [step for step in found.steps if isinstance(step, Feed)]
     named = sorted({size for feed in feeds for size in (feed.family, feed.scales) if size in OF_MAGNITUDE})
-    if found.failure.title not in (WRONG, INEXACT) or len(named) != 1:
+    padded = any(feed.padding for feed in feeds)  # whose values may be of another size than the tokens'
+    if found.failure.title not in (WRONG, INEXACT) or len(named) != 1 or padded:
         return ""
     ordinary = tuple(step.of_ordinary_size() if isinstance(step, Feed) else step for step in found.steps)
-    draws = (DRAWN, *OTHER_DRAWS)
-    alone = all(_find_outcome(run, found.steps, n) == "wrong" for n in draws)
-    return OF_MAGNITUDE[named[0]] * (alone and all(_find_outcome(run, ordinary, n) == "right" for n in draws))
+    seen = _find_outcome(run, found.steps, DRAWN) == "wrong"
+    right = all(_find_outcome(run, ordinary, draw) == "right" for draw in (DRAWN, *OTHER_DRAWS))
+    return OF_MAGNITUDE[named[0]] * (seen and right)
 
 
 def _find_parity(run: Run, program: Program) -> str:

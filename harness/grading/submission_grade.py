@@ -4,7 +4,7 @@ import errno
 import os
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -84,12 +84,12 @@ def grade_one(
                     record,
                     True,
                     f"nothing changed since {record.made:%Y-%m-%d %H:%M:%S} UTC",
-                    keep(workspace, job.options, record),
+                    _keep_new(job, record),
                 )
             assert_holds(detect())
             record = _grade_job(job)
         reason = "forced" if options.force else "not graded before in this state on this machine"
-        return Graded(folder, record, False, reason, keep(workspace, job.options, record))
+        return Graded(folder, record, False, reason, _keep_new(job, record))
     except HarnessError:
         raise
     except Exception as error:  # a submission's faults are data: this is a fault of the harness or the machine
@@ -135,6 +135,28 @@ def _find_earlier(job: Job) -> Record | None:
     except StoreError as error:
         job.progress(str(error).partition("\n")[0])
         return None
+
+
+def _keep_new(job: Job, record: Record) -> str:
+    """Save a record; unless forced, one published of the same files with the same outcomes stays."""
+    stays = job.options.publish and not job.options.force and _is_published_alike(job, record)
+    return keep(job.workspace, replace(job.options, publish=False) if stays else job.options, record)
+
+
+def _is_published_alike(job: Job, record: Record) -> bool:
+    """Return whether a record of the same files, made elsewhere or earlier, has the same outcomes and marks."""
+    try:
+        path = job.workspace.record_path(record.model, record.challenge, record.attempt)
+        published = job.workspace.record_in(path)
+    except (OSError, HarnessError):
+        return False
+    same_files = published.key in (job.key_in(published.environment), job.key_in(published.environment, job.left_out))
+    return same_files and _list_outcomes(published) == _list_outcomes(record)
+
+
+def _list_outcomes(record: Record) -> list[object]:
+    judged = [(e.criterion, e.outcome, e.fraction, e.title, e.rests_on) for e in record.evidence]
+    return [record.status, record.overall, record.dimensions, record.gates, record.signals, *judged]
 
 
 def _grade_job(job: Job) -> Record:

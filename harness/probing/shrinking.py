@@ -1,7 +1,7 @@
 """Search for the smallest failing case, and for the size at which it begins to fail."""
 
 import contextlib
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +21,8 @@ OTHER_DRAWS = range(1_000_000, 1_000_006)
 """Draws outside every sweep; a size is right only if it passes with their inputs too."""
 SHOWN = 4
 """Fewest of these draws that must fail at a size called wrong; else smaller sizes may pass by chance."""
+FAR = (4, 16)
+"""Times a window's sizes at which a rule of residues must hold as well."""
 LITTLE = 1 / 8
 """Fraction of the cost limit of a drawn case that may be tried however small the failing case is."""
 
@@ -192,9 +194,20 @@ class _Search:
         if pattern is None or pattern.period is None or not mask[start % WINDOW]:
             return None
         wrong = tuple(n for n in range(pattern.period) if mask[n])
+        if not all(self._keeps_rule(name, base * times, pattern.period, wrong) for times in FAR):
+            return None
         return Threshold(
             axis=name, right_at=start - 1, wrong_from=start, onward=False, period=pattern.period, wrong_residues=wrong
         )
+
+    def _keeps_rule(self, name: str, base: int, period: int, wrong: Sequence[int]) -> bool:
+        """Return whether a rule of residues holds from a far size on as well, where there is one, with other inputs."""
+        near = [n for n in range(base, base + period) if self._drawn.axes[name].low <= n <= self._drawn.axes[name].high]
+        near = [n for n in near if self._is_bearable(name, n)]
+        right = next((n for n in near if n % period not in wrong), None)
+        fails = next((n for n in near if n % period in wrong), None)
+        held = right is None or all(self._passes(**{name: right, DRAW: draw}) for draw in OTHER_DRAWS)
+        return held and (fails is None or any(self._is_wrong(**{name: fails, DRAW: draw}) for draw in OTHER_DRAWS))
 
     def _is_bearable(self, name: str, size: int) -> bool:
         return self._drawn.cost_of({**self.case, name: size}) <= max(self._most, LITTLE * self._drawn.most)

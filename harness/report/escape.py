@@ -84,13 +84,18 @@ def _code(value: str) -> Markup:
 
 def fenced(text: object) -> Markup:
     """Return a code block, which must start a line."""
-    lines = [_blockline(line) for line in str(text).splitlines()]
-    if len(lines) > BLOCK_LINES:
-        lines[BLOCK_LINES:] = [f"… {len(lines) - BLOCK_LINES} more lines in the record"]
-    body = "\n".join(lines)
+    body = "\n".join(block_lines(str(text).removesuffix("\n")))
     longest = max((len(run) for run in re.findall("`+", body)), default=0)
     fence = "`" * max(3, longest + 1)
     return Markup(f"{fence}text\n{body}\n{fence}")
+
+
+def block_lines(text: str, wide: int = LIMIT) -> list[str]:
+    """Return the lines of a block without control characters, limited in number and width."""
+    lines = [_blockline(line, wide) for line in text.split("\n")]
+    if len(lines) > BLOCK_LINES:
+        lines[BLOCK_LINES:] = [f"… {len(lines) - BLOCK_LINES} more lines in the record"]
+    return lines
 
 
 def _defused(match: re.Match[str]) -> str:
@@ -98,6 +103,6 @@ def _defused(match: re.Match[str]) -> str:
     return f"{start}\\{after}" if start[0].isdigit() else f"\\{start}{after}"
 
 
-def _blockline(line: str) -> str:
-    shown = "".join(c if c.isprintable() or c in " \t" else "\ufffd" for c in line).expandtabs(4).rstrip()
-    return shown if len(shown) <= LIMIT else shown[: LIMIT - 1] + "…"
+def _blockline(line: str, wide: int) -> str:
+    shown = "".join(c if c.isprintable() or c == "\t" else "\ufffd" for c in line.rstrip()).expandtabs(4)
+    return shown if len(shown) <= wide else shown[: wide - 1] + "…"

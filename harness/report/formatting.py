@@ -223,18 +223,6 @@ def drawn_cases(seen: Draws) -> str:
     return f"{seen.tried} drawn cases right" + (f", {left} more not tried" if left else "")
 
 
-def input_label(example: Counterexample) -> str:
-    """Return the label of a counterexample's sizes."""
-    if example.program:
-        return "Drawn with"
-    return "Failing input, after other calls" if example.after_others else "Smallest failing input found"
-
-
-def program_label(example: Counterexample) -> str:
-    """Return the label of a counterexample's program."""
-    return "Program that failed after other calls" if example.after_others else "Shortest failing program found"
-
-
 def sizes(example: Counterexample) -> str:
     """Format the sizes and settings of a counterexample."""
     return ", ".join(f"{name} = {precise(value)}" for name, value in example.case.items())

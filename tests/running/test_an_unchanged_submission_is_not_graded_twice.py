@@ -64,6 +64,25 @@ def test_a_record_that_came_with_a_clone_is_not_believed(toy, graded):
     assert not grade_one(toy.workspace, folder).reused
 
 
+def test_a_record_that_came_with_a_clone_stays_unless_outcomes_or_files_differ(toy, graded):
+    folder, record = graded
+    path = toy.workspace.record_path("right", "scaled_sum")
+    came = path.read_bytes()
+    shutil.rmtree(toy.workspace.cache_folder)
+    made = grade_one(toy.workspace, folder)
+    assert not made.reused and made.record.seed != record.seed and path.read_bytes() == came
+    assert grade_one(toy.workspace, folder).record == made.record and path.read_bytes() == came
+
+    path.write_text(record.model_copy(update={"evidence": record.evidence[1:]}).to_json())
+    assert grade_one(toy.workspace, folder).reused and toy.workspace.record_in(path) == made.record
+    path.write_bytes(came)
+    (folder / "NOTES.md").write_text("new")
+    changed = grade_one(toy.workspace, folder).record
+    assert toy.workspace.record_in(path) == changed
+    forced = grade_one(toy.workspace, folder, Options(force=True)).record
+    assert toy.workspace.record_in(path) == forced
+
+
 def test_a_stored_record_that_cannot_be_read_is_graded_again(toy, graded):
     folder, _ = graded
     with contextlib.closing(sqlite3.connect(Store(toy.workspace).path)) as connection, connection:

@@ -13,7 +13,7 @@ from typer.core import TyperCommand
 
 from harness.cli import output
 from harness.cli.cuda.each import check_each
-from harness.cli.results.formats import format_option
+from harness.cli.format_option import format_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

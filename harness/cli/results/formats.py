@@ -9,34 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from harness.cli import output
-from harness.report.formats import FORMATS, named
+from harness.cli.format_option import format_option
+from harness.report.formats import named
 
 if TYPE_CHECKING:
     from harness.report.formats import Result
 
 
 STANDARD_OUTPUT = "-"
-
-
-def format_option(kind: str, *others: str) -> object:
-    """Return the option `--format` of a command that writes this kind, and others in ways of its own."""
-    choices = {each.name: each.help for each in FORMATS if getattr(each, kind) or each.name in others}
-
-    def require_known(name: str | None) -> str | None:
-        if name is not None and name not in choices:
-            from harness.errors import nearest
-
-            raise typer.BadParameter(f"no {name!r}{nearest(name, choices)}\n  one of {', '.join(choices)}")
-        return name
-
-    return typer.Option(
-        "--format",
-        "-F",
-        help="Output format.",
-        metavar=f"[{'|'.join(choices)}]",
-        callback=require_known,
-        autocompletion=lambda: list(choices.items()),
-    )
 
 
 FormatOption = Annotated[str, format_option("result")]

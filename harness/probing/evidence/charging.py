@@ -94,7 +94,9 @@ def charge_once(code: ChallengeCode, evidence: Iterable[Evidence], *, marked: bo
         if e.fault_of == e.criterion:
             return None
         weight, others = e.severity.weight, [id for id in rubric[e.criterion].rests_on if id in failed]
-        if not _may_be_anothers(code, e):
+        if _measures_cost(code, e) and not others:
+            others = [id for id, o in failed.items() if o.severity.weight > weight and _raises_where(e, o)]
+        elif not _may_be_anothers(code, e):
             others = [id for id, o in failed.items() if _raises_as(code, e, o) and cause(o) is None]
         elif _has_fixed_cases(code, e) and not _fails_without_it(code, e):
             # its fixed cases pass, so another must fail in all of the same ways
@@ -110,14 +112,22 @@ def charge_once(code: ChallengeCode, evidence: Iterable[Evidence], *, marked: bo
         if other is None:
             return e
         if _has_fixed_cases(code, e) and all(DRAW in example.case for example in _collect_examples(e)):
-            alike = f"drawn cases fail while `{other}` does, and in no other way"
+            alike = f"why drawn cases fail could not be told while `{other}` fails"
             plain = f"a drawn case that makes no use of it fails, too, while `{other}` does"
             detail = f"its fixed cases show no fault of its own; {plain if _fails_without_it(code, e) else alike}"
             return _replace_fields(e, **UNSHOWN, outcome=Outcome.NOT_RUN, detail=detail)
         why = f"was not measured, for `{other}` fails" if _measures(code, e) else _format_not_apart(other)
         return _replace_fields(e, **UNSHOWN, outcome=Outcome.NOT_RUN, rests_on=other, detail=f"{why}: {e.seen}")
 
-    return _follow_causes(_set_properties_apart(code, [settle(e) for e in items]))
+    return _follow_causes(_set_properties_apart(code, [_drop_unasked(code, settle(e)) for e in items]))
+
+
+def _drop_unasked(code: ChallengeCode, e: Evidence) -> Evidence:
+    """Drop further failures that an option's criterion saw in programs that make no use of the option."""
+    option = code.challenge.criterion(e.criterion).capability
+    asked = [o.counterexample.asks_for if o.counterexample else None for o in e.also]
+    kept = tuple(o for o, ids in zip(e.also, asked, strict=True) if not option or ids is None or e.criterion in ids)
+    return e if len(kept) == len(e.also) else e.model_copy(update={"also": kept})
 
 
 def _follow_causes(items: Sequence[Evidence]) -> list[Evidence]:
@@ -248,6 +258,12 @@ def _measures(code: ChallengeCode, e: Evidence) -> bool:
     return any(code.probes[name].measures for name in e.failed_probes)
 
 
+def _measures_cost(code: ChallengeCode, e: Evidence) -> bool:
+    return any(
+        p.measures or p.measures_cost or p.clocked for p in code.probes_of(code.challenge.criterion(e.criterion))
+    )
+
+
 def _has_fixed_cases(code: ChallengeCode, e: Evidence) -> bool:
     probes = code.probes_of(code.challenge.criterion(e.criterion))
     return not _measures(code, e) and any(probe.drawn is None and not probe.apart for probe in probes)
@@ -255,9 +271,14 @@ def _has_fixed_cases(code: ChallengeCode, e: Evidence) -> bool:
 
 def _raises_as(code: ChallengeCode, e: Evidence, other: Evidence) -> bool:
     # an exception in the other's fixed cases may mean a missing function, a fault of each criterion that calls it
-    called = e.obstacle is Obstacle.CALL and bool(e.locations) and _list_ways(e) <= _list_ways(other)
+    called = _raises_where(e, other)
     values = code.challenge.criterion(other.criterion).judges == "value" and other.obstacle is not Obstacle.FAULT
     return called and values and _may_be_anothers(code, other) and other.severity.weight > e.severity.weight
+
+
+def _raises_where(e: Evidence, other: Evidence) -> bool:
+    """Return whether a call fails with the exceptions that another criterion saw, at the same lines."""
+    return e.obstacle is Obstacle.CALL and bool(e.locations) and _list_ways(e) <= _list_ways(other)
 
 
 def _list_ways(e: Evidence) -> set[object]:

@@ -13,7 +13,7 @@ from harness.report.views.board.rows import Entry, ScoreboardRow
 from harness.report.views.board.scoreboard import Scoreboard
 from harness.report.views.board.verdict import board_verdict
 from harness.report.views.mark_source import MarkSource
-from harness.scoring.ranking import APART
+from harness.scoring.ranking import APART, MEDAL_COVERAGE
 
 LETTERS, NOT_ASKED = "letters.md", "not_asked.md"
 NOTHING = "Nothing has been graded yet: `harness grade --all`."
@@ -231,7 +231,7 @@ def _reading(board: Scoreboard, beside: Names[str]) -> Iterator[doc.Inline]:
         )
         for suite in board.beside:
             yield f"{suite.title} is place, mean and coverage over the suite {suite.id}, of {suite.of} challenges."
-        yield f"A medal needs a coverage of {board.medal_coverage}."
+        yield f"A medal needs a coverage of {formatting.percent(MEDAL_COVERAGE)}."
     if NOT_ASKED in beside:
         asked = "What the original prompts of published answers did not ask for is in no mark: "
         yield (asked, doc.link("the marks with it and without", NOT_ASKED), ".")
@@ -267,7 +267,9 @@ def round_page(view: RoundView) -> Iterator[doc.Block]:
             row.standing.place or "–",
             row.standing.model,
             formatting.provenances(row.standing.provenance),
-            doc.joined((_mark_of(c.title, mark) for c, mark in zip(view.challenges, row.marks, strict=True)), "; "),
+            doc.joined(
+                ((f"{c.title} ", doc.strong(mark)) for c, mark in zip(view.challenges, row.marks, strict=True)), "; "
+            ),
             doc.strong(formatting.whole(row.standing.mean)),
         )
         for row in view.rows
@@ -283,7 +285,3 @@ def round_page(view: RoundView) -> Iterator[doc.Block]:
     yield from doc.section("Task by task", doc.List(won))
     pairs = tuple(doc.link(f"{a} and {b}", prefix + formatting.pair_page(a, b)) for a, b in view.pairs)
     yield from doc.section("Head to head", doc.List(pairs))
-
-
-def _mark_of(title: str, mark: str) -> doc.Inline:
-    return (f"{title} ", doc.strong(mark))

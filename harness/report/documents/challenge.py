@@ -52,7 +52,7 @@ def challenge_page(report: ChallengeReport, reviews: Sequence[Review], unfetched
     for answer in report.answers:
         yield doc.Heading(answer.model, 3)
         yield from submission_blocks(challenge, answer, around, 4)
-    yield from _shared(report, frozenset(unfetched))
+    yield from doc.section("For all answers", *_shared(report, frozenset(unfetched)))
     yield doc.Heading("Dimension by dimension")
     yield _dimensions(report)
     for part in report.sections:

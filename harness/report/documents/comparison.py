@@ -101,12 +101,13 @@ def head_to_head_page(match: HeadToHeadReport) -> Iterator[doc.Block]:
         first, second = match.provenance
         both = "Compared on the criteria that both were assessed on."
         yield doc.Paragraph(f"{both} {left}: {first}; {right}: {second}.")
+    page = f"{'published/' if published else ''}{formatting.pair_page(left, right)}"
     uncounted = ", ".join(s.challenge.title for s in match.sections if not s.counted)
     beside = f" Not counted, as on the scoreboard: {uncounted}." if uncounted else ""
     yield doc.Paragraph((doc.strong(match.tally), f": {match.summary}. A split counts half for each.{beside}"))
     lines = (
         (
-            doc.link(s.challenge.title, match.page, s.challenge.title),
+            doc.link(s.challenge.title, page, s.challenge.title),
             s.left,
             s.right,
             f"{s.winner}{'' if s.counted else ' (not counted)'}",

@@ -6,7 +6,7 @@ from itertools import groupby
 from harness.report import document as doc
 from harness.report import formatting
 from harness.report.views.published.agreement import TauRow
-from harness.report.views.published.defects import DefectRow
+from harness.report.views.published.defects import DefectRow, origin
 from harness.report.views.published.published_vs_measured import ComparedMark, PublishedVsMeasured
 from harness.review.defects import DefectRuling
 
@@ -32,7 +32,7 @@ def published_page(found: PublishedVsMeasured) -> Iterator[doc.Block]:
     yield from _defects(found)
     yield doc.Heading("Marks")
     yield from _marks(found)
-    if found.sections:
+    if found.marks:
         yield doc.Heading("Agreement")
         yield from _agreement(found)
     yield doc.Heading("What is compared")
@@ -98,11 +98,11 @@ def _in_figures(found: PublishedVsMeasured) -> Iterator[doc.Block]:
         yield doc.Paragraph(f"The largest differences{left_out}:")
         lines = (
             (
-                _linked(f"{line.model}/{line.challenge}", line.page, line.heading),
-                line.provenance,
+                _linked(f"{line.model}/{line.challenge.id}", line.page, line.heading),
+                origin(line.record),
                 line.title,
                 line.rounds,
-                measured(line),
+                line.measured,
                 line.difference_text,
             )
             for line in found.largest
@@ -118,13 +118,8 @@ _RULINGS = (
 )
 
 
-def measured(line: ComparedMark) -> str:
-    """Return our mark with interval and coverage, or why there is none."""
-    return line.missing if line.score is None else formatting.standing(line.score)
-
-
 def _marks(found: PublishedVsMeasured) -> Iterator[doc.Block]:
-    if not found.sections:
+    if not found.marks:
         yield doc.Paragraph("No published review is about any of the challenges.")
         return
     yield doc.Paragraph(
@@ -133,23 +128,23 @@ def _marks(found: PublishedVsMeasured) -> Iterator[doc.Block]:
         "without a measured mark has no difference. Passed criteria are not listed."
     )
     titles = ("Of what", "Files", "Published", "Measured", "Difference", "Behind the measured mark")
-    for section in found.sections:
-        yield doc.Heading(section.challenge.title, 3)
-        for compared in section.submissions:
-            name = f"{compared.overall.model} on {section.challenge.id}"
-            lines = tuple(
+    for challenge, of in groupby(found.marks, key=lambda mark: mark.challenge.title):
+        yield doc.Heading(challenge, 3)
+        for model, own in groupby(of, key=lambda mark: mark.model):
+            overall, *dimensions = own
+            name = f"{model} on {overall.challenge.id}"
+            lines = (
                 (
                     _linked(line.title, line.page, line.heading),
-                    line.provenance,
+                    origin(line.record),
                     line.rounds,
-                    measured(line),
+                    line.measured,
                     line.difference_text,
-                    _behind(line, "all met" if number else "no gate"),
+                    _behind(line, "all met" if line.dimension else "no gate"),
                 )
-                for number, line in enumerate(compared.rows)
+                for line in (overall, *dimensions)
             )
-            overall = compared.overall
-            summary = f"{name}: published {overall.rounds}, measured {measured(overall)}"
+            summary = f"{name}: published {overall.rounds}, measured {overall.measured}"
             yield doc.Fold(summary, (doc.table(titles, lines, name),))
 
 

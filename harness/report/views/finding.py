@@ -107,11 +107,13 @@ def _input(example: Counterexample) -> Iterator[tuple[str, Inline | Code]]:
     if example.probe or example.case:
         sizes = formatting.sizes(example)
         probe = (", probe ", code(example.probe)) if example.probe else ""
-        yield formatting.input_label(example), (code(sizes) if sizes else "fixed sizes", probe)
+        first = "Failing input, after other calls" if example.after_others else "Smallest failing input found"
+        yield "Drawn with" if example.program else first, (code(sizes) if sizes else "fixed sizes", probe)
     if values := formatting.values(example):
         yield "At", code(values)
     if example.program:
-        yield formatting.program_label(example), Code("\n".join(map(on_a_line, example.program)))
+        first = "Program that failed after other calls" if example.after_others else "Shortest failing program found"
+        yield first, Code("\n".join(map(on_a_line, example.program)))
 
 
 def on_a_line(text: str) -> str:

@@ -67,12 +67,6 @@ class HeadToHeadReport:
     summary: str
     sections: tuple[HeadToHeadSection, ...]
 
-    @property
-    def page(self) -> str:
-        """File below the reports."""
-        folder = "published/" if self.source is MarkSource.PUBLISHED else ""
-        return folder + formatting.pair_page(self.left, self.right)
-
 
 class HeadToHeads:
     """Reports of any two models by the marks of one source; builds once what all pairs share."""

@@ -41,20 +41,20 @@ def notes(challenges: Iterable[Challenge], records: Sequence[RecordSummary]) -> 
         *_differing("versions of the harness", records, lambda r: r.harness),
         *_differing("isolation tiers", records, lambda r: r.tier),
         *(note for own in by_challenge.values() for note in _differing("devices", own, lambda r: r.device)),
-        *_naming("Not counted in ranks, as they were graded by an older version of the rubric; grade again", older),
-        *_naming(UNSIGNED, [r for r in records if DoubtKind.UNSIGNED in r.doubts]),
-        *_naming("Left out, as their challenge is not here", unknown),
-        *_naming(
+        *_listing("Not counted in ranks, as they were graded by an older version of the rubric; grade again", older),
+        *_listing(UNSIGNED, [r for r in records if DoubtKind.UNSIGNED in r.doubts]),
+        *_listing("Left out, as their challenge is not here", unknown),
+        *_listing(
             "Not counted in ranks (seed chosen by hand, or only a part of the probes ran)",
             [r for r in records if not r.ranked and DoubtKind.OLDER_RUBRIC not in r.doubts],
         ),
-        *_naming(SEVERAL_TURNS, [r for r in records if r.turns > 1]),
-        *_naming(
+        *_listing(SEVERAL_TURNS, [r for r in records if r.turns > 1]),
+        *_listing(
             "Not graded because the harness failed",
             [r for r in records if r.status is Status.JUDGE_ERROR and not r.unread],
         ),
-        *_naming("Not graded because the reply could not be read with certainty", [r for r in records if r.unread]),
-        *_naming(SEEN, [r for r in records if r.integrity]),
+        *_listing("Not graded because the reply could not be read with certainty", [r for r in records if r.unread]),
+        *_listing(SEEN, [r for r in records if r.integrity]),
     )
 
 
@@ -115,9 +115,6 @@ def _differing(what: str, records: Iterable[RecordSummary], trait: Callable[[Rec
     return [f"Made with different {what}, so marks may not compare. {text}."]
 
 
-def _naming(what: str, records: Iterable[RecordSummary]) -> list[str]:
-    return _listing(what, [r.name for r in records])
-
-
-def _listing(what: str, names: Sequence[str]) -> list[str]:
+def _listing(what: str, named: Iterable[RecordSummary | str]) -> list[str]:
+    names = [each if isinstance(each, str) else each.name for each in named]
     return [f"{what}: {formatting.some(names)}."] if names else []

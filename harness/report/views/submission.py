@@ -14,12 +14,11 @@ COPY = "Behind the build failure (a repaired copy, not in the marks)"
 
 @dataclass(frozen=True)
 class NotAsked:
-    """A criterion outside the original prompt: its outcome, why, and whether it is missed or decides the build."""
+    """A criterion outside the original prompt: its outcome, why, and whether it decides the build."""
 
     criterion: str
     seen: str
     reason: str
-    missed: bool = False
     builds: bool = False
 
 
@@ -104,7 +103,7 @@ def list_not_asked(challenge: Challenge, record: Record) -> tuple[NotAsked, ...]
     why = record.origin.not_asked if record.origin else {}
     builds = {c.id for c in challenge.criteria if c.compiler == "compiles"}
     return tuple(
-        NotAsked(e.criterion, formatting.seen(e), why[e.criterion], e.faulty, e.criterion in builds)
+        NotAsked(e.criterion, formatting.seen(e), why[e.criterion], e.criterion in builds)
         for e in record.evidence
         if e.criterion in why
     )

@@ -8,11 +8,10 @@ from markupsafe import Markup, escape
 from harness.model import Score
 from harness.report import document as doc
 from harness.report.document import Block, Cell, Inline, TextRun
-from harness.report.escape import html, plain
+from harness.report.escape import block_lines, html, plain
 
 MOST_WIDE = 200
 """Most characters on a line of code or of a compiler's output."""
-MOST_LINES = 30
 NEWLINE = Markup("\n")
 _TAGS = {"strong": "strong", "code": "code", "quote": "q"}
 
@@ -41,18 +40,11 @@ def bare(text: object) -> str:
 
 def block_text(text: str, first: int = 0, marked: Iterable[int] = ()) -> Markup:
     """Return escaped lines for `<pre>`, limited in number and width; with numbers from `first` on unless it is 0."""
-    lines = [_line(part) for part in text.split("\n")]
-    if len(lines) > MOST_LINES:
-        lines[MOST_LINES:] = [f"… {len(lines) - MOST_LINES} more lines in the record"]
+    lines = block_lines(text, MOST_WIDE)
     if not first:
         return NEWLINE.join(map(escape, lines))
     numbered = ((n, Markup("<i>{:>4} </i>{}").format(n, line)) for n, line in enumerate(lines, first))
     return NEWLINE.join(Markup("<b>{}</b>").format(line) if n in marked else line for n, line in numbered)
-
-
-def _line(text: str) -> str:
-    shown = "".join(c if c.isprintable() or c == "\t" else "\ufffd" for c in text.rstrip()).expandtabs(4)
-    return shown if len(shown) <= MOST_WIDE else shown[: MOST_WIDE - 1] + "…"
 
 
 def inside(blocks: Iterable[Block]) -> Iterator[Block]:
@@ -67,12 +59,8 @@ def inside(blocks: Iterable[Block]) -> Iterator[Block]:
 
 def _ids(blocks: Iterable[Block]) -> Iterator[str]:
     for block in inside(blocks):
-        if isinstance(block, doc.Heading | doc.Fold | doc.Table):
-            yield block.id
-        if isinstance(block, doc.Table):
-            yield from (row.id for row in block.rows)
-        if isinstance(block, doc.List):
-            yield from (item.id for item in block.items if isinstance(item, doc.ListItem))
+        parts = block.rows if isinstance(block, doc.Table) else block.items if isinstance(block, doc.List) else ()
+        yield from (getattr(each, "id", "") for each in (block, *parts))
 
 
 class Pages:

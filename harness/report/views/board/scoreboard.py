@@ -28,7 +28,7 @@ from harness.scoring import standings
 from harness.scoring.marked import first_group
 from harness.scoring.measured_marks import MeasuredMarks
 from harness.scoring.memory import NO_MEMORY, FigureMemory
-from harness.scoring.ranking import MEDAL_COVERAGE, find_largest_table, list_thin_challenges
+from harness.scoring.ranking import find_largest_table, list_thin_challenges
 from harness.scoring.strength import STABLE
 from harness.scoring.suites import ALL_MARKED
 
@@ -61,7 +61,6 @@ class Scoreboard:
     thin: tuple[str, ...] = ()
     beside: tuple[SuitePlaces, ...] = ()
     made: tuple[date, date] | None = None
-    medal_coverage: str = formatting.percent(MEDAL_COVERAGE)
 
     @property
     def mean_title(self) -> str:

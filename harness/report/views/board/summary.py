@@ -13,7 +13,6 @@ from harness.report.views.mark_source import Marks
 from harness.scoring import Standing
 from harness.scoring.duels import Duel, tally
 from harness.scoring.marked import Marked, first_group
-from harness.scoring.ranking import APART
 
 MOST_GAPS = 3
 """Most differences listed between two neighbours."""
@@ -21,10 +20,9 @@ MOST_GAPS = 3
 
 @dataclass(frozen=True)
 class ChallengeWinner:
-    """One challenge: its marks, best first, and its winner."""
+    """One challenge and its winner."""
 
     challenge: Challenge
-    order: tuple[tuple[str, str], ...]
     result: str
 
 
@@ -50,7 +48,8 @@ class Meeting:
 
 def challenge_winners(challenges: Iterable[Challenge], marks: Marks) -> tuple[ChallengeWinner, ...]:
     """Return the winner of each challenge with a mark."""
-    return tuple(_task(c, own, marks) for c in challenges if (own := _ordered(c, marks)))
+    won = ((c, first_group(own)) for c in challenges if (own := _ordered(c, marks)))
+    return tuple(ChallengeWinner(c, _winner(own, marks)) for c, own in won)
 
 
 def gaps(challenges: Sequence[Challenge], standings: Sequence[Standing], marks: Marks) -> Iterator[str]:
@@ -90,11 +89,6 @@ def _ordered(challenge: Challenge, marks: Marks) -> list[Marked]:
     own = [m for m in marks.marked if m.challenge == challenge.id and m.overall.score is not None]
     models = [m for m in own if m.provenance is not Provenance.BASELINE]
     return sorted(models, key=lambda m: (m.turns > 1, -(m.overall.score or 0.0), m.model))
-
-
-def _task(challenge: Challenge, own: Sequence[Marked], marks: Marks) -> ChallengeWinner:
-    order = tuple((m.model + (APART if m.turns > 1 else ""), formatting.standing(m.overall)) for m in own)
-    return ChallengeWinner(challenge, order, _winner(first_group(own), marks))
 
 
 def _winner(own: Sequence[Marked], marks: Marks) -> str:

@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import groupby
 from statistics import fmean
 
 from harness.model import (
@@ -38,30 +39,73 @@ MOST_DIFFERENCES = 5
 
 @dataclass(frozen=True)
 class ComparedMark:
-    """One dimension, or the overall, of one submission.
+    """One dimension of one submission, or its overall.
 
     Attributes:
+        dimension: None for the overall.
         published: pairs of round and mark, by round.
-        score: measured mark; None without a record.
-        own_text: True if the measured mark comes from the text of a reconstruction, not the model's.
-        page: page of the evidence; empty without a record.
-        heading: heading of the evidence there.
-        reasons: gates of an overall, in sentences.
-        behind: criteria not passed, by outcome.
+        record: None if nothing was measured.
     """
 
     model: str
-    challenge: str
-    title: str
-    provenance: str
+    challenge: Challenge
+    dimension: Dimension | None
     published: tuple[tuple[str, float], ...]
-    score: Score | None
-    own_text: bool
-    page: str
-    heading: str
-    reasons: tuple[str, ...] = ()
-    behind: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    missing: str = "no record"
+    record: Record | None
+
+    @property
+    def title(self) -> str:
+        """What was marked."""
+        return self.dimension.title if self.dimension else "Overall"
+
+    @property
+    def page(self) -> str:
+        """Page of the evidence; empty without a record."""
+        return f"{self.challenge.id}.md" if self.record else ""
+
+    @property
+    def heading(self) -> str:
+        """Heading of the evidence there."""
+        return self.dimension.title if self.dimension else self.model
+
+    @property
+    def score(self) -> Score | None:
+        """Measured mark, if any."""
+        if self.record is None:
+            return None
+        return self.record.dimensions.get(self.dimension.id) if self.dimension else self.record.overall
+
+    @property
+    def measured(self) -> str:
+        """Measured mark with interval and coverage, or why there is none."""
+        if self.score is not None:
+            return formatting.standing(self.score)
+        if self.record is None or self.dimension is None:
+            return "no record"
+        return formatting.missing_mark(self.challenge, self.dimension.id, self.record)
+
+    @property
+    def _evidence(self) -> list[Evidence]:
+        marked = self.record.marked if self.record else ()
+        return [e for e in marked if self.dimension and e.dimension == self.dimension.id]
+
+    @property
+    def own_text(self) -> bool:
+        """True if the measured mark comes from the text of a reconstruction, not the model's."""
+        metrics = {c.id for c in self.challenge.criteria if c.metric}
+        seen = [e.criterion in metrics for e in self._evidence if e.outcome.assessed]
+        rebuilt = self.record is not None and self.record.provenance is Provenance.RECONSTRUCTION
+        return rebuilt and bool(seen) and all(seen)
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Gates of an overall, in sentences."""
+        return tuple(gates(self.challenge, self.record)) if self.record and not self.dimension else ()
+
+    @property
+    def behind(self) -> Mapping[str, tuple[str, ...]]:
+        """Criteria of a dimension that are not passed, by outcome."""
+        return grouped((_became(e), e.criterion) for e in self._evidence if e.outcome is not Outcome.PASSED)
 
     @property
     def judged(self) -> float | None:
@@ -71,14 +115,19 @@ class ComparedMark:
     @property
     def difference(self) -> float | None:
         """Measured less published mark; None unless both exist."""
+        return self.pair and self.pair[1] - self.pair[0]
+
+    @property
+    def pair(self) -> Pair | None:
+        """Published and measured mark; None unless both exist."""
         if self.judged is None or self.score is None or self.score.score is None:
             return None
-        return self.score.score - self.judged
+        return self.judged, self.score.score
 
     @property
     def difference_text(self) -> str:
         """Difference in words, and whether it leaves the measured interval."""
-        if self.difference is None or self.score is None:
+        if self.difference is None:
             return "–"
         return f"{signed(self.difference)}, {'inside' if self.inside else 'outside'}"
 
@@ -94,32 +143,11 @@ class ComparedMark:
 
 
 @dataclass(frozen=True)
-class ComparedSubmission:
-    """One submission: its overall, then its dimensions."""
-
-    overall: ComparedMark
-    lines: tuple[ComparedMark, ...]
-
-    @property
-    def rows(self) -> tuple[ComparedMark, ...]:
-        """Overall and dimensions."""
-        return (self.overall, *self.lines)
-
-
-@dataclass(frozen=True)
-class ComparedChallenge:
-    """One challenge."""
-
-    challenge: Challenge
-    submissions: tuple[ComparedSubmission, ...]
-
-
-@dataclass(frozen=True)
 class PublishedVsMeasured:
-    """Everything on the page."""
+    """Everything on the page; of each submission the overall comes first, then its dimensions."""
 
     origins: tuple[tuple[str, tuple[str, ...]], ...]
-    sections: tuple[ComparedChallenge, ...]
+    marks: tuple[ComparedMark, ...]
     agreements: tuple[AlphaRow, ...]
     orders: tuple[TauRow, ...]
     defects: tuple[DefectRow, ...]
@@ -131,14 +159,12 @@ class PublishedVsMeasured:
     @property
     def overalls(self) -> tuple[ComparedMark, ...]:
         """Overalls with both marks."""
-        return tuple(c.overall for s in self.sections for c in s.submissions if c.overall.difference is not None)
+        return tuple(mark for mark in self.marks if mark.pair and not mark.dimension)
 
     @property
     def lines(self) -> tuple[ComparedMark, ...]:
         """Dimensions with both marks."""
-        return tuple(
-            line for s in self.sections for c in s.submissions for line in c.lines if line.difference is not None
-        )
+        return tuple(mark for mark in self.marks if mark.pair and mark.dimension)
 
     @property
     def largest(self) -> tuple[ComparedMark, ...]:
@@ -176,7 +202,9 @@ def published_vs_measured(
     for review in sorted(reviews, key=lambda r: (r.challenge, r.model, r.reviewer.id)):
         if review.reviewer.kind is ReviewerKind.PUBLISHED and review.challenge in rubrics:
             published.setdefault(f"{review.model}/{review.challenge}", []).append(review)
-    sections = tuple(_sections(rubrics, known, published))
+    marks = tuple(
+        mark for name, own in published.items() for mark in _compare(rubrics[own[0].challenge], own, known.get(name))
+    )
     held = [rule(d, rubrics[d.challenge], known.get(d.submission)) for d in defects if d.challenge in rubrics]
     lettered = {f"{grades.model}/{id}" for grades in letters for id in grades.letters if id in rubrics}
     read = {*published, *lettered, *(t.defect.submission for t in held)}
@@ -186,9 +214,9 @@ def published_vs_measured(
     answered = [known[name] for name in sorted(read & known.keys())]
     return PublishedVsMeasured(
         origins=_origins(known, read),
-        sections=sections,
-        agreements=tuple(_agreements(sections)),
-        orders=tau_rows([(s.challenge.title, _overalls(s)) for s in sections]),
+        marks=marks,
+        agreements=tuple(_agreements(marks)),
+        orders=tau_rows([(title, _overalls(own)) for title, own in _by_challenge(marks)]),
         defects=tuple(defect_row(t, known.get(t.defect.submission)) for t in held),
         failures=tuple(
             sorted(
@@ -215,55 +243,13 @@ def _origins(known: Mapping[str, Record], read: Iterable[str]) -> tuple[tuple[st
     return tuple((files, tuple(names)) for files, names in sorted(by_origin.items()))
 
 
-def _sections(
-    rubrics: Mapping[str, Challenge], known: Mapping[str, Record], published: Mapping[str, Sequence[Review]]
-) -> Iterator[ComparedChallenge]:
-    for challenge in rubrics.values():
-        compared = tuple(
-            _compared(challenge, reviews, known.get(name))
-            for name, reviews in published.items()
-            if reviews[0].challenge == challenge.id
-        )
-        if compared:
-            yield ComparedChallenge(challenge, compared)
-
-
-def _compared(challenge: Challenge, reviews: Sequence[Review], record: Record | None) -> ComparedSubmission:
+def _compare(challenge: Challenge, reviews: Sequence[Review], record: Record | None) -> Iterator[ComparedMark]:
     model = reviews[0].model
-    overall = ComparedMark(
-        model,
-        challenge.id,
-        "Overall",
-        origin(record),
-        published=tuple((r.reviewer.id, r.overall) for r in reviews if r.overall is not None),
-        score=record.overall if record else None,
-        own_text=False,
-        page=f"{challenge.id}.md" if record else "",
-        heading=model,
-        reasons=tuple(gates(challenge, record)) if record else (),
-    )
-    lines = tuple(_line(challenge, dimension, reviews, record) for dimension in challenge.dimensions)
-    return ComparedSubmission(overall, lines)
-
-
-def _line(challenge: Challenge, dimension: Dimension, reviews: Sequence[Review], record: Record | None) -> ComparedMark:
-    evidence = [e for e in record.marked if e.dimension == dimension.id] if record else []
-    metrics = {c.id for c in challenge.criteria if c.metric}
-    seen = [e.criterion in metrics for e in evidence if e.outcome.assessed]
-    reconstructed = record is not None and record.provenance is Provenance.RECONSTRUCTION
-    return ComparedMark(
-        reviews[0].model,
-        challenge.id,
-        dimension.title,
-        origin(record),
-        published=tuple((r.reviewer.id, m.mark) for r in reviews for m in r.marks if m.target == dimension.id),
-        score=record.dimensions.get(dimension.id) if record else None,
-        own_text=reconstructed and bool(seen) and all(seen),
-        page=f"{challenge.id}.md" if record else "",
-        heading=dimension.title,
-        behind=grouped((_became(e), e.criterion) for e in evidence if e.outcome is not Outcome.PASSED),
-        missing=formatting.missing_mark(challenge, dimension.id, record) if record else "no record",
-    )
+    overalls = tuple((r.reviewer.id, r.overall) for r in reviews if r.overall is not None)
+    yield ComparedMark(model, challenge, None, overalls, record)
+    for dimension in challenge.dimensions:
+        given = tuple((r.reviewer.id, m.mark) for r in reviews for m in r.marks if m.target == dimension.id)
+        yield ComparedMark(model, challenge, dimension, given, record)
 
 
 def _became(evidence: Evidence) -> str:
@@ -272,28 +258,27 @@ def _became(evidence: Evidence) -> str:
     return formatting.outcome(evidence) if evidence.outcome.assessed else "not assessed"
 
 
-def _agreements(sections: Sequence[ComparedChallenge]) -> Iterator[AlphaRow]:
-    lines = [line for s in sections for c in s.submissions for line in c.lines]
-    both = [line for line in lines if line.difference is not None]
-    for section in sections:
-        yield alpha_row(
-            section.challenge.title, [_pair(line) for line in both if line.challenge == section.challenge.id]
-        )
-    yield alpha_row("All challenges", map(_pair, both))
-    if any(line.own_text for line in both):
-        kept = [_pair(line) for line in both if not line.own_text]
-        yield alpha_row("All challenges, without marks of a reconstruction's text", kept)
-    overalls = [c.overall for s in sections for c in s.submissions if c.overall.difference is not None]
-    yield alpha_row("Overalls instead of dimensions", map(_pair, overalls))
+def _by_challenge(marks: Iterable[ComparedMark]) -> Iterator[tuple[str, list[ComparedMark]]]:
+    return ((title, list(own)) for title, own in groupby(marks, key=lambda mark: mark.challenge.title))
+
+
+def _agreements(marks: Sequence[ComparedMark]) -> Iterator[AlphaRow]:
+    lines = [mark for mark in marks if mark.dimension]
+    for title, own in _by_challenge(lines):
+        yield alpha_row(title, _pairs(own))
+    yield alpha_row("All challenges", _pairs(lines))
+    if any(line.own_text for line in lines if line.pair):
+        kept = (line for line in lines if not line.own_text)
+        yield alpha_row("All challenges, without marks of a reconstruction's text", _pairs(kept))
+    yield alpha_row("Overalls instead of dimensions", _pairs(mark for mark in marks if not mark.dimension))
     twice = [[mark for _, mark in line.published] for line in lines if len(line.published) > 1]
     if twice:
         yield alpha_row("Published rounds with each other, on the same submissions", twice)
 
 
-def _overalls(section: ComparedChallenge) -> dict[str, Pair]:
-    return {c.overall.model: _pair(c.overall) for c in section.submissions if c.overall.difference is not None}
+def _pairs(marks: Iterable[ComparedMark]) -> list[Pair]:
+    return [mark.pair for mark in marks if mark.pair]
 
 
-def _pair(line: ComparedMark) -> Pair:
-    assert line.judged is not None and line.score is not None and line.score.score is not None
-    return line.judged, line.score.score
+def _overalls(marks: Iterable[ComparedMark]) -> dict[str, Pair]:
+    return {mark.model: mark.pair for mark in marks if mark.pair and not mark.dimension}
