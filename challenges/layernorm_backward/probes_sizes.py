@@ -1,10 +1,10 @@
 """Probes of what nobody chose: drawn sizes, values and histories of calls, every output at every position."""
 
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 
 import numpy as np
 
-from harness.probing import Answer, Array, Axis, Draw, Drawn, InputUse, Keep, probe
+from harness.probing import Answer, Array, Axis, Draw, Drawn, InputUse, Keep, ProbeFailure, probe
 
 from .binding import Inputs, Results, but_for_range, gradient_plan, where_special
 from .bounds import BLOCK, require_right
@@ -22,8 +22,9 @@ PLAIN = {"x": "normal", "dy": "normal", "gamma": "normal", "beta": "normal", "sc
 KINDS = (
     *({"gamma": family} for family in dict.fromkeys(PARAMETERS) if family != "normal"),
     *({"eps": eps} for eps in dict.fromkeys(EPSILONS)),
+    *({"scale": scale} for scale in dict.fromkeys(SCALES) if scale != "plain"),
 )
-"""Each family of gamma but the plain one, and each eps."""
+"""Each family of gamma and each magnitude but the plain ones, and each eps."""
 
 
 @probe(
@@ -63,13 +64,26 @@ def whatever_a_block_leaves_over_is_right(
 
 @probe(
     *({"D": D, **kind} for D, kind in enumerate(KINDS, 11)),
-    B=2, T=3, gamma="normal", eps=1e-5, dtype="float64", floors={"D": LEAST_D},
+    B=2, T=3, gamma="normal", eps=1e-5, scale="plain", dtype="float64", floors={"D": LEAST_D},
 )  # fmt: skip
 def every_kind_of_parameter_is_right(
-    answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str, gamma: str, eps: float
+    answer: Answer, draw: Draw, *, B: int, T: int, D: int, dtype: str, gamma: str, eps: float, scale: str
 ) -> dict[str, float]:
-    """Each family of gamma and each eps beside plain values, at a size of its own: no call shares one with another."""
-    return _judged(answer, draw, inputs_of(draw, B, T, D, dtype, **{**PLAIN, "gamma": gamma, "eps": eps}))
+    """Each family of gamma, magnitude and eps beside plain values, at a size of its own, which no two calls share."""
+    given = inputs_of(draw, B, T, D, dtype, **{**PLAIN, "gamma": gamma, "eps": eps, "scale": scale})
+    with nullcontext() if scale == "plain" else but_for_range(answer, dtype):
+        return _judged(answer, draw, given)
+
+
+@probe({"first": "float32", "dtype": "float64", "D": 9}, {"first": "float64", "dtype": "float32", "D": 10}, B=2, T=5,
+       fixed=("first", "D"))  # fmt: skip
+def a_shape_serves_each_dtype(
+    answer: Answer, draw: Draw, *, first: str, B: int, T: int, D: int, dtype: str
+) -> dict[str, float]:
+    """A shape that a process saw in one dtype is served in the other one."""
+    with suppress(ProbeFailure):  # charged where that dtype is asked for
+        _errors(answer, draw, inputs_of(draw, B, T, D, first, **PLAIN))
+    return _judged(answer, draw, inputs_of(draw, B, T, D, dtype, **PLAIN))
 
 
 @probe(B=17, T=1024, D=64, dtype="float32", floors={"D": LEAST_D})
