@@ -67,6 +67,11 @@ def test_residues_are_told_as_residues():
     assert str(result.thresholds[0]) == "wrong where D mod 4 is not 0, from D = 21 on"
 
 
+def test_no_rule_of_residues_is_told_that_does_not_hold_far_away():
+    result = run(sums_are_right, answer(wrong_when("D > 20 and (D % 4 != 0 or D > 100)")), 5)
+    assert [(t.right_at, t.wrong_from, t.period) for t in result.thresholds] == [(20, 21, None)]
+
+
 def test_a_fault_at_every_size_has_no_threshold():
     result = run(sums_are_right, answer(wrong_when("True")), 5)
     assert result.thresholds == () and result.counterexample.case["D"] == 1
