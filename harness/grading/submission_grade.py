@@ -156,7 +156,8 @@ def _is_published_alike(job: Job, record: Record) -> bool:
 
 def _list_outcomes(record: Record) -> list[object]:
     judged = [(e.criterion, e.outcome, e.fraction, e.title, e.rests_on) for e in record.evidence]
-    return [record.status, record.overall, record.dimensions, record.gates, record.signals, *judged]
+    of = [record.provenance, record.origin, record.outside, record.turns, record.ranked, record.environment.harness]
+    return [*of, record.status, record.overall, record.dimensions, record.gates, record.signals, *judged]
 
 
 def _grade_job(job: Job) -> Record:
