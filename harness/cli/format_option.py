@@ -9,7 +9,7 @@ def format_option(kind: str, *others: str) -> object:
     """Return the option `--format` of a command that writes this kind, and others in ways of its own."""
     choices = {each.name: each.help for each in FORMATS if getattr(each, kind) or each.name in others}
 
-    def require_known(name: str | None) -> str | None:
+    def refuse_unknown(name: str | None) -> str | None:
         if name is not None and name not in choices:
             from harness.errors import nearest
 
@@ -21,6 +21,6 @@ def format_option(kind: str, *others: str) -> object:
         "-F",
         help="Output format.",
         metavar=f"[{'|'.join(choices)}]",
-        callback=require_known,
+        callback=refuse_unknown,
         autocompletion=lambda: list(choices.items()),
     )

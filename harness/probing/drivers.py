@@ -20,7 +20,7 @@ def _keep_inputs(draw: Draw, given: Any, t: int) -> Any:
 
 @dataclass(frozen=True)
 class Drivers:
-    """How a challenge draws the inputs of one call, calls a submission with them, and judges the results.
+    """Functions of a challenge that draw inputs, call a submission with them and judge the results.
 
     Attributes:
         draw: called as `draw(draw, *sizes, dtype, **settings)`; returns inputs.

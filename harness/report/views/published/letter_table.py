@@ -52,7 +52,7 @@ class LetteredCell:
 
 
 class PairOrder(StrEnum):
-    """How letters and marks order two answers to one challenge; marks within the noise of a duel are one mark."""
+    """Agreement of letters and marks on the order of two answers; marks within the noise of a duel are equal."""
 
     ALIKE = "are ordered alike by letters and marks"
     OPPOSITE = "are ordered the other way round"
